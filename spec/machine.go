@@ -1,0 +1,551 @@
+package spec
+
+import "time"
+
+// Machine is a resolved specification: every name is bound to what it names,
+// every type is known, and declarations stand in the order of the file.
+type Machine struct {
+	File    string // as given to Parse; used in findings only, never in generated output
+	Source  []byte // the text of the file, for snippets
+	Hash    string // hex SHA-256 over the canonical meaning (no comments, docs, messages): equal specifications have equal hashes
+	Pos     Pos    // of the value of `machine`
+	Name    string // Go package name
+	Entity  string // Go type of the record
+	Version int
+	Doc     string
+
+	RequestID   Demand // default Required
+	ExpectedRev Demand // default Required
+	Otherwise   Otherwise
+
+	Fields     []*Field // declared fields, then none: the built-in ones are in Builtin
+	Builtin    []*Field // created_at, updated_at: may stand in facts, triggers and orders
+	States     []*State
+	Removed    []*Removed
+	Invariant  []*Fact // MUST facts of every state
+	Guards     []*Guard
+	Unique     []*Unique
+	Operations []*Operation
+	Forbidden  []*Forbidden
+	Projection *Projection // nil when there is none
+	Probes     []*Probe
+}
+
+// Demand says whether a call must carry something.
+type Demand uint8
+
+const (
+	Required Demand = iota + 1
+	Optional
+	None
+)
+
+// Otherwise is the class of the cells that nothing else classifies.
+type Otherwise uint8
+
+const (
+	OtherwiseUnset Otherwise = iota
+	OtherwiseReject
+	OtherwiseRecordOnly
+)
+
+// Kind is the kind of a type.
+type Kind uint8
+
+const (
+	KindString Kind = iota + 1
+	KindInt
+	KindBool
+	KindTime
+	KindJSON
+	KindCounter
+	KindSet
+	KindSequence
+	KindEnum
+)
+
+// Type is the type of a field or an input.
+type Type struct {
+	Kind     Kind
+	Optional bool
+	Min, Max *int64       // KindInt: the bounds, nil where there is none
+	Values   []*EnumValue // KindEnum
+}
+
+// EnumValue is one word of an enum type.
+type EnumValue struct {
+	Pos  Pos
+	Name string
+	Was  string // its first name when it was renamed
+}
+
+// Stored returns the word that is written into rows and events.
+func (v *EnumValue) Stored() string { return stored(v.Name, v.Was) }
+
+// Field is one datum of the record.
+type Field struct {
+	Pos          Pos // of the name
+	TypePos      Pos // of the type text
+	Name         string
+	Was          string
+	Doc          string
+	Type         Type
+	Per          []*Field        // KindSequence: the group; empty means the whole machine
+	ChangedBy    []*OperationRef // nil when the key is absent; an empty list means no operation
+	HasChangedBy bool
+	Builtin      bool // created_at or updated_at
+}
+
+// Stored returns the word that is written into rows and events.
+func (f *Field) Stored() string { return stored(f.Name, f.Was) }
+
+// FieldRef is a field named at a place.
+type FieldRef struct {
+	Pos   Pos
+	Field *Field
+}
+
+// StateRef is a state named at a place.
+type StateRef struct {
+	Pos   Pos
+	State *State
+}
+
+// OperationRef is an operation named at a place.
+type OperationRef struct {
+	Pos       Pos
+	Operation *Operation
+}
+
+// State is one state.
+type State struct {
+	Pos           Pos
+	Index         int // in Machine.States
+	Name          string
+	Was           string
+	Doc           string
+	Present       []FieldRef
+	Absent        []FieldRef
+	ShouldPresent []FieldRef
+	ShouldAbsent  []FieldRef
+	Invariant     []*Fact // of this state only; Machine.Invariant holds besides
+	Terminal      bool
+	Final         bool
+	Otherwise     Otherwise // OtherwiseUnset: the machine's
+	Probes        []*Probe
+}
+
+// Stored returns the word that is written into rows and events.
+func (s *State) Stored() string { return stored(s.Name, s.Was) }
+
+// Removed is a state that is gone; its rows are migrated to To.
+type Removed struct {
+	Pos  Pos
+	Name string
+	To   StateRef
+}
+
+// Guard is a named precondition: exactly one of When, None and Fewer is set.
+type Guard struct {
+	Pos      Pos
+	Name     string
+	Doc      string
+	When     []*Fact // inputs are named but not bound: see Requirement
+	Peers    *Peers  // none or fewer
+	Error    string  // name of the refusal; not_owner becomes ErrNotOwner
+	ErrorPos Pos
+	Message  string
+}
+
+// Peers is a condition on the other records of a group: fewer than Than of
+// them (none: Than is 1) are in the states In.
+type Peers struct {
+	Pos  Pos
+	None bool // written as `none`, not as `fewer`
+	Than int64
+	Same []FieldRef
+	In   []StateRef
+}
+
+// Requirement is a guard as one operation uses it: its facts are bound to the
+// operation's inputs.
+type Requirement struct {
+	Pos   Pos // of the name in `require`
+	Guard *Guard
+	When  []*Fact
+}
+
+// Unique says that among the records in the states In the fields are unique.
+type Unique struct {
+	Pos      Pos
+	Name     string
+	Fields   []FieldRef
+	In       []StateRef
+	Error    string
+	ErrorPos Pos
+	Message  string
+}
+
+// Actor says who runs an operation.
+type Actor uint8
+
+const (
+	ByCaller Actor = iota + 1
+	BySystem
+	ByOperator
+)
+
+// Operation is one operation: one Go method, one request, one event.
+type Operation struct {
+	Pos                 Pos
+	Index               int // in Machine.Operations
+	Name                string
+	Was                 string
+	Doc                 string
+	By                  Actor
+	Creates             []StateRef // a creation; more than one only with Choose
+	From                []StateRef
+	To                  *StateRef // nil with Same or Choose, and for a creation without Choose
+	Same                bool      // to: same
+	Choose              []*Branch
+	Inputs              []*Input // declared ones and implied ones, in the order of their first appearance
+	Require             []*Requirement
+	OnRefusalRecordOnly bool // on_refusal: record_only
+	RecordOnlyIn        []StateRef
+	Effects             Effects
+	Event               string // canonical audit name; defaults to Name
+	EventPos            Pos
+	EventWas            string
+	DedupeBy            *Dedupe
+	Next                *Next
+	Triggers            []Trigger
+	Effect              *Effect
+	Then                *OperationRef
+}
+
+// Stored returns the word that is written into events.
+func (o *Operation) Stored() string { return stored(o.Name, o.Was) }
+
+// StoredEvent returns the event name that is written into events.
+func (o *Operation) StoredEvent() string { return stored(o.Event, o.EventWas) }
+
+// Dedupe names the fields by which a creation finds an existing record.
+type Dedupe struct {
+	Pos    Pos
+	Fields []FieldRef
+	Unique *Unique // when a `unique` is named; its fields are in Fields
+}
+
+// Input is one datum of a call.
+type Input struct {
+	Pos      Pos
+	Name     string
+	Doc      string
+	Type     Type   // Optional when it may be left out
+	Declared bool   // in `input:`; else implied by `set: {f: input}`
+	Field    *Field // the field it is implied by, else nil
+}
+
+// Effects are the changes of the record, all reading the old record.
+type Effects struct {
+	Set       []Assign
+	Clear     []FieldRef
+	Increment []FieldRef
+	Add       []Assign
+}
+
+// Empty reports whether there is no effect.
+func (e *Effects) Empty() bool {
+	return len(e.Set)+len(e.Clear)+len(e.Increment)+len(e.Add) == 0
+}
+
+// Assign gives a field a value, or adds a value to a set.
+type Assign struct {
+	Pos   Pos // of the field name
+	Field *Field
+	Value Value
+}
+
+// ValueKind says where a value comes from.
+type ValueKind uint8
+
+const (
+	ValueInput         ValueKind = iota + 1 // input, input.x
+	ValueInputOrAbsent                      // the field becomes what came, absent included
+	ValueInputOrSame                        // an input that is not sent keeps the old value
+	ValueField                              // the old value of another field
+	ValueActor
+	ValueNow // now + Plus
+	ValueInt
+	ValueBool
+	ValueWord // an enum word
+)
+
+// Value is the right side of an assignment.
+type Value struct {
+	Pos   Pos
+	Kind  ValueKind
+	Input *Input        // ValueInput, ValueInputOrAbsent, ValueInputOrSame
+	Field *Field        // ValueField
+	Plus  time.Duration // ValueNow
+	Int   int64
+	Bool  bool
+	Word  *EnumValue
+	Text  string // as written
+}
+
+// FactOp is the relation of a fact.
+type FactOp uint8
+
+const (
+	Present FactOp = iota + 1
+	Absent
+	Eq
+	Ne
+	Lt
+	Le
+	Gt
+	Ge
+	In     // Left is a string, Right a set
+	NotIn  // Left is a string, Right a set
+	Covers // Left is a set that holds every member of the set Right
+)
+
+// Fact is one condition on a record and a call. A comparison with an absent
+// term is false, so a comparison that holds implies presence.
+type Fact struct {
+	Pos   Pos
+	Text  string // as written, spaces folded
+	Op    FactOp
+	Left  Term
+	Right Term // zero with Present and Absent
+}
+
+// TermKind says what a term names.
+type TermKind uint8
+
+const (
+	TermField TermKind = iota + 1
+	TermInput
+	TermActor
+	TermNow
+	TermInt
+	TermBool
+	TermWord
+)
+
+// Term is one side of a fact.
+type Term struct {
+	Pos   Pos
+	Kind  TermKind
+	Text  string // as written
+	Name  string // TermInput: the name of the input
+	Field *Field
+	Input *Input // nil in Guard.When, bound in Requirement.When, branches and next
+	Int   int64
+	Bool  bool
+	Word  *EnumValue
+}
+
+// Branch is one line of `choose`.
+type Branch struct {
+	Pos        Pos
+	From       []StateRef // nil: all source states of the operation
+	When       []*Fact
+	To         *StateRef
+	Same       bool
+	RecordOnly bool
+	Reject     string // name of the refusal
+	Effects    Effects
+}
+
+// Next lets the store pick the record.
+type Next struct {
+	Pos   Pos
+	Where []*Fact
+	Order []Order
+}
+
+// Order is one key of an order.
+type Order struct {
+	FieldRef
+	Descending bool
+}
+
+// Trigger fires an operation without a caller.
+type Trigger struct {
+	Pos     Pos
+	Startup bool
+	After   *Field // nil with Startup
+	Plus    time.Duration
+	Text    string
+}
+
+// Effect is work outside the record.
+type Effect struct {
+	Pos    Pos
+	Name   string
+	Key    []FieldRef // empty: machine/id/rev
+	Atomic bool
+}
+
+// Forbidden is a move that must never become possible.
+type Forbidden struct {
+	Pos      Pos
+	From, To StateRef
+	Reason   string
+}
+
+// Probe is an external fact that only the audit asks.
+type Probe struct {
+	Pos     Pos
+	Name    string
+	Doc     string
+	Message string
+}
+
+// Projection is a machine derived from all records with the same key.
+type Projection struct {
+	Pos         Pos
+	Entity      string
+	Key         []FieldRef
+	Fields      []*ProjectionField
+	Rules       []*ProjectionRule
+	Reserved    []ProjectedState
+	Transitions []*ProjectionMove
+}
+
+// ProjectionField is an aggregate over the group.
+type ProjectionField struct {
+	Pos   Pos
+	Name  string
+	Agg   string // "max", "min" or "count"
+	Field *Field // nil with count
+}
+
+// ProjectedState is a state of the derived machine, named at a place.
+type ProjectedState struct {
+	Pos  Pos
+	Name string
+}
+
+// ProjectionRule gives the derived state when all its conditions hold.
+type ProjectionRule struct {
+	Pos     Pos
+	State   ProjectedState
+	Any     []StateRef
+	All     []StateRef // needs a non-empty group
+	None    []StateRef
+	AtLeast int64 // 0: no condition; counts the records in the states listed under any and all
+}
+
+// ProjectionMove is one allowed edge of the derived machine.
+type ProjectionMove struct {
+	Pos      Pos
+	From, To ProjectedState
+}
+
+// Class is what one state × operation cell does.
+type Class uint8
+
+const (
+	Unclassified Class = iota // nothing says what happens: FSM101
+	Transition
+	RecordOnly
+	Reject
+)
+
+// String returns the word that diagrams, tests and messages use.
+func (c Class) String() string {
+	switch c {
+	case Transition:
+		return "transition"
+	case RecordOnly:
+		return "record_only"
+	case Reject:
+		return "reject"
+	}
+	return "unclassified"
+}
+
+// Class returns what operation o does to a record in state s. A listed state
+// beats `otherwise`, and the state's `otherwise` beats the machine's. A
+// creation is no cell: it is always Reject here.
+func (m *Machine) Class(s *State, o *Operation) Class {
+	if len(o.Creates) > 0 {
+		return Reject
+	}
+	for _, f := range o.From {
+		if f.State == s {
+			return Transition
+		}
+	}
+	for _, f := range o.RecordOnlyIn {
+		if f.State == s {
+			return RecordOnly
+		}
+	}
+	ow := m.Otherwise
+	if s.Otherwise != OtherwiseUnset {
+		ow = s.Otherwise
+	}
+	switch ow {
+	case OtherwiseReject:
+		return Reject
+	case OtherwiseRecordOnly:
+		return RecordOnly
+	}
+	return Unclassified
+}
+
+// Field returns the declared or built-in field of that name, or nil.
+func (m *Machine) Field(name string) *Field {
+	for _, f := range m.Fields {
+		if f.Name == name {
+			return f
+		}
+	}
+	for _, f := range m.Builtin {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// State returns the state of that name, or nil.
+func (m *Machine) State(name string) *State {
+	for _, s := range m.States {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Operation returns the operation of that name, or nil.
+func (m *Machine) Operation(name string) *Operation {
+	for _, o := range m.Operations {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// Input returns the input of that name, or nil.
+func (o *Operation) Input(name string) *Input {
+	for _, in := range o.Inputs {
+		if in.Name == name {
+			return in
+		}
+	}
+	return nil
+}
+
+func stored(name, was string) string {
+	if was != "" {
+		return was
+	}
+	return name
+}
