@@ -1,0 +1,79 @@
+package fsm
+
+import "time"
+
+// Descriptor describes a generated record type to the engine. The generated
+// package holds one; it is never changed.
+type Descriptor[R any] struct {
+	Schema     *Schema
+	Encode     func(*R) Row
+	Decode     func(Row) (R, error) // unknown words and wrong types are errors; invariants are not looked at
+	Check      func(*R) []Violation // MUST and SHOULD
+	Operations []*Operation[R]      // in the order of the specification
+}
+
+// Operation is the static part of one operation.
+type Operation[R any] struct {
+	Name      string
+	Stored    string
+	Event     string // stored word
+	By        Actor
+	Creates   bool
+	From      []string // stored words of the states with a transition
+	NeedActor bool     // the operation reads `actor`, or is run by an operator
+	Triggers  []Trigger
+	Effect    *EffectInfo[R]
+	Then      string  // specification name of the operation that follows; empty when none
+	Dedupe    string  // name of the unique rule that finds an existing record; empty when none
+	Order     []Order // of `next`; nil when there is none
+	Picks     bool    // has `next`
+	// System makes the call that the engine itself issues: for triggers and
+	// `then`. Nil for operations that are not `by: system`.
+	System func(r *R, now time.Time) (Call[R], error)
+}
+
+// Trigger says when an operation runs without a caller.
+type Trigger struct {
+	Startup bool
+	After   string        // stored field name, "created_at" or "updated_at"; empty with Startup
+	Plus    time.Duration // added to the field's value
+}
+
+// EffectInfo describes an operation's effect.
+type EffectInfo[R any] struct {
+	Name   string
+	Atomic bool
+	Key    func(r *R) string // the idempotency key; nil: machine/id/rev
+}
+
+// Input is one datum of a call, as it goes into event and fingerprint.
+type Input struct {
+	Name  string
+	Value any  // as in Row.Values
+	Kind  Kind // how it is written as JSON
+	Loose bool // not part of the fingerprint: a retry may compute it anew
+}
+
+// Call is one request: what a generated durable method hands to the engine.
+type Call[R any] struct {
+	Operation *Operation[R]
+	ID        string // of a creation; empty: the engine makes one
+	RequestID string
+	Actor     string
+	Reason    string
+	At        time.Time // zero: the store's clock
+	Labels    map[string]string
+	Inputs    []Input
+	// Decide runs the pure method on r. For a creation r is zero and is filled.
+	// peers holds the answers to Peers, in its order.
+	Decide func(r *R, id string, peers []int64, now time.Time) (Step, error)
+	// Peers lists what Decide must know of other records; nil when nothing.
+	// Queries with Sequence set ask for the next number.
+	Peers func(r *R, id string) []PeerQuery
+	// Dedupe holds the values of the dedupe rule's columns; nil when the
+	// operation has none or one of them is absent.
+	Dedupe []any
+	// Where narrows what `next` may pick; Fits decides in full.
+	Where []Cond
+	Fits  func(r *R, now time.Time) bool
+}

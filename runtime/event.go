@@ -1,0 +1,113 @@
+package fsm
+
+import (
+	"fmt"
+	"time"
+)
+
+// Ref names a record at a revision. Rev 0 means "whatever revision it has",
+// which only machines with `expected_rev: optional` or `none` accept.
+type Ref struct {
+	ID  string
+	Rev int64
+}
+
+// Ref returns r, so that a Ref is a Target.
+func (r Ref) Ref() Ref { return r }
+
+// String returns "id@rev".
+func (r Ref) String() string { return fmt.Sprintf("%s@%d", r.ID, r.Rev) }
+
+// Target is what an operation is applied to: the record itself, an outcome
+// that holds it (one round trip), or a Ref (read, decide, write).
+type Target interface{ Ref() Ref }
+
+// Event is one line of a record's log. All words are the stored ones: the
+// first names of states, operations, events and fields.
+type Event struct {
+	ID          string
+	Rev         int64 // the revision it made; a record-only event stands at the revision it found
+	N           int64 // 0 for a transition; 1, 2, 3 ... for the record-only events of a revision
+	Operation   string
+	Name        string // the audit name
+	From        string // empty for a creation
+	To          string // the state after it; equal to From for a record-only event
+	At          time.Time
+	Actor       string
+	Reason      string
+	RequestID   string            // empty for a step of `then` and for a call without one
+	RequestN    int64             // -1: the request's scope is the record; else its scope is the machine, and this is the index within a batch
+	Fingerprint string            // of the request: see Fingerprint
+	Labels      map[string]string // never read by a rule
+	Inputs      JSON              // an object: all inputs by name
+	Changes     JSON              // an object: the after-image of the changed fields; null is absent; a set lists the added members
+	Image       JSON              // an object: all fields; at rev 1 and every 64th revision, else the zero JSON
+	Version     int               // of the specification
+	Cause       string            // the operation whose `then` this is; empty otherwise
+	Guard       string            // the guard that failed, where `on_refusal: record_only` kept the call
+	Sum         uint32            // CRC-32C over all of the above, made by the engine
+}
+
+// RecordOnly reports whether the event changed nothing but the log.
+func (e *Event) RecordOnly() bool { return e.N > 0 }
+
+// Row is a record as stores hold it. Values stand in the order of
+// Schema.Columns, each one of: nil (absent), string (string, enum word, JSON
+// text, set as a sorted JSON array), int64 (int, counter, sequence), bool,
+// time.Time (as Time returns it).
+type Row struct {
+	ID        string
+	State     string // stored word
+	Rev       int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Values    []any
+}
+
+// Ref returns the row's id and revision.
+func (r *Row) Ref() Ref { return Ref{r.ID, r.Rev} }
+
+// Step is what a pure method decided, in stored words.
+type Step struct {
+	From, To   string
+	RecordOnly bool
+	Guard      string // with RecordOnly by `on_refusal`: the guard that failed
+}
+
+// Violation is a rule that a record breaks.
+type Violation struct {
+	Rule    string // as the specification writes it: "owner is present"
+	Must    bool   // false: a SHOULD
+	Message string
+}
+
+// String returns the rule and its weight.
+func (v Violation) String() string {
+	w := "must"
+	if !v.Must {
+		w = "should"
+	}
+	if v.Message != "" {
+		return v.Rule + " (" + w + "): " + v.Message
+	}
+	return v.Rule + " (" + w + ")"
+}
+
+// Outcome is what a call led to.
+type Outcome[R any] struct {
+	Record       R       // as of the call's own revision, after all steps of `then`
+	Events       []Event // the event of the call and those of its `then` steps
+	Replayed     bool    // the request was known: nothing was written now
+	RecordOnly   bool    // the call was recorded and changed nothing else
+	Existing     bool    // a creation found the record by `dedupe_by`: nothing was written
+	Current      Ref     // id and revision now; differs from Record only for a replay
+	CurrentState string  // the state now, by its name in the specification
+
+	ref Ref
+}
+
+// Held returns the record, for an operation that is given the outcome.
+func (o Outcome[R]) Held() R { return o.Record }
+
+// Ref returns id and revision of the record, so that an Outcome is a Target.
+func (o Outcome[R]) Ref() Ref { return o.ref }

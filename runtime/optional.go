@@ -1,0 +1,83 @@
+package fsm
+
+import (
+	"bytes"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+)
+
+// Optional is a value that may be absent. The zero Optional is absent. Copies
+// share nothing, and making one allocates nothing.
+type Optional[T any] struct {
+	value T
+	ok    bool
+}
+
+// Some returns a present value.
+func Some[T any](v T) Optional[T] { return Optional[T]{value: v, ok: true} }
+
+// Absent returns an absent value.
+func Absent[T any]() Optional[T] { return Optional[T]{} }
+
+// Get returns the value and whether it is present.
+func (o Optional[T]) Get() (T, bool) { return o.value, o.ok }
+
+// Present reports whether there is a value.
+func (o Optional[T]) Present() bool { return o.ok }
+
+// Or returns the value, or v when it is absent.
+func (o Optional[T]) Or(v T) T {
+	if o.ok {
+		return o.value
+	}
+	return v
+}
+
+// IsZero reports whether the value is absent, for `json:",omitzero"`.
+func (o Optional[T]) IsZero() bool { return !o.ok }
+
+// String returns the value's text, or "absent".
+func (o Optional[T]) String() string {
+	if !o.ok {
+		return "absent"
+	}
+	return fmt.Sprint(o.value)
+}
+
+// MarshalJSON writes the value, or null when it is absent.
+func (o Optional[T]) MarshalJSON() ([]byte, error) {
+	if !o.ok {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.value)
+}
+
+// UnmarshalJSON reads null as absent.
+func (o *Optional[T]) UnmarshalJSON(b []byte) error {
+	if bytes.Equal(b, []byte("null")) {
+		*o = Optional[T]{}
+		return nil
+	}
+	if err := json.Unmarshal(b, &o.value); err != nil {
+		return err
+	}
+	o.ok = true
+	return nil
+}
+
+// Scan reads a column; NULL is absent.
+func (o *Optional[T]) Scan(src any) error {
+	var n sql.Null[T]
+	if err := n.Scan(src); err != nil {
+		return err
+	}
+	o.value, o.ok = n.V, n.Valid
+	return nil
+}
+
+// Value writes a column; absent is NULL.
+func (o Optional[T]) Value() (driver.Value, error) {
+	return sql.Null[T]{V: o.value, Valid: o.ok}.Value()
+}

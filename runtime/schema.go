@@ -1,0 +1,105 @@
+package fsm
+
+// Kind is the kind of a column.
+type Kind uint8
+
+// The kinds of columns, as in the specification language.
+const (
+	KindString Kind = iota + 1
+	KindInt
+	KindBool
+	KindTime
+	KindJSON
+	KindCounter
+	KindSet
+	KindSequence
+	KindEnum
+)
+
+// Demand says whether a call must carry something.
+type Demand uint8
+
+// The demands.
+const (
+	Required Demand = iota + 1
+	Optionally
+	Never
+)
+
+// Actor says who runs an operation.
+type Actor uint8
+
+// The actors.
+const (
+	ByCaller Actor = iota + 1
+	BySystem
+	ByOperator
+)
+
+// SystemActor is the actor of every system operation.
+const SystemActor = "system"
+
+// Schema describes one machine to a store: tables, columns, states and the
+// rules that hold across records. The generated package holds one; it is
+// never changed.
+type Schema struct {
+	Machine     string
+	Entity      string
+	Version     int
+	Hash        string // of the specification's meaning
+	Table       string // base name of the tables: T, T_events, T_outbox, T_groups
+	Enforce     string // "none", "checks" or "full"
+	RequestID   Demand
+	ExpectedRev Demand
+	Columns     []Column
+	States      []StateInfo
+	Uniques     []UniqueRule
+	SQL         map[string]string // dialect ("sqlite", "postgres") -> the generated schema
+}
+
+// Column is one field of the record.
+type Column struct {
+	Name     string // in the specification
+	Stored   string // in rows and events: the first name
+	Kind     Kind
+	Optional bool
+	Words    []string // KindEnum: the stored words
+}
+
+// StateInfo is one state.
+type StateInfo struct {
+	Name     string
+	Stored   string
+	Terminal bool
+	Final    bool
+}
+
+// UniqueRule says that among the records in States the columns are unique;
+// records in which one of them is absent never collide. A store refuses a
+// write that breaks it with *ConflictError.
+type UniqueRule struct {
+	Name    string   // name of the `unique`; "dedupe_<operation>" and "sequence_<field>" for implied ones
+	Columns []string // stored names; none: at most one record
+	States  []string // stored words; nil: all
+}
+
+// Column returns the index in Columns of the column with that stored name, or -1.
+func (s *Schema) Column(stored string) int {
+	for i := range s.Columns {
+		if s.Columns[i].Stored == stored {
+			return i
+		}
+	}
+	return -1
+}
+
+// StateName returns the specification's name of a stored state word, or the
+// word itself when the machine does not know it.
+func (s *Schema) StateName(stored string) string {
+	for i := range s.States {
+		if s.States[i].Stored == stored {
+			return s.States[i].Name
+		}
+	}
+	return stored
+}

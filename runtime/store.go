@@ -1,0 +1,173 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// Store keeps the rows and logs of any number of machines. The engine above it
+// decides; a store only reads, compares and writes, and keeps the promises
+// written at each method.
+type Store interface {
+	// Table returns the store's part for one machine, without any input or output.
+	Table(s *Schema) (Table, error)
+	// Close ends the store; calls in flight end first.
+	Close() error
+}
+
+// Transactional is a Store whose transaction is of type T, so that an atomic
+// effect can take part in it.
+type Transactional[T any] interface {
+	Store
+	// Transaction returns the transaction behind tx.
+	Transaction(tx Tx) T
+	// Adopt returns the reader and writer of one machine's tables within a
+	// transaction that its caller owns and commits.
+	Adopt(ctx context.Context, s *Schema, tx T) (Tx, error)
+}
+
+// Table is a store's part for one machine.
+type Table interface {
+	// Migrate creates what is missing for this specification and notes its hash.
+	Migrate(ctx context.Context) error
+	// Check returns a *Refusal with CodeSchemaMismatch unless the store holds
+	// this specification's tables.
+	Check(ctx context.Context) error
+	// Commit makes one write durable: all of it or nothing. When it returns
+	// nil, the write survives a crash. Returns ErrMoved, ErrRequestTaken,
+	// ErrIDTaken or *ConflictError when nothing was written for that reason,
+	// a *Refusal with CodeBusy when surely nothing was written, and
+	// *AmbiguousError when it is not known.
+	Commit(ctx context.Context, w *Write) error
+	// View runs f over one consistent snapshot.
+	View(ctx context.Context, f func(Reader) error) error
+	// Update runs f in one transaction that sees no other writer, and commits
+	// it when f returns nil. It may run f again in a new transaction after a
+	// conflict. Errors as Commit.
+	Update(ctx context.Context, f func(Tx) error) error
+}
+
+// Reader reads one machine's tables. It is valid within View or Update only.
+type Reader interface {
+	// Row returns the row, or ErrNotFound.
+	Row(id string) (Row, error)
+	// Rows returns the rows that fit the query, in its order.
+	Rows(q Query) iter.Seq2[Row, error]
+	// Count returns how many rows fit the query; Order and Limit do not matter.
+	Count(q Query) (int64, error)
+	// Events returns the log of a record from revision from on, by (Rev, N).
+	Events(id string, from int64) iter.Seq2[Event, error]
+	// Request returns the events that carry the request id. With an id: those
+	// of that record. With an empty id: those whose scope is the machine, by
+	// RequestN.
+	Request(id, requestID string) ([]Event, error)
+	// Outbox returns at most limit deliveries that are due, oldest first.
+	Outbox(due time.Time, limit int) ([]Delivery, error)
+}
+
+// Tx reads and writes one machine's tables in one transaction.
+type Tx interface {
+	Reader
+	// Write makes one write part of the transaction. Errors as Table.Commit;
+	// after ErrMoved, ErrRequestTaken, ErrIDTaken and *ConflictError the
+	// transaction is to be given up.
+	Write(w *Write) error
+	// Peers locks the group of q and returns how many other records of it are
+	// in q.States.
+	Peers(q PeerQuery) (int64, error)
+	// NextNumber locks the group of q and returns the next number of its sequence.
+	NextNumber(q PeerQuery) (int64, error)
+	// Settle removes a delivery from the outbox.
+	Settle(id string, rev int64) error
+	// Postpone notes a failed delivery: one more attempt, due again at due.
+	Postpone(id string, rev int64, due time.Time, lastError string) error
+}
+
+// What Commit and Write answer when nothing was written.
+var (
+	// ErrMoved: the record is not at the revision and state that the write was decided on.
+	ErrMoved = errors.New("the record is not at the revision the write was decided on")
+	// ErrRequestTaken: the request id stands in the log already.
+	ErrRequestTaken = errors.New("the request id stands in the log already")
+	// ErrIDTaken: a creation found a record, or a tombstone, with its id.
+	ErrIDTaken = errors.New("the id is taken")
+)
+
+// ConflictError says which unique rule a write would have broken.
+type ConflictError struct{ Rule string }
+
+// Error names the rule.
+func (e *ConflictError) Error() string { return "the unique rule " + e.Rule + " is taken" }
+
+// Write is one step of one record: its row and its event, in one piece.
+type Write struct {
+	Prev      Ref    // what it was decided on; Rev 0 is a creation
+	PrevState string // stored word; empty for a creation
+	Row       *Row   // the new row; nil for a record-only event
+	Changed   []int  // the columns of Row.Values that differ from the old row, ascending
+	Event     Event  // a record-only event gets its N from the store
+	Outbox    *Delivery
+	Leave     bool // remove the outbox row of the revision that is left (its effect is of no more use)
+}
+
+// Delivery is one effect that waits for being performed.
+type Delivery struct {
+	ID        string
+	Rev       int64 // the revision whose commit asked for it
+	Effect    string
+	Key       string // the effect's idempotency key
+	Attempts  int
+	Due       time.Time
+	LastError string
+}
+
+// Query selects rows.
+type Query struct {
+	States []string // stored words; nil: all
+	Where  []Cond   // all must hold
+	Order  []Order  // ties by id, ascending
+	After  string   // only ids above this one; for paging in id order, without Order
+	Limit  int      // 0: all
+	Lock   bool     // in a Tx: lock the rows, pass over those that another writer has locked
+}
+
+// Op is a comparison of a column.
+type Op uint8
+
+// The comparisons. A comparison with an absent value is false.
+const (
+	OpEq Op = iota + 1
+	OpNe
+	OpLt
+	OpLe
+	OpGt
+	OpGe
+	OpPresent // a set is present when it is not empty
+	OpAbsent
+)
+
+// Cond is one condition on a column: a stored field name, "created_at" or
+// "updated_at".
+type Cond struct {
+	Column string
+	Op     Op
+	Value  any // as in Row.Values; nil with OpPresent and OpAbsent
+}
+
+// Order is one key of an order. Absent values come last.
+type Order struct {
+	Column     string // a stored field name, "created_at" or "updated_at"
+	Descending bool
+}
+
+// PeerQuery names a group of records.
+type PeerQuery struct {
+	Name     string   // of the guard or the sequence field
+	Sequence bool     // ask for the next number instead of a count
+	Columns  []string // stored names of the fields that make the group; none: all records
+	Values   []any    // of the record in question; when one is nil the group is empty
+	States   []string // stored words of the states that count
+	Except   string   // id of the record in question
+}
