@@ -58,6 +58,10 @@ type Input struct {
 type Call[R any] struct {
 	Operation *Operation[R]
 	ID        string // of a creation; empty: the engine makes one
+	// RequestID makes a retry safe. Callers may not begin it with "sys:". A
+	// system operation leaves it empty and gets "sys:<stored operation>:<rev>";
+	// a call without one gets "sys:call:<uuid>", by which the engine finds out
+	// what became of a commit whose answer was lost.
 	RequestID string
 	Actor     string
 	Reason    string

@@ -35,17 +35,17 @@ type Event struct {
 	At          time.Time
 	Actor       string
 	Reason      string
-	RequestID   string            // empty for a step of `then` and for a call without one
+	RequestID   string            // empty for a step of `then`; "sys:..." when the engine made it: see Call.RequestID
 	RequestN    int64             // -1: the request's scope is the record; else its scope is the machine, and this is the index within a batch
 	Fingerprint string            // of the request: see Fingerprint
 	Labels      map[string]string // never read by a rule
 	Inputs      JSON              // an object: all inputs by name
 	Changes     JSON              // an object: the after-image of the changed fields; null is absent; a set lists the added members
-	Image       JSON              // an object: all fields; at rev 1 and every 64th revision, else the zero JSON
+	Image       JSON              // an object: all fields, created_at and updated_at; at rev 1 and every 64th revision, else the zero JSON
 	Version     int               // of the specification
 	Cause       string            // the operation whose `then` this is; empty otherwise
 	Guard       string            // the guard that failed, where `on_refusal: record_only` kept the call
-	Sum         uint32            // CRC-32C over all of the above, made by the engine
+	Sum         uint32            // CRC-32C over all of the above but N, made by the engine: see Checksum
 }
 
 // RecordOnly reports whether the event changed nothing but the log.
@@ -97,7 +97,7 @@ func (v Violation) String() string {
 type Outcome[R any] struct {
 	Record       R       // as of the call's own revision, after all steps of `then`
 	Events       []Event // the event of the call and those of its `then` steps
-	Replayed     bool    // the request was known: nothing was written now
+	Replayed     bool    // the request was known: nothing was written now; also when the answer to this call's own commit was lost and found again by its request id
 	RecordOnly   bool    // the call was recorded and changed nothing else
 	Existing     bool    // a creation found the record by `dedupe_by`: nothing was written
 	Current      Ref     // id and revision now; differs from Record only for a replay

@@ -81,6 +81,8 @@ type UniqueRule struct {
 	Name    string   // name of the `unique`; "dedupe_<operation>" and "sequence_<field>" for implied ones
 	Columns []string // stored names; none: at most one record
 	States  []string // stored words; nil: all
+	Err     error    // the machine's own sentinel; nil for implied rules
+	Message string   // more for whoever runs into it; may be empty
 }
 
 // Column returns the index in Columns of the column with that stored name, or -1.

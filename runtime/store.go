@@ -45,7 +45,9 @@ type Table interface {
 	View(ctx context.Context, f func(Reader) error) error
 	// Update runs f in one transaction that sees no other writer, and commits
 	// it when f returns nil. It may run f again in a new transaction after a
-	// conflict. Errors as Commit.
+	// conflict. An error of f ends the transaction without a trace and is
+	// returned so that errors.Is and errors.As find it; so does a panic of f.
+	// Errors of the commit itself as Commit.
 	Update(ctx context.Context, f func(Tx) error) error
 }
 
@@ -65,6 +67,9 @@ type Reader interface {
 	Request(id, requestID string) ([]Event, error)
 	// Outbox returns at most limit deliveries that are due, oldest first.
 	Outbox(due time.Time, limit int) ([]Delivery, error)
+	// Orphans returns at most limit ids above after, ascending, that have
+	// events but no row.
+	Orphans(after string, limit int) ([]string, error)
 }
 
 // Tx reads and writes one machine's tables in one transaction.
@@ -79,9 +84,10 @@ type Tx interface {
 	Peers(q PeerQuery) (int64, error)
 	// NextNumber locks the group of q and returns the next number of its sequence.
 	NextNumber(q PeerQuery) (int64, error)
-	// Settle removes a delivery from the outbox.
+	// Settle removes a delivery from the outbox; one that is gone is no error.
 	Settle(id string, rev int64) error
 	// Postpone notes a failed delivery: one more attempt, due again at due.
+	// One that is gone is no error.
 	Postpone(id string, rev int64, due time.Time, lastError string) error
 }
 
@@ -107,7 +113,7 @@ type Write struct {
 	PrevState string // stored word; empty for a creation
 	Row       *Row   // the new row; nil for a record-only event
 	Changed   []int  // the columns of Row.Values that differ from the old row, ascending
-	Event     Event  // a record-only event gets its N from the store
+	Event     Event  // a record-only event gets its N from the store, which sets it here too
 	Outbox    *Delivery
 	Leave     bool // remove the outbox row of the revision that is left (its effect is of no more use)
 }

@@ -1,0 +1,100 @@
+package fsmtest
+
+import (
+	"encoding"
+	"fmt"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Call is one abstract call of an operation. Inputs holds values as fsm.Row
+// does; an input that is not in it is not sent.
+type Call struct {
+	ID        string // of the record that a creation makes
+	RequestID string
+	Actor     string
+	Reason    string
+	At        time.Time
+	Labels    map[string]string
+	Inputs    map[string]any
+	Peers     map[string]int64 // by guard: how many others there are; by sequence field: the next number
+}
+
+// zone and dust make instants look as callers have them: in some zone, and
+// finer than what records keep.
+var zone = time.FixedZone("elsewhere", -5*3600)
+
+const dust = 321 * time.Nanosecond
+
+func asSent(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(dust).In(zone)
+}
+
+// Now returns the instant of the call, as a caller's clock gives it.
+func (c Call) Now() time.Time { return asSent(c.At) }
+
+// Text returns a string input.
+func (c Call) Text(name string) string { s, _ := c.Inputs[name].(string); return s }
+
+// Int returns an int input.
+func (c Call) Int(name string) int64 { n, _ := c.Inputs[name].(int64); return n }
+
+// Bool returns a bool input.
+func (c Call) Bool(name string) bool { b, _ := c.Inputs[name].(bool); return b }
+
+// Time returns a time input, as a caller's clock gives it.
+func (c Call) Time(name string) time.Time { t, _ := c.Inputs[name].(time.Time); return asSent(t) }
+
+// JSON returns a json input.
+func (c Call) JSON(name string) fsm.JSON {
+	s, ok := c.Inputs[name].(string)
+	if !ok {
+		return fsm.JSON{}
+	}
+	return fsm.MustJSON(s)
+}
+
+// Set returns a set input.
+func (c Call) Set(name string) fsm.Set { return fsm.NewSet(members(c.Inputs[name])...) }
+
+// Opt returns an optional input: absent when the call does not send it.
+// get is one of the methods above: Opt(c, "lease", Call.Time).
+func Opt[T any](c Call, name string, get func(Call, string) T) fsm.Optional[T] {
+	if c.Inputs[name] == nil {
+		return fsm.Optional[T]{}
+	}
+	return fsm.Some(get(c, name))
+}
+
+// Word returns an enum input: the zero value, which is no word, when the call
+// does not send it.
+func Word[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](c Call, name string) T {
+	var v T
+	if s, ok := c.Inputs[name].(string); ok {
+		if err := P(&v).UnmarshalText([]byte(s)); err != nil {
+			panic(fmt.Sprintf("fsmtest: input %s: %v", name, err))
+		}
+	}
+	return v
+}
+
+// String names what the call carries.
+func (c Call) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "actor %q at %s", c.Actor, c.At.Format(time.RFC3339Nano))
+	for _, name := range sortedKeys(c.Inputs) {
+		fmt.Fprintf(&b, ", %s %s", name, show(c.Inputs[name]))
+	}
+	for _, name := range sortedKeys(c.Peers) {
+		fmt.Fprintf(&b, ", others for %s %d", name, c.Peers[name])
+	}
+	return b.String()
+}

@@ -1,0 +1,344 @@
+package fsmtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// verdict is what has to happen to one record by one call.
+type verdict struct {
+	// Of a refusal.
+	code    fsm.Code // empty: the call is taken
+	guard   string   // with CodeGuard: the guard, or the branch's error
+	names   []string // with CodeInvariant and CodeInvalidInput: what may be named
+	error   string   // the name of the machine's own sentinel
+	allowed []string // with CodeWrongState and CodeTerminal
+
+	// Of a call that is taken.
+	row        fsm.Row
+	recordOnly bool
+	kept       string // the guard that failed, where the refusal is recorded only
+
+	failing []string // all guards that fail, also behind the first
+	way     string   // how it was decided, for counting
+}
+
+func refused(code fsm.Code, names ...string) verdict {
+	return verdict{code: code, names: names, way: string(code)}
+}
+
+// decide says what an operation does to a record. For a creation r is zero.
+func (m *model) decide(o *operation, r fsm.Row, c Call) verdict {
+	c.At = fsm.Time(c.At)
+	if o.By == "system" {
+		c.Actor = fsm.SystemActor
+	}
+	if v := m.accept(o, c); v.code != "" {
+		return v
+	}
+	from := m.stateOf(r.State)
+	at := cell{}
+	if o.creates {
+		at = o.cells[newColumn]
+		r = m.blank(c.ID)
+	} else {
+		at = o.cells[from.Name]
+	}
+	switch at.kind {
+	case cellRecordOnly:
+		return verdict{row: r, recordOnly: true, way: "record only"}
+	case cellMove, cellChoose:
+	default:
+		v := refused(fsm.CodeWrongState)
+		if from.Terminal {
+			v = refused(fsm.CodeTerminal)
+		}
+		v.allowed = m.allowed(o)
+		return v
+	}
+	var failing []string
+	for _, g := range o.require {
+		if !m.passes(g, o, r, c) {
+			failing = append(failing, g.Name)
+		}
+	}
+	if len(failing) > 0 {
+		g := m.guards[failing[0]]
+		if o.OnRefusal == "record only" {
+			return verdict{row: r, recordOnly: true, kept: g.Name, failing: failing, way: "record only, guard " + g.Name}
+		}
+		return verdict{code: fsm.CodeGuard, guard: g.Name, error: g.Error, failing: failing, way: "guard " + g.Name}
+	}
+	v := m.move(o, at, from, r, c)
+	return v
+}
+
+// move applies the effects, chooses and looks at the invariants.
+func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verdict {
+	after := r
+	after.Values = slices.Clone(r.Values)
+	m.apply(o, o.effects, r, &after, c)
+	to, way := at.to, "move"
+	if at.kind == cellChoose {
+		i := slices.IndexFunc(o.branches, func(b *branch) bool {
+			if b.From != "" && (from == nil || !slices.Contains(list(b.From), from.Name)) {
+				return false
+			}
+			return m.allHold(b.when, o, after, c)
+		})
+		if i < 0 {
+			return refused(fsm.CodeInvariant, "choose")
+		}
+		b := o.branches[i]
+		way = "branch " + strconv.Itoa(i+1)
+		switch {
+		case b.Reject != "":
+			return verdict{code: fsm.CodeGuard, guard: b.Reject, error: b.Reject, way: way}
+		case b.RecordOnly:
+			return verdict{row: r, recordOnly: true, way: way}
+		}
+		m.apply(o, b.effects, r, &after, c)
+		if to = b.To; to == "same" {
+			to = from.Name
+		}
+	}
+	if o.creates {
+		after.CreatedAt = c.At
+		for _, name := range m.order {
+			if f := m.fields[name]; f.kind == fsm.KindSequence {
+				after.Values[f.index] = c.Peers[name]
+			}
+		}
+	}
+	after.State = m.states[to].stored
+	after.Rev = r.Rev + 1
+	if c.At.After(after.UpdatedAt) {
+		after.UpdatedAt = c.At
+	}
+	if broken := m.broken(after); len(broken) > 0 {
+		v := refused(fsm.CodeInvariant)
+		for _, b := range broken {
+			if b.Must {
+				v.names = append(v.names, b.Rule)
+			}
+		}
+		if len(v.names) > 0 {
+			return v
+		}
+	}
+	return verdict{row: after, way: way}
+}
+
+func (m *model) passes(g *guard, o *operation, r fsm.Row, c Call) bool {
+	if g.Fewer > 0 {
+		return c.Peers[g.Name] < g.Fewer
+	}
+	return m.allHold(g.when, o, r, c)
+}
+
+func (m *model) allHold(facts []fact, o *operation, r fsm.Row, c Call) bool {
+	for _, f := range facts {
+		if !m.holds(f, o, r, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// apply writes the effects on target; right sides read the stored record.
+func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, c Call) {
+	for _, a := range e.set {
+		f := m.fields[a.field]
+		v := m.value(o, f, a, stored, c)
+		if v == nil {
+			v = f.empty()
+		}
+		target.Values[f.index] = v
+	}
+	for _, name := range e.clear {
+		f := m.fields[name]
+		target.Values[f.index] = f.empty()
+	}
+	for _, name := range e.increment {
+		f := m.fields[name]
+		n, _ := target.Values[f.index].(int64)
+		target.Values[f.index] = n + 1
+	}
+	for _, a := range e.add {
+		f := m.fields[a.field]
+		added := m.value(o, f, a, stored, c)
+		items := members(target.Values[f.index])
+		if in := o.input(strings.TrimPrefix(or(map[bool]string{true: a.field}[a.value == "input"], a.value), "input.")); in != nil && in.kind == fsm.KindSet {
+			items = append(items, members(added)...)
+		} else if g := m.fields[a.value]; g != nil && g.kind == fsm.KindSet {
+			items = append(items, members(added)...)
+		} else if s, ok := added.(string); ok {
+			items = append(items, s)
+		}
+		target.Values[f.index] = setOf(items...)
+	}
+}
+
+// value reads the right side of an assignment.
+func (m *model) value(o *operation, f *field, a assign, stored fsm.Row, c Call) any {
+	sent := func(name string) any {
+		v := c.Inputs[name]
+		if in := o.input(name); v == nil && in != nil {
+			v = in.empty()
+		}
+		return v
+	}
+	switch v := a.value; {
+	case v == "input", v == "input or absent":
+		return sent(a.field)
+	case v == "input or same":
+		if s := sent(a.field); s != nil {
+			return s
+		}
+		return stored.Values[f.index]
+	case strings.HasPrefix(v, "input."):
+		return sent(strings.TrimPrefix(v, "input."))
+	case v == "actor":
+		return c.Actor
+	case v == "now":
+		return c.At
+	case strings.HasPrefix(v, "now + "):
+		return c.At.Add(duration(strings.TrimPrefix(v, "now + ")))
+	case v == "true", v == "false":
+		return v == "true"
+	case v == "created_at":
+		return stored.CreatedAt
+	case v == "updated_at":
+		return stored.UpdatedAt
+	case m.fields[v] != nil:
+		return stored.Values[m.fields[v].index]
+	default:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n
+		}
+		return f.storedWord(v)
+	}
+}
+
+// accept looks at the call by itself.
+func (m *model) accept(o *operation, c Call) verdict {
+	switch {
+	case o.By == "system":
+	case c.Actor == "" && (o.By == "operator" || o.readsActor):
+		return refused(fsm.CodeActorMissing)
+	case c.Reason == "" && o.By == "operator":
+		return refused(fsm.CodeReasonMissing)
+	}
+	for _, in := range o.inputs {
+		if !m.acceptable(o, in, c.Inputs[in.Name]) {
+			return refused(fsm.CodeInvalidInput, in.Name)
+		}
+	}
+	return verdict{}
+}
+
+func (m *model) acceptable(o *operation, in *input, v any) bool {
+	if v == nil {
+		v = in.empty()
+	}
+	switch v := v.(type) {
+	case nil:
+		return in.optional
+	case string:
+		if in.kind == fsm.KindString {
+			return (v != "" || in.optional) && utf8.ValidString(v) && !strings.Contains(v, "\x00")
+		}
+	case time.Time:
+		return (!v.IsZero() || in.optional) && v.Year() >= 1 && v.Year() <= 9999
+	case int64:
+		return within(in.typ, v) && m.fitsFields(o, in, v)
+	}
+	return true
+}
+
+// fitsFields says whether an int input keeps the bounds of the fields it is set into.
+func (m *model) fitsFields(o *operation, in *input, n int64) bool {
+	sets := slices.Clone(o.effects.set)
+	for _, b := range o.branches {
+		sets = append(sets, b.effects.set...)
+	}
+	for _, a := range sets {
+		from := strings.TrimPrefix(a.value, "input.")
+		if a.value == "input" || a.value == "input or absent" || a.value == "input or same" {
+			from = a.field
+		}
+		if from == in.Name && strings.HasPrefix(a.value, "input") && !within(m.fields[a.field].typ, n) {
+			return false
+		}
+	}
+	return true
+}
+
+func within(y typ, n int64) bool {
+	return (y.min == nil || n >= *y.min) && (y.max == nil || n <= *y.max) && (y.kind != fsm.KindCounter || n >= 0)
+}
+
+// broken lists the rules that a record breaks. A broken type is named by the
+// field alone.
+func (m *model) broken(r fsm.Row) []fsm.Violation {
+	s := m.stateOf(r.State)
+	var list []fsm.Violation
+	for _, name := range m.order {
+		f := m.fields[name]
+		n, isInt := r.Values[f.index].(int64)
+		if isInt && (!within(f.typ, n) || f.kind == fsm.KindSequence && n < 1) {
+			list = append(list, fsm.Violation{Rule: name, Must: true})
+		}
+	}
+	presence := func(names string, want, must bool) {
+		for _, name := range split(names, ",") {
+			if name == "" {
+				continue
+			}
+			f := m.fields[name]
+			if m.present(term{field: name}, nil, r.Values[f.index]) != want {
+				list = append(list, fsm.Violation{Rule: name + map[bool]string{true: " is present", false: " is absent"}[want], Must: must})
+			}
+		}
+	}
+	presence(s.Present, true, true)
+	presence(s.Absent, false, true)
+	for _, f := range slices.Concat(m.invariant, s.invariant) {
+		if !m.holds(f, nil, r, Call{}) {
+			list = append(list, fsm.Violation{Rule: f.text, Must: true})
+		}
+	}
+	presence(s.ShouldPresent, true, false)
+	presence(s.ShouldAbsent, false, false)
+	return list
+}
+
+// allowed lists the states in which the operation is a transition.
+func (m *model) allowed(o *operation) []string {
+	var names []string
+	for _, s := range m.stateOrder {
+		if k := o.cells[s.Name].kind; k == cellMove || k == cellChoose {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// blank is a record before its creation.
+func (m *model) blank(id string) fsm.Row {
+	r := fsm.Row{ID: id, Values: make([]any, len(m.order))}
+	for i, name := range m.order {
+		switch m.fields[name].kind {
+		case fsm.KindCounter:
+			r.Values[i] = int64(0)
+		case fsm.KindSet:
+			r.Values[i] = "[]"
+		}
+	}
+	return r
+}

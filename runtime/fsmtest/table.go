@@ -1,0 +1,138 @@
+package fsmtest
+
+// Table is a specification in its own words, as far as a test must know it.
+// Lists of names are written in one string, separated by commas.
+type Table struct {
+	Machine     string
+	RequestID   string // "required", "optional" or "none"
+	ExpectedRev string // the same
+	// Matrix says what each operation does in each state: one line for each
+	// operation, one column for each state, and the column `new` for creations.
+	//
+	//	-> s          the record moves to s (or stays there)
+	//	choose        one of the branches decides
+	//	record only   the call is logged and changes nothing
+	//	refused       nothing happens
+	//	.             a creation has no states, another operation makes no record
+	Matrix     string
+	Fields     []Field
+	States     []State
+	Invariant  []string // facts that hold in every state
+	Guards     []Guard
+	Uniques    []Unique
+	Operations []Operation
+	Forbidden  []Move
+	Projection *Projection
+}
+
+// Field is one datum of the record.
+type Field struct {
+	Name   string
+	Type   string // as in the specification: "optional string", "int 0..10", "done|failed"
+	Stored string // in rows and events, when it differs from Name
+	Words  string // the stored words of an enum, when they differ from Type
+	Per    string // of a sequence: the fields that make the group
+}
+
+// State is one state and what holds in it.
+type State struct {
+	Name          string
+	Stored        string
+	Terminal      bool
+	Final         bool
+	Present       string
+	Absent        string
+	ShouldPresent string
+	ShouldAbsent  string
+	Invariant     []string
+}
+
+// Guard is a named precondition: facts, or a bound on the other records that
+// have the same values in the fields Same and are in the states In.
+type Guard struct {
+	Name  string
+	When  []string
+	Fewer int64 // 0: the guard has facts; `none` is Fewer 1
+	Same  string
+	In    string
+	Error string
+}
+
+// Unique says that among the records in the states In the fields are unique.
+type Unique struct {
+	Name   string
+	Fields string
+	In     string
+	Error  string
+}
+
+// Operation is one operation; its targets stand in the matrix.
+type Operation struct {
+	Name         string
+	Stored       string
+	Event        string // its audit name, when it differs from Name
+	StoredEvent  string
+	By           string // "caller" when empty
+	Inputs       []Input
+	Require      string // guards, in order
+	OnRefusal    string // "record only", or empty
+	Set          []string // "lease: input"
+	Clear        string
+	Increment    string
+	Add          []string
+	Choose       []Branch
+	Dedupe       string   // the fields by which a creation finds an existing record
+	Where        []string // of `next`
+	Order        string   // of `next`: "created_at, -priority"; empty with Picks: by id
+	Picks        bool     // has `next`
+	Triggers     []string // "startup", "after lease", "after updated_at + 600s"
+	Effect       string
+	EffectKey    string // fields; empty: machine, id and revision
+	Atomic       bool
+	Then         string
+}
+
+// Input is one datum of a call.
+type Input struct {
+	Name  string
+	Type  string
+	Words string // the stored words of an enum, when they differ from Type
+	Loose bool   // left out when two requests are compared
+}
+
+// Branch is one line of `choose`; exactly one of To, RecordOnly and Reject is set.
+type Branch struct {
+	From       string // states; empty: all
+	When       []string
+	To         string // a state, or "same"
+	RecordOnly bool
+	Reject     string
+	Set        []string
+	Clear      string
+	Increment  string
+	Add        []string
+}
+
+// Move is a move that must never happen.
+type Move struct {
+	From, To string
+	Reason   string
+}
+
+// Projection is a state derived from all records with the same key.
+type Projection struct {
+	Entity string
+	Key    string
+	Fields []string // "attempt: max attempt"
+	Rules  []Rule
+	Moves  []Move // the moves that a step of one record may lead to
+}
+
+// Rule gives the derived state when all its conditions hold; the first wins.
+type Rule struct {
+	State   string
+	Any     string
+	All     string
+	None    string
+	AtLeast int64
+}
