@@ -1,0 +1,112 @@
+package gen
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// allEffects lists the effects of an operation and of its branches.
+func allEffects(o *spec.Operation) []*spec.Effects {
+	effects := []*spec.Effects{&o.Effects}
+	for _, b := range o.Choose {
+		effects = append(effects, &b.Effects)
+	}
+	return effects
+}
+
+// allFacts lists the facts that an operation looks at.
+func allFacts(o *spec.Operation) []*spec.Fact {
+	var facts []*spec.Fact
+	for _, r := range o.Require {
+		facts = append(facts, r.When...)
+	}
+	for _, b := range o.Choose {
+		facts = append(facts, b.When...)
+	}
+	if o.Next != nil {
+		facts = append(facts, o.Next.Where...)
+	}
+	return facts
+}
+
+// creates reports whether an operation makes a record.
+func creates(o *spec.Operation) bool { return len(o.Creates) > 0 }
+
+// readsActor reports whether what an operation does depends on who calls.
+func readsActor(o *spec.Operation) bool {
+	for _, f := range allFacts(o) {
+		if f.Left.Kind == spec.TermActor || f.Right.Kind == spec.TermActor {
+			return true
+		}
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range slices.Concat(e.Set, e.Add) {
+			if a.Value.Kind == spec.ValueActor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// needsActor reports whether a call without an actor is refused.
+func needsActor(o *spec.Operation) bool {
+	return o.By == spec.ByOperator || o.By == spec.ByCaller && readsActor(o)
+}
+
+// sequences lists the sequence fields that an operation must get a number for.
+func sequences(m *spec.Machine, o *spec.Operation) []*spec.Field {
+	if !creates(o) {
+		return nil
+	}
+	var fields []*spec.Field
+	for _, f := range m.Fields {
+		if f.Type.Kind == spec.KindSequence {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// peerGuards lists the guards of an operation that count other records.
+func peerGuards(o *spec.Operation) []*spec.Guard {
+	var guards []*spec.Guard
+	for _, r := range o.Require {
+		if r.Guard.Peers != nil && !slices.Contains(guards, r.Guard) {
+			guards = append(guards, r.Guard)
+		}
+	}
+	return guards
+}
+
+// needsPeers reports whether an operation must know something of other records.
+func needsPeers(m *spec.Machine, o *spec.Operation) bool {
+	return len(peerGuards(o)) > 0 || len(sequences(m, o)) > 0
+}
+
+// internal reports whether nobody may call an operation over a store: it is
+// reached only by the `then` of operations whose effect is performed outside
+// the transaction, so a call would complete work that was not done.
+func internal(m *spec.Machine, o *spec.Operation) bool {
+	after := false
+	for _, p := range m.Operations {
+		if p.Then == nil || p.Then.Operation != o {
+			continue
+		}
+		if p.Effect == nil || p.Effect.Atomic {
+			return false
+		}
+		after = true
+	}
+	return after && o.By == spec.BySystem && len(o.Triggers) == 0
+}
+
+// states lists the states of references.
+func states(refs []spec.StateRef) []*spec.State {
+	list := make([]*spec.State, len(refs))
+	for i, r := range refs {
+		list[i] = r.State
+	}
+	return list
+}
