@@ -1,0 +1,419 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+var (
+	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	entityForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
+	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+)
+
+const factHint = "write `x is present`, `x is absent`, `a == b` (also !=, <, <=, >, >=), `x in set`, `x not in set` or `set covers set`"
+
+// token is one word or sign of a fact, a value, a type or a trigger.
+type token struct {
+	text string
+	at   int // in characters from the start of the text
+}
+
+// scan splits text at blanks and around the signs of comparison and `+`.
+func scan(text string) []token {
+	var out []token
+	at, start, from := 0, -1, 0
+	flush := func(end int) {
+		if start >= 0 {
+			out = append(out, token{text[start:end], from})
+			start = -1
+		}
+	}
+	for i := 0; i < len(text); {
+		c, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case c == ' ' || c == '\t' || c == '\n':
+			flush(i)
+		case strings.ContainsRune("=!<>", c):
+			flush(i)
+			n := 1
+			for i+n < len(text) && n < 3 && strings.IndexByte("=<>", text[i+n]) >= 0 {
+				n++
+			}
+			out = append(out, token{text[i : i+n], at})
+			i, at = i+n, at+n
+			continue
+		case c == '+':
+			flush(i)
+			out = append(out, token{"+", at})
+		default:
+			if start < 0 {
+				start, from = i, at
+			}
+		}
+		i += size
+		at++
+	}
+	flush(len(text))
+	return out
+}
+
+var comparisons = map[string]FactOp{"==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": Gt, ">=": Ge}
+
+// parseFact reads one fact; nil when it cannot be read (FSM005).
+func (p *parser) parseFact(w word) *astFact {
+	fail := func(t token, hint, format string, args ...any) *astFact {
+		at := w
+		if t.text != "" {
+			at = w.part(t.at, utf8.RuneCountInString(t.text), t.text)
+		}
+		if hint == "" {
+			hint = factHint
+		}
+		p.at(codeFact, at, hint, "cannot read the fact %q: %s", fold(w.text), fmt.Sprintf(format, args...))
+		return nil
+	}
+	ts := scan(w.text)
+	if len(ts) == 0 {
+		return fail(token{}, "", "it is empty")
+	}
+	for _, t := range ts {
+		switch t.text {
+		case "and", "&&", "or", "||":
+			return fail(t, "write each fact as an item of its own: a list of facts means all of them; for `or` write two branches or two guards",
+				"a fact holds no %q", t.text)
+		case "=", "=>", "=<", "<>", "===":
+			return fail(t, "write == for equal, != for not equal, <= and >= for the others", "there is no %q", t.text)
+		case "+", "-", "*", "/":
+			return fail(t, "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`", "a fact does not calculate")
+		}
+	}
+	left, ok := p.parseTerm(w, ts[0])
+	if !ok {
+		return fail(ts[0], "", "%q is no term", ts[0].text)
+	}
+	f := &astFact{text: w, left: left}
+	f.text.text = fold(w.text)
+	if len(ts) < 2 {
+		return fail(token{}, "", "nothing says what holds for %q", ts[0].text)
+	}
+	rest := ts[2:]
+	switch op := ts[1].text; op {
+	case "is":
+		switch {
+		case len(rest) == 1 && rest[0].text == "present":
+			f.op = Present
+		case len(rest) == 1 && rest[0].text == "absent":
+			f.op = Absent
+		case len(rest) == 2 && rest[0].text == "not" && rest[1].text == "present":
+			return fail(rest[0], "write `"+ts[0].text+" is absent`", "there is no `is not`")
+		case len(rest) == 2 && rest[0].text == "not" && rest[1].text == "absent":
+			return fail(rest[0], "write `"+ts[0].text+" is present`", "there is no `is not`")
+		default:
+			return fail(ts[1], "", "after `is` comes `present` or `absent`")
+		}
+		return f
+	case "in":
+		f.op = In
+	case "covers":
+		f.op = Covers
+	case "not":
+		if len(rest) == 0 || rest[0].text != "in" {
+			return fail(ts[1], "", "after `not` comes `in`")
+		}
+		f.op, rest = NotIn, rest[1:]
+	default:
+		if f.op = comparisons[op]; f.op == 0 {
+			return fail(ts[1], "", "expected a comparison, `is`, `in` or `covers` instead of %q", op)
+		}
+	}
+	if len(rest) == 0 {
+		return fail(ts[len(ts)-1], "", "nothing stands on the right side")
+	}
+	if f.right, ok = p.parseTerm(w, rest[0]); !ok {
+		return fail(rest[0], "", "%q is no term", rest[0].text)
+	}
+	if len(rest) > 1 {
+		return fail(rest[1], "", "%q is too much", rest[1].text)
+	}
+	return f
+}
+
+// fold makes every run of blanks one space, and puts one around each sign.
+func fold(text string) string {
+	ts := scan(text)
+	words := make([]string, len(ts))
+	for i, t := range ts {
+		words[i] = t.text
+	}
+	return strings.Join(words, " ")
+}
+
+// parseTerm reads one side of a fact.
+func (p *parser) parseTerm(w word, t token) (astTerm, bool) {
+	out := astTerm{text: w.part(t.at, utf8.RuneCountInString(t.text), t.text)}
+	switch {
+	case t.text == "actor":
+		out.kind = TermActor
+	case t.text == "now":
+		out.kind = TermNow
+	case t.text == "true", t.text == "false":
+		out.kind, out.bool = TermBool, t.text == "true"
+	case numberForm.MatchString(t.text):
+		n, err := strconv.ParseInt(t.text, 10, 64)
+		if err != nil {
+			return out, false
+		}
+		out.kind, out.int = TermInt, n
+	case strings.HasPrefix(t.text, "input."):
+		out.kind, out.name = TermInput, strings.TrimPrefix(t.text, "input.")
+		return out, nameForm.MatchString(out.name)
+	case nameForm.MatchString(t.text) && !factWord[t.text]:
+		out.name = t.text
+	default:
+		return out, false
+	}
+	return out, true
+}
+
+// factWord are the words of the language that cannot be a term.
+var factWord = map[string]bool{
+	"is": true, "in": true, "not": true, "covers": true, "present": true, "absent": true, "input": true, "same": true,
+}
+
+// parseValue reads the right side of an assignment. The result has neither
+// kind nor name when it cannot be read (FSM015).
+func (p *parser) parseValue(w word) astValue {
+	v := astValue{text: w}
+	ts := scan(w.text)
+	words := make([]string, len(ts))
+	for i, t := range ts {
+		words[i] = t.text
+	}
+	text := strings.Join(words, " ")
+	v.text.text = text
+	switch {
+	case text == "input":
+		v.kind = ValueInput
+	case text == "input or absent":
+		v.kind = ValueInputOrAbsent
+	case text == "input or same":
+		v.kind = ValueInputOrSame
+	case text == "actor":
+		v.kind = ValueActor
+	case text == "now":
+		v.kind = ValueNow
+	case len(ts) == 3 && words[0] == "now" && words[1] == "+":
+		d, problem := parseDuration(words[2])
+		if problem != "" {
+			p.at(codeValue, w.part(ts[2].at, utf8.RuneCountInString(words[2]), words[2]), "write e.g. `now + 60s`", "%s", problem)
+			return v
+		}
+		v.kind, v.plus = ValueNow, d
+	case text == "true", text == "false":
+		v.kind, v.bool = ValueBool, text == "true"
+	case numberForm.MatchString(text):
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			p.at(codeValue, w, "write a number of at most 64 bits", "%s is too large", text)
+			return v
+		}
+		v.kind, v.int = ValueInt, n
+	case len(ts) == 1 && strings.HasPrefix(text, "input.") && nameForm.MatchString(text[len("input."):]):
+		v.kind, v.name, v.named = ValueInput, text[len("input."):], true
+	case len(ts) == 1 && nameForm.MatchString(text) && !factWord[text]:
+		v.name = text
+	default:
+		hint := "write input, input or absent, input or same, input.x, a field, actor, now, now + 60s, a number, true, false or a word of the enum"
+		if text == "absent" || text == "null" {
+			hint = "to make a field absent list it under `clear`"
+		}
+		p.at(codeValue, w, hint, "%q is no value", text)
+	}
+	return v
+}
+
+var durationUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}
+
+// parseDuration reads `90s`, `10m`, `2h`, `7d`; problem says what is wrong.
+func parseDuration(text string) (d time.Duration, problem string) {
+	const form = "a duration is a whole number from 1 and one of s, m, h, d"
+	if len(text) < 2 {
+		return 0, fmt.Sprintf("%q is no duration: %s", text, form)
+	}
+	unit, ok := durationUnits[text[len(text)-1]]
+	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
+	if !ok || err != nil || text[0] < '1' || text[0] > '9' {
+		return 0, fmt.Sprintf("%q is no duration: %s", text, form)
+	}
+	if n > int64(math.MaxInt64/unit) {
+		return 0, fmt.Sprintf("%q is longer than 292 years", text)
+	}
+	return time.Duration(n) * unit, ""
+}
+
+// formatDuration writes d in the largest unit that leaves no rest.
+func formatDuration(d time.Duration) string {
+	for _, u := range []byte{'d', 'h', 'm'} {
+		if d%durationUnits[u] == 0 {
+			return fmt.Sprintf("%d%c", d/durationUnits[u], u)
+		}
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
+// parseTrigger reads `startup` or `after <time field> [+ duration]`.
+func (p *parser) parseTrigger(w word) (astTrigger, bool) {
+	ts := scan(w.text)
+	t := astTrigger{text: w}
+	t.text.text = fold(w.text)
+	switch {
+	case len(ts) == 1 && ts[0].text == "startup":
+		t.startup = true
+		return t, true
+	case (len(ts) == 2 || len(ts) == 4 && ts[2].text == "+") && ts[0].text == "after" && nameForm.MatchString(ts[1].text):
+		t.after = w.part(ts[1].at, len(ts[1].text), ts[1].text)
+		if len(ts) == 4 {
+			d, problem := parseDuration(ts[3].text)
+			if problem != "" {
+				p.at(codeTrigger, w.part(ts[3].at, utf8.RuneCountInString(ts[3].text), ts[3].text), "write e.g. `after lease + 60s`", "%s", problem)
+				return t, false
+			}
+			t.plus = d
+		}
+		return t, true
+	}
+	p.at(codeTrigger, w, "write `startup` or `after <time field> [+ duration]`", "unknown trigger %q", fold(w.text))
+	return t, false
+}
+
+var typeWords = map[string]Kind{
+	"string": KindString, "int": KindInt, "bool": KindBool, "time": KindTime, "json": KindJSON,
+	"counter": KindCounter, "set": KindSet, "sequence": KindSequence,
+}
+
+var typeNames = []string{"string", "int", "bool", "time", "json", "counter", "set", "sequence"}
+
+// String returns the name of the kind as it is written in a specification.
+func (k Kind) String() string {
+	for _, name := range typeNames {
+		if typeWords[name] == k {
+			return name
+		}
+	}
+	if k == KindEnum {
+		return "enum"
+	}
+	return "unknown"
+}
+
+// parseType reads a type; its kind is 0 when it cannot be read (FSM004).
+func (p *parser) parseType(w word) astType {
+	t := astType{text: w}
+	text := strings.Join(strings.Fields(w.text), " ")
+	if rest, ok := strings.CutPrefix(text, "optional "); ok {
+		t.optional, text = true, rest
+		if strings.HasPrefix(text, "optional ") {
+			p.at(codeUnknownType, w, "write `optional` once", "type %q says optional twice", fold(w.text))
+			return t
+		}
+	}
+	switch {
+	case text == "":
+		p.at(codeUnknownType, w, "write one of "+strings.Join(typeNames, ", ")+" or words divided by |", "the type is empty")
+	case typeWords[text] != 0:
+		t.kind = typeWords[text]
+	case strings.HasPrefix(text, "int "):
+		p.parseBounds(&t, w, strings.ReplaceAll(text[len("int "):], " ", ""))
+	case strings.Contains(text, "|"):
+		p.parseEnum(&t, w)
+	case text == "optional":
+		p.at(codeUnknownType, w, "write e.g. `optional string`", "`optional` stands before a type")
+	default:
+		near := p.nearest(text, typeNames)
+		p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "two or more words divided by |")), "unknown type %q", text)
+		if near != "" {
+			t.kind = typeWords[near]
+		}
+	}
+	if t.optional && (t.kind == KindCounter || t.kind == KindSet || t.kind == KindSequence) {
+		p.at(codeTogether, w, "remove `optional`: a counter starts at 0, a set empty, and a sequence is given by the store",
+			"%s cannot be optional", article(t.kind.String()))
+		t.optional = false
+	}
+	return t
+}
+
+// parseBounds reads `1..5` and `0..`.
+func (p *parser) parseBounds(t *astType, w word, text string) {
+	low, high, ok := strings.Cut(text, "..")
+	lo, err := strconv.ParseInt(low, 10, 64)
+	if !ok || err != nil || !numberForm.MatchString(low) {
+		p.at(codeUnknownType, w, "write `int`, `int 1..5` or `int 0..`", "cannot read the bounds of %q", fold(w.text))
+		return
+	}
+	t.min = &lo
+	if high != "" {
+		hi, err := strconv.ParseInt(high, 10, 64)
+		if err != nil || !numberForm.MatchString(high) {
+			p.at(codeUnknownType, w, "write `int`, `int 1..5` or `int 0..`", "cannot read the bounds of %q", fold(w.text))
+			return
+		}
+		if hi < lo {
+			p.at(codeTogether, w, fmt.Sprintf("write `int %d..%d`", hi, lo), "the bounds are reversed: %d is above %d", lo, hi)
+		}
+		t.max = &hi
+	}
+	t.kind = KindInt
+}
+
+// reservedWord may not be a word of an enum, since a fact or a value reads it
+// as something else.
+var reservedWord = map[string]bool{
+	"actor": true, "now": true, "input": true, "same": true, "absent": true, "present": true, "true": true, "false": true,
+	"is": true, "in": true, "not": true, "covers": true,
+}
+
+// parseEnum reads `done|failed|undecided`.
+func (p *parser) parseEnum(t *astType, w word) {
+	offset := strings.Index(w.text, "optional ")
+	if offset < 0 || !t.optional {
+		offset = 0
+	} else {
+		offset += len("optional ")
+	}
+	seen := map[string]bool{}
+	t.kind = KindEnum
+	at := utf8.RuneCountInString(w.text[:offset])
+	for part := range strings.SplitSeq(w.text[offset:], "|") {
+		name := strings.TrimSpace(part)
+		lead := utf8.RuneCountInString(part) - utf8.RuneCountInString(strings.TrimLeft(part, " \t\n"))
+		value := w.part(at+lead, max(utf8.RuneCountInString(name), 1), name)
+		at += utf8.RuneCountInString(part) + 1
+		switch {
+		case !nameForm.MatchString(name):
+			p.at(codeUnknownType, value, "an enum is two or more words of a-z, 0-9 and _ divided by |, e.g. `low|high`", "%q cannot be a word of an enum", name)
+			t.kind = 0
+		case reservedWord[name]:
+			p.at(codeValue, value, "choose another word", "%q cannot be a word of an enum: facts read it as something else", name)
+		case seen[name]:
+			p.at(codeDuplicate, value, "remove one", "the enum holds %q twice", name)
+		default:
+			seen[name] = true
+			t.words = append(t.words, value)
+		}
+	}
+}
+
+// article puts "a" or "an" before a word.
+func article(word string) string {
+	if word != "" && strings.ContainsRune("aeio", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
+}

@@ -1,0 +1,254 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// hashMachine returns the hex SHA-256 over the meaning of the machine: what
+// can be stored, what each call does, and how refusals are named. Comments,
+// docs, messages, reasons, positions, the order of declarations and the order
+// inside of lists that mean a set are no part of it.
+func hashMachine(m *Machine) string {
+	h := sha256.Sum256([]byte(meaning(m)))
+	return hex.EncodeToString(h[:])
+}
+
+// meaning writes the machine in one canonical form, one declaration a line.
+// The first line names this form: it changes when the form does.
+func meaning(m *Machine) string {
+	var lines []string
+	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	line("invariant %s", factSet(m.Invariant))
+	for _, f := range m.Fields {
+		line("field %s stored=%s type=%s per=%s changed_by=%t%s", f.Name, f.Stored(), typeText(f.Type, true), nameSet(f.Per, fieldName),
+			f.HasChangedBy, nameSet(f.ChangedBy, func(o *OperationRef) string { return o.Operation.Name }))
+	}
+	for _, s := range m.States {
+		line("state %s stored=%s present=%s absent=%s should=%s/%s invariant=%s terminal=%t final=%t otherwise=%d probes=%s", s.Name, s.Stored(),
+			refSet(s.Present), refSet(s.Absent), refSet(s.ShouldPresent), refSet(s.ShouldAbsent), factSet(s.Invariant), s.Terminal, s.Final, s.Otherwise,
+			nameSet(s.Probes, func(p *Probe) string { return p.Name }))
+	}
+	for _, x := range m.Removed {
+		line("removed %s to=%s", x.Name, x.To.State.Name)
+	}
+	for _, g := range m.Guards {
+		line("guard %s error=%s when=%s peers=%s", g.Name, g.Error, factSet(g.When), peersText(g.Peers))
+	}
+	for _, u := range m.Unique {
+		line("unique %s error=%s fields=%s in=%s", u.Name, u.Error, refSet(u.Fields), stateSet(u.In))
+	}
+	for _, o := range m.Operations {
+		line("operation %s", operationText(o))
+	}
+	for _, f := range m.Forbidden {
+		line("forbidden %s %s", f.From.State.Name, f.To.State.Name)
+	}
+	for _, p := range m.Probes {
+		line("probe %s", p.Name)
+	}
+	if m.Projection != nil {
+		line("projection %s", projectionText(m.Projection))
+	}
+	slices.Sort(lines)
+	head := fmt.Sprintf("meaning 1\nmachine %s entity=%s version=%d request_id=%d expected_rev=%d otherwise=%d\n",
+		m.Name, m.Entity, m.Version, m.RequestID, m.ExpectedRev, m.Otherwise)
+	return head + strings.Join(slices.Compact(lines), "\n") + "\n"
+}
+
+// set writes names as a set: sorted, once each.
+func set(names []string) string {
+	slices.Sort(names)
+	return "{" + strings.Join(slices.Compact(names), ", ") + "}"
+}
+
+func nameSet[T any](list []T, name func(T) string) string {
+	names := make([]string, len(list))
+	for i, x := range list {
+		names[i] = name(x)
+	}
+	return set(names)
+}
+
+func fieldName(f *Field) string             { return f.Name }
+func refName(f FieldRef) string             { return f.Field.Name }
+func stateName(s StateRef) string           { return s.State.Name }
+func refSet(list []FieldRef) string         { return nameSet(list, refName) }
+func stateSet(list []StateRef) string       { return nameSet(list, stateName) }
+func factSet(list []*Fact) string           { return nameSet(list, factText) }
+func assignSet(list []Assign) string        { return nameSet(list, assignText) }
+func projectedName(s ProjectedState) string { return s.Name }
+
+// factText writes a fact from what its terms are bound to.
+func factText(f *Fact) string {
+	switch f.Op {
+	case Present:
+		return termText(f.Left) + " is present"
+	case Absent:
+		return termText(f.Left) + " is absent"
+	}
+	return fmt.Sprintf("%s %s %s", termText(f.Left), opText[f.Op], termText(f.Right))
+}
+
+var opText = map[FactOp]string{
+	Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", In: "in", NotIn: "not in", Covers: "covers",
+}
+
+func termText(t Term) string {
+	switch t.Kind {
+	case TermField:
+		return t.Field.Name
+	case TermInput:
+		return "input." + t.Name
+	case TermWord:
+		return "word " + t.Text
+	case TermInt:
+		return fmt.Sprint(t.Int)
+	}
+	return t.Text
+}
+
+// typeText writes a type; stored adds the words that rows hold.
+func typeText(t Type, stored bool) string {
+	text := t.Kind.String()
+	switch t.Kind {
+	case KindInt:
+		if t.Min != nil {
+			text += fmt.Sprintf(" %d..", *t.Min)
+			if t.Max != nil {
+				text += fmt.Sprint(*t.Max)
+			}
+		}
+	case KindEnum:
+		text = nameSet(t.Values, func(v *EnumValue) string {
+			if stored && v.Was != "" {
+				return v.Name + "=" + v.Was
+			}
+			return v.Name
+		})
+	}
+	if t.Optional {
+		return "optional " + text
+	}
+	return text
+}
+
+func peersText(p *Peers) string {
+	if p == nil {
+		return "-"
+	}
+	return fmt.Sprintf("fewer than %d same=%s in=%s", p.Than, refSet(p.Same), stateSet(p.In))
+}
+
+func effectsText(e *Effects) string {
+	return fmt.Sprintf("set=%s clear=%s increment=%s add=%s", assignSet(e.Set), refSet(e.Clear), refSet(e.Increment), assignSet(e.Add))
+}
+
+func assignText(a Assign) string { return a.Field.Name + " = " + valueText(a.Value) }
+
+func valueText(v Value) string {
+	switch v.Kind {
+	case ValueInput:
+		return "input." + v.Input.Name
+	case ValueInputOrAbsent:
+		return "input." + v.Input.Name + " or absent"
+	case ValueInputOrSame:
+		return "input." + v.Input.Name + " or same"
+	case ValueField:
+		return v.Field.Name
+	case ValueActor:
+		return "actor"
+	case ValueNow:
+		return "now + " + v.Plus.String()
+	case ValueInt:
+		return fmt.Sprint(v.Int)
+	case ValueBool:
+		return fmt.Sprint(v.Bool)
+	}
+	return "word " + v.Word.Name
+}
+
+func targetText(to *StateRef, same bool) string {
+	switch {
+	case same:
+		return "same"
+	case to != nil:
+		return "state " + to.State.Name
+	}
+	return "-"
+}
+
+func operationText(o *Operation) string {
+	var b strings.Builder
+	put := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	put("%s stored=%s by=%d creates=%s from=%s to=%s record_only_in=%s on_refusal=%t event=%s stored=%s", o.Name, o.Stored(), o.By,
+		stateSet(o.Creates), stateSet(o.From), targetText(o.To, o.Same), stateSet(o.RecordOnlyIn), o.OnRefusalRecordOnly, o.Event, o.StoredEvent())
+	put(" input=%s require=[", nameSet(o.Inputs, func(in *Input) string { return in.Name + " " + typeText(in.Type, false) }))
+	for _, q := range o.Require {
+		put("%s %s, ", q.Guard.Name, factSet(q.When))
+	}
+	put("] %s choose=[", effectsText(&o.Effects))
+	for _, c := range o.Choose {
+		from := "all"
+		if len(c.From) > 0 {
+			from = stateSet(c.From)
+		}
+		put("from=%s when=%s to=%s record_only=%t reject=%s %s, ", from, factSet(c.When), targetText(c.To, c.Same), c.RecordOnly, c.Reject, effectsText(&c.Effects))
+	}
+	put("]")
+	if o.DedupeBy != nil {
+		put(" dedupe_by=%s", refSet(o.DedupeBy.Fields))
+		if o.DedupeBy.Unique != nil {
+			put(" unique %s", o.DedupeBy.Unique.Name)
+		}
+	}
+	if o.Next != nil {
+		put(" next where=%s order=[", factSet(o.Next.Where))
+		for _, k := range o.Next.Order {
+			put("%s descending=%t, ", k.Field.Name, k.Descending)
+		}
+		put("]")
+	}
+	put(" trigger=%s", nameSet(o.Triggers, func(t Trigger) string {
+		if t.Startup {
+			return "startup"
+		}
+		return "after " + t.After.Name + " + " + t.Plus.String()
+	}))
+	if o.Effect != nil {
+		put(" effect=%s key=%s atomic=%t", o.Effect.Name, nameList(o.Effect.Key, refName), o.Effect.Atomic)
+	}
+	if o.Then != nil {
+		put(" then=%s", o.Then.Operation.Name)
+	}
+	return b.String()
+}
+
+func projectionText(p *Projection) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s key=%s fields=%s rules=[", p.Entity, refSet(p.Key), nameSet(p.Fields, func(f *ProjectionField) string {
+		if f.Field == nil {
+			return f.Name + "=" + f.Agg
+		}
+		return f.Name + "=" + f.Agg + " " + f.Field.Name
+	}))
+	for _, r := range p.Rules {
+		fmt.Fprintf(&b, "%s any=%s all=%s none=%s at_least=%d, ", r.State.Name, stateSet(r.Any), stateSet(r.All), stateSet(r.None), r.AtLeast)
+	}
+	fmt.Fprintf(&b, "] reserved=%s transitions=%s", nameSet(p.Reserved, projectedName), nameSet(p.Transitions, func(t *ProjectionMove) string {
+		return t.From.Name + " -> " + t.To.Name
+	}))
+	return b.String()
+}
+
+// nameList writes names in the order of the file, where it has a meaning.
+func nameList[T any](list []T, name func(T) string) string {
+	names := make([]string, len(list))
+	for i, x := range list {
+		names[i] = name(x)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}

@@ -1,0 +1,360 @@
+package spec
+
+// rootName is what the top level is called in messages.
+const rootName = "the specification"
+
+var rootKeys = []string{
+	"fsm", "machine", "entity", "version", "doc", "requests", "otherwise", "fields", "states", "removed", "invariant",
+	"guards", "unique", "operations", "forbidden", "projection", "probes",
+}
+
+// Parse reads a specification. It returns the resolved machine, or nil when a
+// finding is an error; the findings are complete, sorted by position, and name
+// file as given. It never panics, whatever src holds.
+func Parse(file string, src []byte) (*Machine, Diagnostics) {
+	r := &reporter{file: file}
+	m := r.parse(src)
+	r.found.Sort()
+	if m == nil || r.found.HasErrors() {
+		return nil, r.found
+	}
+	m.File, m.Source = file, src
+	m.Hash = hashMachine(m)
+	return m, r.found
+}
+
+func (r *reporter) parse(src []byte) *Machine {
+	text, ok := cleanText(r, src)
+	if !ok {
+		return nil
+	}
+	root := readYAML(r, text)
+	if root == nil {
+		if len(r.found) == 0 {
+			r.add(codeMissing, Pos{1, 1}, 1, "start with `fsm: 1`, `machine`, `entity`, `states` and `operations`", "the file is empty; expected a specification")
+		}
+		return nil
+	}
+	p := &parser{reporter: r}
+	ast := p.machine(root)
+	if ast == nil {
+		return nil
+	}
+	return resolve(r, ast)
+}
+
+func (p *parser) machine(root *node) *astMachine {
+	o := p.object(root, rootName, rootKeys...)
+	if o == nil {
+		return nil
+	}
+	o.require("fsm", "machine", "entity", "states", "operations")
+	p.language(o)
+	m := &astMachine{pos: root.pos, doc: o.word("doc"), version: 1}
+	m.machine = o.name("machine")
+	if m.entity = o.word("entity"); m.entity.given() && !entityForm.MatchString(m.entity.text) {
+		p.at(codeValue, m.entity, "start with A-Z and go on with letters and digits, e.g. Job", "entity: %q is no exported Go name", m.entity.text)
+	}
+	if v, ok := o.number("version", 1); ok {
+		m.version = int(v)
+	}
+	if n := o.node("requests"); n != nil {
+		if q := p.object(n, "requests", "request_id", "expected_rev"); q != nil {
+			m.requestID = q.choice("request_id", "required", "optional", "none")
+			m.expectedRev = q.choice("expected_rev", "required", "optional", "none")
+		}
+	}
+	m.otherwise = o.choice("otherwise", "reject", "record_only")
+	m.invariant = p.facts(o, "invariant", false)
+	p.fields(o, m)
+	p.states(o, m)
+	p.removed(o, m)
+	p.guards(o, m)
+	p.uniques(o, m)
+	p.operations(o, m)
+	m.forbidden = p.moves(o, "forbidden", true)
+	p.projection(o, m)
+	p.probes(o, m)
+	return m
+}
+
+// language checks the version of the language.
+func (p *parser) language(o *object) {
+	n := o.node("fsm")
+	if n == nil {
+		return
+	}
+	if n.kind != scalarNode {
+		p.wrongKind(n, "fsm", "the number 1", "write `fsm: 1`")
+	} else if !n.plain || n.text != "1" {
+		p.at(codeValue, n.word(), "write `fsm: 1`", "fsm: version %q of the language is not known; this program reads version 1", n.text)
+	}
+}
+
+// declarations reads the mapping of declarations at key; it is broken when a
+// name may be missing from it.
+func (p *parser) declarations(o *object, key string) ([]entry, section) {
+	s := section{pos: o.keys[key]}
+	n := o.node(key)
+	if n == nil {
+		s.broken = o.has(key)
+		return nil, s
+	}
+	list, ok := p.entries(n, key)
+	s.broken = !ok
+	return list, s
+}
+
+// facts reads the list of facts at key.
+func (p *parser) facts(o *object, key string, single bool) []*astFact {
+	l := o.list(key, single)
+	if single {
+		o.some(key, l, "remove the key, or write a fact")
+	}
+	var out []*astFact
+	for _, w := range l.words {
+		if f := p.parseFact(w); f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (p *parser) fields(o *object, m *astMachine) {
+	entries, at := p.declarations(o, "fields")
+	m.fieldsAt = at
+	for _, e := range entries {
+		f := &astField{name: e.name}
+		m.fields = append(m.fields, f)
+		switch e.value.kind {
+		case scalarNode:
+			f.typ = p.parseType(e.value.word())
+			continue
+		case mapNode:
+		default:
+			p.wrongKind(e.value, "field "+e.name.text, "a type or a mapping", "write e.g. `"+e.name.text+": string` or `{type: string, doc: ...}`")
+			continue
+		}
+		fo := p.object(e.value, "field "+e.name.text, "type", "doc", "changed_by", "per", "was")
+		fo.anchor = e.name
+		fo.require("type")
+		if w := fo.word("type"); w.given() {
+			f.typ = p.parseType(w)
+		}
+		f.doc = fo.word("doc")
+		f.changedBy = fo.words("changed_by")
+		f.per = fo.some("per", fo.wordOrWords("per"), "name a field, or remove `per`: then the whole machine counts")
+		f.was = p.was(fo, "field")
+		if fo.has("per") && f.typ.kind != 0 && f.typ.kind != KindSequence {
+			p.add(codeTogether, fo.keys["per"], 3, "make the type `sequence`, or remove `per`", "field %s: `per` goes with a sequence only, not with %s", e.name.text, article(f.typ.kind.String()))
+		}
+	}
+}
+
+// was reads a former name. A field and an operation may write a mapping:
+// `{field: old, values: {new: old}}` and `{operation: old, event: old}`.
+func (p *parser) was(o *object, what string) astWas {
+	n := o.node("was")
+	if n == nil {
+		return astWas{}
+	}
+	if n.kind != mapNode {
+		return astWas{name: o.name("was")}
+	}
+	second := "values"
+	if what == "operation" {
+		second = "event"
+	}
+	w := p.object(n, "was of "+o.what, what, second)
+	out := astWas{name: w.name(what)}
+	if what == "operation" {
+		out.event = w.name("event")
+		return out
+	}
+	if v := w.node("values"); v != nil {
+		entries, _ := p.entries(v, w.at("values"))
+		for _, e := range entries {
+			if e.value.kind != scalarNode {
+				p.wrongKind(e.value, "former name of "+e.name.text, "a word", "write `new: old`")
+			} else if p.checkName(e.value, w.at("values")) {
+				out.values = append(out.values, astRename{e.name, e.value.word()})
+			}
+		}
+	}
+	return out
+}
+
+func (p *parser) states(o *object, m *astMachine) {
+	entries, at := p.declarations(o, "states")
+	m.statesAt = at
+	if n := o.node("states"); n != nil && n.kind == mapNode && len(n.pairs) == 0 {
+		p.add(codeMissing, n.pos, 2, "add at least one state", "states: there is no state")
+	}
+	for _, e := range entries {
+		s := &astState{name: e.name}
+		m.states = append(m.states, s)
+		if p.empty(e, "state") {
+			continue
+		}
+		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "probe", "was")
+		if so == nil {
+			continue
+		}
+		s.doc, s.was = so.word("doc"), so.name("was")
+		s.presence = astPresence{so.words("present"), so.words("absent")}
+		if n := so.node("should"); n != nil {
+			if sh := p.object(n, "should of state "+e.name.text, "present", "absent"); sh != nil {
+				s.should = astPresence{sh.words("present"), sh.words("absent")}
+			}
+		}
+		s.invariant = p.facts(so, "invariant", false)
+		s.terminal, s.final, s.finalPos = so.flag("terminal"), so.flag("final"), so.keys["final"]
+		s.otherwise = so.choice("otherwise", "reject", "record_only")
+		s.probes = so.words("probe")
+	}
+}
+
+// empty reports a declaration without a value, which YAML reads as null.
+func (p *parser) empty(e entry, what string) bool {
+	if e.value.kind != nullNode {
+		return false
+	}
+	p.at(codeNodeKind, e.name, "write `"+e.name.text+": {}`", "%s %s: expected a mapping instead of nothing", what, e.name.text)
+	return true
+}
+
+func (p *parser) removed(o *object, m *astMachine) {
+	entries, _ := p.declarations(o, "removed")
+	for _, e := range entries {
+		if ro := p.object(e.value, "removed state "+e.name.text, "to"); ro != nil {
+			ro.anchor = e.name
+			ro.require("to")
+			m.removed = append(m.removed, &astRemoved{e.name, ro.word("to")})
+		}
+	}
+}
+
+func (p *parser) guards(o *object, m *astMachine) {
+	entries, at := p.declarations(o, "guards")
+	m.guardsAt = at
+	for _, e := range entries {
+		g := &astGuard{name: e.name}
+		m.guards = append(m.guards, g)
+		before := len(p.found)
+		p.guard(g, e)
+		g.broken = len(p.found) > before
+	}
+}
+
+func (p *parser) guard(g *astGuard, e entry) {
+	o := p.object(e.value, "guard "+e.name.text, "when", "none", "fewer", "error", "message", "doc")
+	if o == nil {
+		return
+	}
+	o.anchor = e.name
+	o.require("error")
+	g.doc, g.err, g.message = o.word("doc"), o.name("error"), o.word("message")
+	var conditions []string
+	for _, key := range []string{"when", "none", "fewer"} {
+		if o.has(key) {
+			conditions = append(conditions, key)
+		}
+	}
+	switch len(conditions) {
+	case 0:
+		p.at(codeMissing, e.name, "add `when: ...`, `none: {same: ..., in: [...]}` or `fewer: {than: ..., same: ..., in: [...]}`", "guard %s has no condition", e.name.text)
+	case 1:
+	default:
+		key := conditions[len(conditions)-1]
+		p.add(codeTogether, o.keys[key], len(key), "make two guards of it and require both", "guard %s: `%s` and `%s` do not go together", e.name.text, conditions[0], key)
+	}
+	g.when = p.facts(o, "when", true)
+	if n := o.node("none"); n != nil {
+		g.peers = p.peers(n, o.at("none"), true)
+	} else if n := o.node("fewer"); n != nil {
+		g.peers = p.peers(n, o.at("fewer"), false)
+	}
+}
+
+func (p *parser) peers(n *node, what string, none bool) *astPeers {
+	keys := []string{"than", "same", "in"}
+	if none {
+		keys = keys[1:]
+	}
+	o := p.object(n, what, keys...)
+	if o == nil {
+		return nil
+	}
+	o.require(keys...)
+	out := &astPeers{pos: n.pos, none: none, than: 1}
+	if !none {
+		out.than, _ = o.number("than", 1)
+	}
+	out.same = o.some("same", o.wordOrWords("same"), "name the fields that the others share")
+	out.in = o.some("in", o.words("in"), "list the states that count")
+	return out
+}
+
+func (p *parser) uniques(o *object, m *astMachine) {
+	entries, at := p.declarations(o, "unique")
+	m.uniqueAt = at
+	for _, e := range entries {
+		u := &astUnique{name: e.name}
+		m.unique = append(m.unique, u)
+		uo := p.object(e.value, "unique "+e.name.text, "fields", "in", "error", "message")
+		if uo == nil {
+			continue
+		}
+		uo.anchor = e.name
+		uo.require("fields", "in", "error")
+		u.fields = uo.some("fields", uo.wordOrWords("fields"), "name at least one field")
+		u.in = uo.some("in", uo.words("in"), "list the states in which the fields are unique")
+		u.err, u.message = uo.name("error"), uo.word("message")
+	}
+}
+
+func (p *parser) probes(o *object, m *astMachine) {
+	entries, at := p.declarations(o, "probes")
+	m.probesAt = at
+	for _, e := range entries {
+		b := &astProbe{name: e.name}
+		m.probes = append(m.probes, b)
+		if p.empty(e, "probe") {
+			continue
+		}
+		if po := p.object(e.value, "probe "+e.name.text, "doc", "message"); po != nil {
+			b.doc, b.message = po.word("doc"), po.word("message")
+		}
+	}
+}
+
+// moves reads a list of `{from, to}`.
+func (p *parser) moves(o *object, key string, reason bool) []*astForbidden {
+	keys := []string{"from", "to"}
+	if reason {
+		keys = append(keys, "reason")
+	}
+	var out []*astForbidden
+	for _, n := range p.items(o, key) {
+		mo := p.object(n, "item of "+o.at(key), keys...)
+		if mo == nil {
+			continue
+		}
+		mo.require("from", "to")
+		out = append(out, &astForbidden{pos: n.pos, from: mo.word("from"), to: mo.word("to"), reason: mo.word("reason")})
+	}
+	return out
+}
+
+// items returns the items of the list at key.
+func (p *parser) items(o *object, key string) []*node {
+	n := o.node(key)
+	if n == nil {
+		return nil
+	}
+	if n.kind != listNode {
+		p.wrongKind(n, o.at(key), "a list", "write each item on a line of its own, after `- `")
+		return nil
+	}
+	return n.items
+}

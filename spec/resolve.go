@@ -1,0 +1,329 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+)
+
+// resolver binds the names of the syntax tree and builds the machine. It
+// reports what cannot be bound; what is bound but makes no sense as a machine
+// is for the rules to judge.
+type resolver struct {
+	*reporter
+	ast *astMachine
+	m   *Machine
+
+	fields     table[*Field]
+	states     table[*State]
+	guards     table[*Guard]
+	uniques    table[*Unique]
+	operations table[*Operation]
+	probes     table[*Probe]
+
+	guardFacts map[*Guard][]*astFact // the facts that can be bound to an operation
+	astGuards  map[*Guard]*astGuard
+}
+
+// table holds the declarations of one kind by name.
+type table[T any] struct {
+	what   string // "state"
+	names  []string
+	byName map[string]T
+	broken bool // some declarations could not be read: nothing is undeclared for sure
+}
+
+func newTable[T any](what string, s section) table[T] {
+	return table[T]{what: what, byName: map[string]T{}, broken: s.broken}
+}
+
+func (t *table[T]) add(name string, v T) {
+	if _, again := t.byName[name]; !again {
+		t.names = append(t.names, name)
+		t.byName[name] = v
+	}
+}
+
+// lookup finds a name. An undeclared one is reported (FSM010) and taken for
+// the name that is near to it, so that nothing follows from the slip.
+func lookup[T any](r *resolver, t *table[T], w word) (T, bool) {
+	if v, ok := t.byName[w.text]; ok || !w.given() || t.broken {
+		return v, ok
+	}
+	near := r.nearest(w.text, t.names)
+	hint := didYouMean(near, "declared", t.names)
+	if hint == "" {
+		hint = fmt.Sprintf("declare the %s, or remove the name", t.what)
+	}
+	r.at(codeUndeclared, w, hint, "%s %q is not declared", t.what, w.text)
+	v, ok := t.byName[near]
+	return v, ok
+}
+
+func resolve(rep *reporter, ast *astMachine) *Machine {
+	r := &resolver{
+		reporter: rep, ast: ast,
+		m: &Machine{
+			Pos: ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
+			RequestID: demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),
+			Builtin: []*Field{
+				{Name: "created_at", Type: Type{Kind: KindTime}, Builtin: true},
+				{Name: "updated_at", Type: Type{Kind: KindTime}, Builtin: true},
+			},
+		},
+		fields:     newTable[*Field]("field", ast.fieldsAt),
+		states:     newTable[*State]("state", ast.statesAt),
+		guards:     newTable[*Guard]("guard", ast.guardsAt),
+		uniques:    newTable[*Unique]("unique", ast.uniqueAt),
+		operations: newTable[*Operation]("operation", ast.operationsAt),
+		probes:     newTable[*Probe]("probe", ast.probesAt),
+		guardFacts: map[*Guard][]*astFact{},
+		astGuards:  map[*Guard]*astGuard{},
+	}
+	r.declare()
+	r.bindFields()
+	r.bindStates()
+	r.bindGuards()
+	r.bindUnique()
+	for i, o := range ast.operations {
+		r.bindOperation(r.m.Operations[i], o)
+	}
+	r.bindForbidden()
+	r.bindProjection()
+	return r.m
+}
+
+func demand(w word) Demand {
+	switch w.text {
+	case "optional":
+		return Optional
+	case "none":
+		return None
+	}
+	return Required
+}
+
+func otherwise(w word) Otherwise {
+	switch w.text {
+	case "reject":
+		return OtherwiseReject
+	case "record_only":
+		return OtherwiseRecordOnly
+	}
+	return OtherwiseUnset
+}
+
+// builtinNames are the data of every record that nobody declares.
+var builtinNames = []string{"id", "state", "rev", "created_at", "updated_at"}
+
+// declare makes every declaration known by name before any is bound.
+func (r *resolver) declare() {
+	for _, f := range r.m.Builtin {
+		r.fields.add(f.Name, f)
+	}
+	for _, a := range r.ast.fields {
+		f := &Field{Pos: a.name.pos, TypePos: a.typ.text.pos, Name: a.name.text, Was: a.was.name.text, Doc: a.doc.text}
+		f.Type = r.typeOf(a.typ)
+		r.m.Fields = append(r.m.Fields, f)
+		if slices.Contains(builtinNames, f.Name) {
+			r.at(codeTogether, a.name, "remove the declaration, or choose another name", "field %s is built in and never declared", f.Name)
+		}
+		r.fields.add(f.Name, f)
+		r.renameWords(f, a)
+	}
+	for i, a := range r.ast.states {
+		s := &State{
+			Pos: a.name.pos, Index: i, Name: a.name.text, Was: a.was.text, Doc: a.doc.text,
+			Terminal: a.terminal, Final: a.final, Otherwise: otherwise(a.otherwise),
+		}
+		r.m.States = append(r.m.States, s)
+		r.states.add(s.Name, s)
+		if s.Terminal && s.Final {
+			r.add(codeTogether, a.finalPos, len("final"), "keep `terminal` when nothing may leave the state, `final` when it can be reopened",
+				"state %s: `terminal` and `final` do not go together", s.Name)
+		}
+	}
+	for _, a := range r.ast.probes {
+		b := &Probe{Pos: a.name.pos, Name: a.name.text, Doc: a.doc.text, Message: a.message.text}
+		r.m.Probes = append(r.m.Probes, b)
+		r.probes.add(b.Name, b)
+	}
+	for _, a := range r.ast.guards {
+		g := &Guard{Pos: a.name.pos, Name: a.name.text, Doc: a.doc.text, Error: a.err.text, ErrorPos: a.err.pos, Message: a.message.text}
+		r.m.Guards = append(r.m.Guards, g)
+		r.guards.add(g.Name, g)
+		r.astGuards[g] = a
+	}
+	for _, a := range r.ast.unique {
+		u := &Unique{Pos: a.name.pos, Name: a.name.text, Error: a.err.text, ErrorPos: a.err.pos, Message: a.message.text}
+		r.m.Unique = append(r.m.Unique, u)
+		r.uniques.add(u.Name, u)
+	}
+	for i, a := range r.ast.operations {
+		o := &Operation{Pos: a.name.pos, Index: i, Name: a.name.text, Was: a.was.name.text, Doc: a.doc.text, By: actor(a.by)}
+		r.m.Operations = append(r.m.Operations, o)
+		r.operations.add(o.Name, o)
+	}
+}
+
+func actor(w word) Actor {
+	switch w.text {
+	case "system":
+		return BySystem
+	case "operator":
+		return ByOperator
+	}
+	return ByCaller
+}
+
+// typeOf makes the type of a field or an input. A word of an enum may not be a
+// field's name: a fact could not tell them apart.
+func (r *resolver) typeOf(a astType) Type {
+	t := Type{Kind: a.kind, Optional: a.optional, Min: a.min, Max: a.max}
+	for _, w := range a.words {
+		t.Values = append(t.Values, &EnumValue{Pos: w.pos, Name: w.text})
+		if slices.Contains(builtinNames, w.text) || slices.ContainsFunc(r.ast.fields, func(f *astField) bool { return f.name.text == w.text }) {
+			r.at(codeValue, w, "choose another word, or another name for the field", "%q cannot be a word of an enum: it is the name of a field", w.text)
+		}
+	}
+	if a.kind == KindEnum && len(t.Values) < 2 {
+		t.Kind = 0
+	}
+	return t
+}
+
+// renameWords gives the words of an enum their former names.
+func (r *resolver) renameWords(f *Field, a *astField) {
+	if len(a.was.values) > 0 && f.Type.Kind != KindEnum && f.Type.Kind != 0 {
+		r.at(codeTogether, a.was.values[0].name, "remove `values`", "field %s: `values` goes with an enum only", f.Name)
+		return
+	}
+	words := table[*EnumValue]{what: "enum value", byName: map[string]*EnumValue{}, broken: f.Type.Kind == 0}
+	for _, v := range f.Type.Values {
+		words.add(v.Name, v)
+	}
+	for _, rename := range a.was.values {
+		if v, ok := lookup(r, &words, rename.name); ok {
+			v.Was = rename.was.text
+		}
+	}
+}
+
+// field finds a field that may be declared or built in.
+func (r *resolver) field(w word) *Field {
+	if w.text == "id" || w.text == "state" || w.text == "rev" {
+		r.at(codeUndeclared, w, "name a declared field, created_at or updated_at", "%q is kept by the engine and cannot be named here", w.text)
+		return nil
+	}
+	f, _ := lookup(r, &r.fields, w)
+	return f
+}
+
+func (r *resolver) fieldRefs(l list) []FieldRef {
+	var out []FieldRef
+	for _, w := range l.words {
+		if f := r.field(w); f != nil {
+			out = append(out, FieldRef{w.pos, f})
+		}
+	}
+	return out
+}
+
+// groupRefs binds the fields of a group, which need values that can be equal.
+func (r *resolver) groupRefs(l list) []FieldRef {
+	for _, w := range l.words {
+		if f := r.fields.byName[w.text]; f != nil && (f.Type.Kind == KindSet || f.Type.Kind == KindJSON) {
+			r.at(codeValue, w, "name a string, int, bool, time or enum field", "field %s is %s, which cannot name a group of records", f.Name, article(f.Type.Kind.String()))
+		}
+	}
+	return r.fieldRefs(l)
+}
+
+func (r *resolver) stateRef(w word) *StateRef {
+	if s, ok := lookup(r, &r.states, w); ok {
+		return &StateRef{w.pos, s}
+	}
+	return nil
+}
+
+func (r *resolver) stateRefs(l list) []StateRef {
+	var out []StateRef
+	for _, w := range l.words {
+		if s := r.stateRef(w); s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+func (r *resolver) bindFields() {
+	for i, a := range r.ast.fields {
+		f := r.m.Fields[i]
+		for _, ref := range r.groupRefs(a.per) {
+			if ref.Field == f {
+				r.add(codeValue, ref.Pos, len(f.Name), "name the field that the numbers are counted for", "field %s cannot be counted per itself", f.Name)
+				continue
+			}
+			f.Per = append(f.Per, ref.Field)
+		}
+		f.HasChangedBy = a.changedBy.given()
+		for _, w := range a.changedBy.words {
+			if o, ok := lookup(r, &r.operations, w); ok {
+				f.ChangedBy = append(f.ChangedBy, &OperationRef{w.pos, o})
+			}
+		}
+	}
+}
+
+func (r *resolver) bindStates() {
+	r.m.Invariant = r.facts(r.ast.invariant, scope{invariant: true})
+	for i, a := range r.ast.states {
+		s := r.m.States[i]
+		s.Present, s.Absent = r.fieldRefs(a.presence.present), r.fieldRefs(a.presence.absent)
+		s.ShouldPresent, s.ShouldAbsent = r.fieldRefs(a.should.present), r.fieldRefs(a.should.absent)
+		s.Invariant = r.facts(a.invariant, scope{invariant: true})
+		for _, w := range a.probes.words {
+			if b, ok := lookup(r, &r.probes, w); ok {
+				s.Probes = append(s.Probes, b)
+			}
+		}
+	}
+	for _, a := range r.ast.removed {
+		if s := r.states.byName[a.name.text]; s != nil {
+			r.at(codeTogether, a.name, "rename the state; the name of a removed state may not come back", "state %s is removed and declared at line %d", a.name.text, s.Pos.Line).
+				related(s.Pos, "declared here")
+		}
+		if to := r.stateRef(a.to); to != nil {
+			r.m.Removed = append(r.m.Removed, &Removed{Pos: a.name.pos, Name: a.name.text, To: *to})
+		}
+	}
+}
+
+func (r *resolver) bindGuards() {
+	for i, a := range r.ast.guards {
+		g := r.m.Guards[i]
+		for _, f := range a.when {
+			if fact := r.fact(f, scope{free: true}); fact != nil {
+				g.When = append(g.When, fact)
+				r.guardFacts[g] = append(r.guardFacts[g], f)
+			}
+		}
+		if a.peers != nil {
+			g.Peers = &Peers{Pos: a.peers.pos, None: a.peers.none, Than: a.peers.than, Same: r.groupRefs(a.peers.same), In: r.stateRefs(a.peers.in)}
+		}
+	}
+}
+
+func (r *resolver) bindUnique() {
+	for i, a := range r.ast.unique {
+		r.m.Unique[i].Fields, r.m.Unique[i].In = r.groupRefs(a.fields), r.stateRefs(a.in)
+	}
+}
+
+func (r *resolver) bindForbidden() {
+	for _, a := range r.ast.forbidden {
+		from, to := r.stateRef(a.from), r.stateRef(a.to)
+		if from != nil && to != nil {
+			r.m.Forbidden = append(r.m.Forbidden, &Forbidden{Pos: a.pos, From: *from, To: *to, Reason: a.reason.text})
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+)
+
+// bindInputs collects the inputs of an operation: the declared ones, then those
+// that `set` and `add` imply, in this order.
+func (r *resolver) bindInputs(o *Operation, a *astOperation) {
+	for _, in := range a.inputs {
+		o.Inputs = append(o.Inputs, &Input{Pos: in.name.pos, Name: in.name.text, Doc: in.doc.text, Type: r.typeOf(in.typ), Declared: true})
+	}
+	all := []*astEffects{&a.effects}
+	for _, b := range a.choose {
+		all = append(all, &b.effects)
+	}
+	for _, e := range all {
+		for _, s := range e.set {
+			r.imply(o, s, false)
+		}
+		for _, s := range e.add {
+			r.imply(o, s, true)
+		}
+	}
+}
+
+// imply adds the input that `set: {f: input}` or `add: {f: input}` needs.
+func (r *resolver) imply(o *Operation, s astAssign, member bool) {
+	if s.value.named || s.value.kind != ValueInput && s.value.kind != ValueInputOrAbsent && s.value.kind != ValueInputOrSame {
+		return
+	}
+	f := r.fields.byName[s.field.text]
+	if f == nil || f.Builtin || f.Type.Kind == 0 || f.Type.Kind == KindSequence {
+		return // reported where the field is bound
+	}
+	t := impliedType(f, member)
+	t.Optional = s.value.kind != ValueInput
+	in := o.Input(f.Name)
+	if in == nil {
+		o.Inputs = append(o.Inputs, &Input{Pos: s.value.text.pos, Name: f.Name, Type: t, Field: f})
+		return
+	}
+	if in.Type.Kind == 0 {
+		return
+	}
+	switch {
+	case in.Type.Kind.family() != t.Kind.family():
+		r.at(codeValue, s.value.text, "give one of them another name: `input: {name: <type>}` and `input.name`",
+			"input %s of operation %s is %s and cannot be set into field %s, %s", in.Name, o.Name, article(in.Type.Kind.String()), f.Name, article(t.Kind.String())).
+			related(in.Pos, "the input")
+	case in.Type.Optional && !t.Optional:
+		r.at(codeValue, s.value.text, "write `input or absent` or `input or same`", "input %s of operation %s is optional, and `input` needs one", in.Name, o.Name).
+			related(in.Pos, "the input")
+	case !in.Type.Optional && t.Optional:
+		r.at(codeValue, s.value.text, "write `input`, or make the input optional everywhere", "input %s of operation %s is required, so %q does not fit", in.Name, o.Name, s.value.text.text).
+			related(in.Pos, "the input")
+	}
+}
+
+// impliedType is the type of the input that goes into a field.
+func impliedType(f *Field, member bool) Type {
+	t := f.Type
+	t.Optional = false
+	switch {
+	case member:
+		return Type{Kind: KindString}
+	case t.Kind == KindCounter:
+		least := int64(0)
+		return Type{Kind: KindInt, Min: &least}
+	}
+	return t
+}
+
+// effects binds what an operation or a branch changes.
+func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects {
+	var out Effects
+	changed := map[*Field]string{}
+	once := func(w word, f *Field, key string) bool {
+		if f == nil {
+			return false
+		}
+		if f.Builtin {
+			r.at(codeValue, w, "remove it", "field %s is kept by the engine: no operation changes it", f.Name)
+			return false
+		}
+		if before, again := changed[f]; again {
+			r.at(codeTogether, w, "keep one of them", "operation %s changes field %s under `%s` and under `%s`", o.Name, f.Name, before, key)
+			return false
+		}
+		changed[f] = key
+		return true
+	}
+	for _, s := range e.set {
+		if f := r.field(s.field); once(s.field, f, "set") {
+			if v, ok := r.assign(o, a, f, s); ok {
+				out.Set = append(out.Set, Assign{s.field.pos, f, v})
+			}
+		}
+	}
+	for _, w := range e.clear.words {
+		f := r.field(w)
+		if !once(w, f, "clear") {
+			continue
+		}
+		if f.Type.Kind != 0 && !f.Type.Optional {
+			r.at(codeValue, w, "make the field optional, or set it to another value", "field %s is not optional, so it cannot be cleared", f.Name)
+		}
+		out.Clear = append(out.Clear, FieldRef{w.pos, f})
+	}
+	for _, w := range e.increment.words {
+		if f := r.field(w); once(w, f, "increment") {
+			out.Increment = append(out.Increment, FieldRef{w.pos, f})
+		}
+	}
+	for _, s := range e.add {
+		if f := r.field(s.field); once(s.field, f, "add") {
+			if v, ok := r.addition(o, a, f, s); ok {
+				out.Add = append(out.Add, Assign{s.field.pos, f, v})
+			}
+		}
+	}
+	return out
+}
+
+// assign binds the value that a field is set to and checks its type (FSM015).
+func (r *resolver) assign(o *Operation, a *astOperation, f *Field, s astAssign) (Value, bool) {
+	fail := func(hint, format string, args ...any) (Value, bool) {
+		r.at(codeValue, s.value.text, hint, "%s", fmt.Sprintf(format, args...))
+		return Value{}, false
+	}
+	switch {
+	case f.Type.Kind == 0:
+		return Value{}, false
+	case f.Type.Kind == KindSequence:
+		r.at(codeValue, s.field, "remove it", "field %s is a sequence: the store gives its number", f.Name)
+		return Value{}, false
+	case f.Type.Kind == KindSet && !a.has("creates"):
+		r.at(codeValue, s.field, "use `add`; only a creation sets a set", "field %s is a set, which only grows: an operation adds to it", f.Name)
+		return Value{}, false
+	}
+	v := s.value
+	switch v.kind {
+	case ValueInputOrAbsent:
+		if !f.Type.Optional {
+			return fail("write `input`, or make the field optional", "field %s cannot become absent", f.Name)
+		}
+	case ValueInputOrSame:
+		if a.has("creates") {
+			return fail("write `input` or `input or absent`", "field %s has no value before the creation that could stay", f.Name)
+		}
+	}
+	return r.value(o, a, f, f.Type, v)
+}
+
+// addition binds the member that a set gets.
+func (r *resolver) addition(o *Operation, a *astOperation, f *Field, s astAssign) (Value, bool) {
+	if f.Type.Kind == 0 {
+		return Value{}, false
+	}
+	if f.Type.Kind != KindSet {
+		r.at(codeValue, s.field, "use `set`, or make the field a set", "field %s is %s: `add` needs a set", f.Name, article(f.Type.Kind.String()))
+		return Value{}, false
+	}
+	if s.value.kind == ValueInputOrAbsent || s.value.kind == ValueInputOrSame {
+		r.at(codeValue, s.value.text, "write `input` or `input.x`", "a member of set %s must be there", f.Name)
+		return Value{}, false
+	}
+	return r.value(o, a, f, Type{Kind: KindString}, s.value)
+}
+
+// value binds a value that must fit type t of field f.
+func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astValue) (Value, bool) {
+	out := Value{Pos: v.text.pos, Kind: v.kind, Plus: v.plus, Int: v.int, Bool: v.bool, Text: v.text.text}
+	fits := func(got Kind, what string) bool {
+		if got.family() == t.Kind.family() {
+			return true
+		}
+		r.at(codeValue, v.text, expected(t), "%s is %s and does not fit field %s, %s", what, article(got.String()), f.Name, article(f.Type.Kind.String()))
+		return false
+	}
+	switch v.kind {
+	case 0:
+		if v.name == "" {
+			return out, false
+		}
+		return r.named(f, t, v, out, fits)
+	case ValueInput, ValueInputOrAbsent, ValueInputOrSame:
+		return r.inputValue(o, a, f, t, v, out, fits)
+	case ValueActor:
+		return out, fits(KindString, "actor")
+	case ValueNow:
+		return out, fits(KindTime, v.text.text)
+	case ValueBool:
+		return out, fits(KindBool, v.text.text)
+	case ValueInt:
+		if !fits(KindInt, v.text.text) {
+			return out, false
+		}
+		low := t.Min
+		if t.Kind == KindCounter {
+			low = new(int64)
+		}
+		if low != nil && v.int < *low || t.Max != nil && v.int > *t.Max {
+			r.at(codeValue, v.text, "write a number within the bounds", "%d is outside the bounds of field %s", v.int, f.Name)
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// expected says what can be written for a value of type t.
+func expected(t Type) string {
+	switch t.Kind {
+	case KindString:
+		return "write input, actor or a string field"
+	case KindTime:
+		return "write input, now, now + 60s or a time field"
+	case KindInt, KindCounter:
+		return "write input, a number or an int field"
+	case KindBool:
+		return "write input, true, false or a bool field"
+	case KindEnum:
+		return "write input, or a word or field of the enum"
+	}
+	return "write input"
+}
+
+// inputValue binds `input` and `input.x`.
+func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v astValue, out Value, fits func(Kind, string) bool) (Value, bool) {
+	name := f.Name
+	if v.named {
+		name = v.name
+	}
+	in := o.Input(name)
+	if in == nil {
+		if v.named && !a.inputsBroken {
+			term := astTerm{text: v.text, name: name}
+			return out, r.bindInput(&Term{}, term, scope{op: o})
+		}
+		return out, false
+	}
+	if in.Type.Kind == 0 {
+		return out, false
+	}
+	out.Input = in
+	if !v.named {
+		return out, in.Type.Kind.family() == t.Kind.family() && (v.kind != ValueInput) == in.Type.Optional
+	}
+	if !fits(in.Type.Kind, "input "+name) || !r.sameWords(f, t, in.Type, v, "input "+name) {
+		return out, false
+	}
+	if in.Type.Optional {
+		if !t.Optional {
+			r.at(codeValue, v.text, "make the input required, or the field optional", "input %s may be absent, and field %s may not", name, f.Name)
+			return out, false
+		}
+		out.Kind = ValueInputOrAbsent
+	}
+	return out, true
+}
+
+// named binds a field or a word of an enum.
+func (r *resolver) named(f *Field, t Type, v astValue, out Value, fits func(Kind, string) bool) (Value, bool) {
+	src := r.fields.byName[v.name]
+	if src == nil {
+		if t.Kind == KindEnum {
+			out.Kind = ValueWord
+			return out, r.bindWord(&out.Word, v.text, v.name, t, "field "+f.Name)
+		}
+		if r.fields.broken {
+			return out, false
+		}
+		near := r.nearest(v.name, append(r.fields.names[:len(r.fields.names):len(r.fields.names)], "input", "actor", "now"))
+		hint := expected(t)
+		if near != "" {
+			hint = didYouMean(near, "", nil) + " " + hint
+		}
+		r.at(codeValue, v.text, hint, "%q is not a value that field %s can take", v.name, f.Name)
+		return out, false
+	}
+	if src.Type.Kind == 0 || !fits(src.Type.Kind, "field "+src.Name) || !r.sameWords(f, t, src.Type, v, "field "+src.Name) {
+		return out, false
+	}
+	if src.Type.Optional && !t.Optional {
+		r.at(codeValue, v.text, "make field "+f.Name+" optional", "field %s may be absent, and field %s may not", src.Name, f.Name)
+		return out, false
+	}
+	out.Kind, out.Field = ValueField, src
+	return out, true
+}
+
+// sameWords checks that every word of one enum is a word of the field's.
+func (r *resolver) sameWords(f *Field, t, from Type, v astValue, what string) bool {
+	if t.Kind != KindEnum {
+		return true
+	}
+	for _, w := range from.Values {
+		if !slices.ContainsFunc(t.Values, func(x *EnumValue) bool { return x.Name == w.Name }) {
+			r.at(codeValue, v.text, "give both the same words", "%s can be %q, which is no value of field %s", what, w.Name, f.Name)
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,252 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// nodeKind is the kind of a node of the syntax tree.
+type nodeKind uint8
+
+const (
+	scalarNode nodeKind = iota + 1
+	nullNode
+	listNode
+	mapNode
+	brokenNode // already reported: readers pass over it
+)
+
+// node is one YAML node: what the language needs of it, and where it stands.
+type node struct {
+	kind  nodeKind
+	pos   Pos
+	text  string // scalars: the value
+	size  int    // length in the file in characters
+	shift int    // column offset of text[0] from pos; -1 when the text is not in the file as it is
+	plain bool   // a scalar without quotes
+	block bool   // a scalar written with | or >
+	flow  bool   // a mapping or list in brackets
+	items []*node
+	pairs []pair
+
+	head, line, foot string // comments
+}
+
+// pair is one entry of a mapping.
+type pair struct{ key, value *node }
+
+// word returns the scalar as a piece of text with its place.
+func (n *node) word() word { return word{pos: n.pos, text: n.text, size: n.size, shift: n.shift} }
+
+// span is the length to mark for the node.
+func (n *node) span() int {
+	if n.kind == scalarNode {
+		return max(n.size, 1)
+	}
+	return 1
+}
+
+// readYAML returns the root of the only document in src, nil when there is
+// none. The tree holds no anchors, aliases, tags or merge keys: they are
+// reported (FSM008).
+func readYAML(r *reporter, src []byte) *node {
+	in := &byteReader{src: src}
+	dec := yaml.NewDecoder(in)
+	var doc yaml.Node
+	if err := decode(dec, &doc); err != nil {
+		if !errors.Is(err, io.EOF) {
+			reportSyntax(r, src, in.off, err)
+		}
+		return nil
+	}
+	if len(doc.Content) == 0 {
+		return nil
+	}
+	b := &treeBuilder{reporter: r, lines: splitLines(src)}
+	root := b.build(doc.Content[0], 0)
+	root.head = joinComments(doc.HeadComment, root.head)
+	root.foot = joinComments(root.foot, doc.FootComment)
+	if next := (yaml.Node{}); decode(dec, &next) != io.EOF {
+		pos := secondDocument(b.lines)
+		r.add(codeFeature, pos, 3, "write each machine into a file of its own", "the file holds several YAML documents; it may hold one")
+	}
+	return root
+}
+
+// decode reads one document. The library reports its own mistakes by panics;
+// they are turned into errors so that no input can end the program.
+func decode(dec *yaml.Decoder, n *yaml.Node) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("yaml: the text cannot be read")
+		}
+	}()
+	return dec.Decode(n)
+}
+
+// byteReader hands out one byte at a time: off then tells how far the library
+// had read when it met a syntax error, which it does not say itself.
+type byteReader struct {
+	src []byte
+	off int
+}
+
+func (b *byteReader) Read(p []byte) (int, error) {
+	if b.off >= len(b.src) {
+		return 0, io.EOF
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	p[0] = b.src[b.off]
+	b.off++
+	return 1, nil
+}
+
+// treeBuilder copies the library's tree.
+type treeBuilder struct {
+	*reporter
+	lines []string
+	deep  bool
+}
+
+func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
+	n := &node{
+		pos:  Pos{y.Line, y.Column},
+		head: y.HeadComment, line: y.LineComment, foot: y.FootComment,
+		flow: y.Style&yaml.FlowStyle != 0,
+	}
+	if depth > maxDepth {
+		if !b.deep {
+			b.addDepth(n.pos)
+			b.deep = true
+		}
+		n.kind = brokenNode
+		return n
+	}
+	if y.Anchor != "" && y.Kind != yaml.AliasNode {
+		b.add(codeFeature, b.find(n.pos, "&"+y.Anchor), len(y.Anchor)+1, "write the value where it is needed", "anchor %q: anchors are not in the language", "&"+y.Anchor)
+	}
+	if y.Style&yaml.TaggedStyle != 0 {
+		b.add(codeFeature, b.find(n.pos, "!"), 1, "remove the tag; the key says what the type is", "tag %q: tags are not in the language", y.Tag)
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		b.add(codeFeature, n.pos, len(y.Value)+1, "write the value out", "alias %q: aliases are not in the language", "*"+y.Value)
+		n.kind = brokenNode
+	case yaml.SequenceNode:
+		n.kind = listNode
+		for _, c := range y.Content {
+			n.items = append(n.items, b.build(c, depth+1))
+		}
+	case yaml.MappingNode:
+		n.kind = mapNode
+		for i := 0; i+1 < len(y.Content); i += 2 {
+			if y.Content[i].Tag == "!!merge" {
+				b.add(codeFeature, Pos{y.Content[i].Line, y.Content[i].Column}, 2, "write the keys out", "merge key %q: merge keys are not in the language", "<<")
+				continue
+			}
+			n.pairs = append(n.pairs, pair{b.build(y.Content[i], depth+1), b.build(y.Content[i+1], depth+1)})
+		}
+	default:
+		b.scalar(n, y)
+	}
+	return n
+}
+
+// scalar fills in a scalar and finds out whether its text stands in the file
+// as it is, so that a place inside of it can be named.
+func (b *treeBuilder) scalar(n *node, y *yaml.Node) {
+	n.kind, n.text = scalarNode, y.Value
+	if y.Tag == "!!null" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
+		n.kind = nullNode
+	}
+	n.size, n.shift = 1, -1
+	rest := b.from(n.pos)
+	switch {
+	case y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		n.block = true
+	case y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		if len(rest) > 1 && strings.HasPrefix(rest[1:], y.Value) && len(rest) > 1+len(y.Value) && rest[1+len(y.Value)] == rest[0] {
+			n.size, n.shift = utf8.RuneCountInString(y.Value)+2, 1
+		}
+	default:
+		n.plain = true
+		if strings.HasPrefix(rest, y.Value) {
+			n.size, n.shift = max(utf8.RuneCountInString(y.Value), 1), 0
+		}
+	}
+}
+
+// from returns the rest of the line at pos.
+func (b *treeBuilder) from(pos Pos) string {
+	if pos.Line < 1 || pos.Line > len(b.lines) {
+		return ""
+	}
+	line := b.lines[pos.Line-1]
+	for i := range line {
+		if pos.Col--; pos.Col == 0 {
+			return line[i:]
+		}
+	}
+	return ""
+}
+
+// find returns the place of text on the line of pos, at or before pos when it
+// is there: the library gives a node with a property the place of either.
+func (b *treeBuilder) find(pos Pos, text string) Pos {
+	if strings.HasPrefix(b.from(pos), text) {
+		return pos
+	}
+	for line := pos.Line; line >= 1 && line >= pos.Line-1 && line <= len(b.lines); line-- {
+		if i := strings.LastIndex(b.lines[line-1], text); i >= 0 {
+			return Pos{line, utf8.RuneCountInString(b.lines[line-1][:i]) + 1}
+		}
+	}
+	return pos
+}
+
+func splitLines(src []byte) []string {
+	return strings.Split(string(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))), "\n")
+}
+
+// secondDocument returns the place of the separator that opens the second
+// document: the first one below the first line with content.
+func secondDocument(lines []string) Pos {
+	content := false
+	for i, l := range lines {
+		isMark := l == "---" || strings.HasPrefix(l, "--- ") || l == "..." || strings.HasPrefix(l, "... ")
+		if isMark && content {
+			return Pos{i + 1, 1}
+		}
+		t := strings.TrimSpace(l)
+		content = content || t != "" && !isMark && !strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "%")
+	}
+	return Pos{1, 1}
+}
+
+func joinComments(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
+}
+
+// libraryError splits "yaml: line 7: did not find expected key".
+func libraryError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
+		if number, text, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(number); err == nil {
+				return n, text
+			}
+		}
+	}
+	return 0, message
+}
