@@ -1,0 +1,259 @@
+package interp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Call is one call of one operation.
+type Call struct {
+	Op          *spec.Operation
+	ID          string // the record; empty when the operation is to pick one
+	ExpectedRev int64  // 0: none
+	RequestID   string // empty: none
+	Actor       string
+	Reason      string
+	At          time.Time // never zero: who has a clock puts its reading here
+	Labels      map[string]string
+	Inputs      map[string]Value
+}
+
+const (
+	// systemActor is who runs a system operation.
+	systemActor = "system"
+	// systemPrefix starts the request ids that the runtime makes itself.
+	systemPrefix = "sys:"
+	// maxID is the longest record id, request id or actor, in bytes.
+	maxID = 255
+)
+
+// Accept looks at a call by itself and returns it as the later steps see it:
+// the time cut to microseconds, every input of the operation there, system as
+// the actor of a system operation. It asks for no id and no request id, since
+// the pure layer has none.
+func Accept(m *spec.Machine, c Call) (Call, *Refusal) {
+	c.At = cut(c.At)
+	if !inYears(c.At) {
+		return c, c.invalid("at", "it is outside the years 1 to 9999")
+	}
+	switch {
+	case c.Op.By == spec.BySystem:
+		c.Actor = systemActor
+	case c.Actor == "" && (c.Op.By == spec.ByOperator || usesActor(c.Op)):
+		return c, c.refuse(CodeActorMissing, "")
+	case c.Reason == "" && c.Op.By == spec.ByOperator:
+		return c, c.refuse(CodeReasonMissing, "")
+	}
+	if problem := idProblem(c.Actor); problem != "" {
+		return c, c.invalid("actor", problem)
+	}
+	if problem := textProblem(c.Reason); problem != "" {
+		return c, c.invalid("reason", problem)
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
+		if textProblem(key) != "" || textProblem(c.Labels[key]) != "" {
+			return c, c.invalid("labels", "a label is not UTF-8 or holds NUL")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
+		if c.Op.Input(name) == nil {
+			return c, c.invalid(name, "the operation has no such input")
+		}
+	}
+	inputs := make(map[string]Value, len(c.Op.Inputs))
+	for _, in := range c.Op.Inputs {
+		v, problem := acceptInput(c.Op, in, c.Inputs[in.Name])
+		if problem != "" {
+			return c, c.invalid(in.Name, problem)
+		}
+		if v.Kind != KindAbsent {
+			inputs[in.Name] = v
+		}
+	}
+	c.Inputs = inputs
+	return c, nil
+}
+
+// acceptInput returns the value an input has, and what is wrong with it.
+func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
+	if v.Kind == KindAbsent {
+		if in.Type.Optional {
+			return Absent, ""
+		}
+		switch in.Type.Kind {
+		case spec.KindInt, spec.KindCounter, spec.KindSequence:
+			v = Int(0)
+		case spec.KindBool:
+			v = Bool(false)
+		case spec.KindSet:
+			v = Set()
+		default:
+			return v, "it is required and was not sent"
+		}
+	}
+	if want := kindOf(in.Type.Kind); v.Kind != want {
+		return v, fmt.Sprintf("it is %s, which is no value of its type", v)
+	}
+	switch v.Kind {
+	case KindString:
+		if v.Text == "" && !in.Type.Optional {
+			return v, "it is required and empty"
+		}
+		return v, textProblem(v.Text)
+	case KindSet:
+		for _, member := range v.Members() {
+			if problem := textProblem(member); problem != "" {
+				return v, problem
+			}
+		}
+	case KindTime:
+		if v == Time(time.Time{}) && !in.Type.Optional {
+			return v, "it is required and zero"
+		}
+		if !inYears(v.AsTime()) {
+			return v, "it is outside the years 1 to 9999"
+		}
+	case KindJSON:
+		if !json.Valid([]byte(v.Text)) || !utf8.ValidString(v.Text) {
+			return v, "it is not JSON"
+		}
+	case KindWord:
+		if !slices.ContainsFunc(in.Type.Values, func(w *spec.EnumValue) bool { return w.Name == v.Text }) {
+			return v, fmt.Sprintf("%q is none of its words", v.Text)
+		}
+	case KindInt:
+		if problem := boundProblem(in.Type, v.Num); problem != "" {
+			return v, problem
+		}
+		for _, f := range targets(op, in) { // the bounds of a field hold for every input set into it
+			if problem := boundProblem(f.Type, v.Num); problem != "" {
+				return v, problem
+			}
+		}
+	}
+	return v, ""
+}
+
+// boundProblem says what is wrong with n as a value of the type, or "".
+func boundProblem(t spec.Type, n int64) string {
+	switch {
+	case t.Min != nil && n < *t.Min:
+		return fmt.Sprintf("%d is less than %d", n, *t.Min)
+	case t.Max != nil && n > *t.Max:
+		return fmt.Sprintf("%d is more than %d", n, *t.Max)
+	case t.Kind == spec.KindCounter && n < 0:
+		return fmt.Sprintf("%d is less than 0", n)
+	}
+	return ""
+}
+
+// targets lists the fields that an operation sets to an input.
+func targets(op *spec.Operation, in *spec.Input) []*spec.Field {
+	var fields []*spec.Field
+	for _, e := range allEffects(op) {
+		for _, a := range e.Set {
+			if a.Value.Input == in {
+				fields = append(fields, a.Field)
+			}
+		}
+	}
+	return fields
+}
+
+// allEffects lists the effects of an operation and of its branches.
+func allEffects(op *spec.Operation) []*spec.Effects {
+	effects := []*spec.Effects{&op.Effects}
+	for _, b := range op.Choose {
+		effects = append(effects, &b.Effects)
+	}
+	return effects
+}
+
+// allFacts lists the facts an operation looks at.
+func allFacts(op *spec.Operation) []*spec.Fact {
+	var facts []*spec.Fact
+	for _, r := range op.Require {
+		facts = append(facts, r.When...)
+	}
+	for _, b := range op.Choose {
+		facts = append(facts, b.When...)
+	}
+	if op.Next != nil {
+		facts = append(facts, op.Next.Where...)
+	}
+	return facts
+}
+
+// usesActor reports whether what the operation does depends on who calls.
+func usesActor(op *spec.Operation) bool {
+	for _, f := range allFacts(op) {
+		if f.Left.Kind == spec.TermActor || f.Right.Kind == spec.TermActor {
+			return true
+		}
+	}
+	for _, e := range allEffects(op) {
+		for _, a := range slices.Concat(e.Set, e.Add) {
+			if a.Value.Kind == spec.ValueActor {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// idProblem says what is wrong with a record id, a request id or an actor, or "".
+func idProblem(id string) string {
+	if len(id) > maxID {
+		return fmt.Sprintf("it has %d bytes, more than %d", len(id), maxID)
+	}
+	return textProblem(id)
+}
+
+// textProblem says what is wrong with a text, or "".
+func textProblem(s string) string {
+	switch {
+	case !utf8.ValidString(s):
+		return "it is not UTF-8"
+	case strings.ContainsRune(s, 0):
+		return "it holds NUL"
+	}
+	return ""
+}
+
+func inYears(t time.Time) bool { return t.Year() >= 1 && t.Year() <= 9999 }
+
+// kindOf returns the kind of the values of a type.
+func kindOf(k spec.Kind) ValueKind {
+	switch k {
+	case spec.KindString:
+		return KindString
+	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+		return KindInt
+	case spec.KindBool:
+		return KindBool
+	case spec.KindTime:
+		return KindTime
+	case spec.KindJSON:
+		return KindJSON
+	case spec.KindSet:
+		return KindSet
+	case spec.KindEnum:
+		return KindWord
+	}
+	return KindAbsent
+}
+
+func (c Call) invalid(name, problem string) *Refusal {
+	return &Refusal{Code: CodeInvalidInput, Operation: c.Op.Name, Name: name, Message: problem}
+}
+
+func (c Call) refuse(code, state string) *Refusal {
+	return &Refusal{Code: code, Operation: c.Op.Name, State: state}
+}

@@ -1,0 +1,89 @@
+package interp
+
+import (
+	"fmt"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Violation is a rule that a record breaks.
+type Violation struct {
+	Rule    string // as the specification writes it: "owner is present"
+	Must    bool   // false: a SHOULD
+	Message string
+}
+
+// Check lists the rules that a record breaks, whoever wrote it. A record whose
+// state is unknown breaks that one rule.
+func Check(m *spec.Machine, r Record) []Violation {
+	if r.State == nil {
+		return []Violation{{Rule: "state", Must: true, Message: "the record is in no state of the machine"}}
+	}
+	var found []Violation
+	for i, f := range m.Fields {
+		if v, broken := checkField(f, r.Fields[i]); broken {
+			found = append(found, v)
+		}
+	}
+	presence := func(fields []spec.FieldRef, present, must bool) {
+		for _, f := range fields {
+			if r.Value(m, f.Field).IsPresent() != present {
+				rule := f.Field.Name + " is absent"
+				if present {
+					rule = f.Field.Name + " is present"
+				}
+				found = append(found, Violation{Rule: rule, Must: must})
+			}
+		}
+	}
+	presence(r.State.Present, true, true)
+	presence(r.State.Absent, false, true)
+	for _, facts := range [][]*spec.Fact{m.Invariant, r.State.Invariant} {
+		for _, f := range facts {
+			if !Holds(m, f, r, Call{}) { // invariants name fields and integers only
+				found = append(found, Violation{Rule: f.Text, Must: true})
+			}
+		}
+	}
+	presence(r.State.ShouldPresent, true, false)
+	presence(r.State.ShouldAbsent, false, false)
+	return found
+}
+
+// checkField looks at what the type of a field promises in every state.
+func checkField(f *spec.Field, v Value) (Violation, bool) {
+	broken := func(rule, format string, args ...any) (Violation, bool) {
+		return Violation{Rule: rule, Must: true, Message: fmt.Sprintf(format, args...)}, true
+	}
+	if v.Kind == KindAbsent {
+		if f.Type.Optional {
+			return Violation{}, false
+		}
+		return broken(f.Name+" is present", "the field is not optional")
+	}
+	if v.Kind != kindOf(f.Type.Kind) {
+		return broken(f.Name, "%s is no value of its type", v)
+	}
+	switch f.Type.Kind {
+	case spec.KindInt, spec.KindCounter:
+		if problem := boundProblem(f.Type, v.Num); problem != "" {
+			return broken(f.Name, "%s", problem)
+		}
+	case spec.KindSequence:
+		if v.Num < 1 {
+			return broken(f.Name, "%d is less than 1", v.Num)
+		}
+	case spec.KindTime:
+		if !inYears(v.AsTime()) {
+			return broken(f.Name, "the time is outside the years 1 to 9999")
+		}
+	case spec.KindEnum:
+		for _, w := range f.Type.Values {
+			if w.Name == v.Text {
+				return Violation{}, false
+			}
+		}
+		return broken(f.Name, "%q is none of its words", v.Text)
+	}
+	return Violation{}, false
+}

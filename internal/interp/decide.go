@@ -1,0 +1,184 @@
+package interp
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Decision is what an accepted call does to one record.
+type Decision struct {
+	From, To   *spec.State     // From is nil for a creation; equal for a record-only call and for `to: same`
+	Record     Record          // after the call: the stored record itself when RecordOnly
+	RecordOnly bool            // the call is recorded and changes nothing
+	Guard      string          // the guard that failed, where `on_refusal: record_only` kept the call
+	Branch     *spec.Branch    // the branch that was taken, or nil
+	Changed    []*spec.Field   // the fields whose value differs, in the order of the file
+	Effect     *spec.Effect    // the work to be done outside the record, or nil
+	Then       *spec.Operation // what follows, or nil
+}
+
+// Others is what a decision must know of the other records.
+type Others struct {
+	Count map[string]int64 // by guard: how many other records of the group are in its states
+	Next  map[string]int64 // by field: the next number of a sequence, for a creation
+}
+
+// Decide says what one operation does to one stored record, without a store:
+// no replay, no revision, no `unique`. For a creation r is [NewRecord].
+func Decide(m *spec.Machine, r Record, c Call, others Others) (Decision, *Refusal) {
+	c, refusal := Accept(m, c)
+	if refusal != nil {
+		return Decision{}, refusal
+	}
+	return decide(m, r, c, others, nil)
+}
+
+// decide is Decide for a call that was accepted. The unique function, when
+// there is one, looks at the record before its invariants do.
+func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record) *Refusal) (Decision, *Refusal) {
+	op := c.Op
+	creation := len(op.Creates) > 0
+	if !creation {
+		switch m.Class(r.State, op) {
+		case spec.RecordOnly:
+			return recordOnly(r, ""), nil
+		case spec.Transition:
+		default:
+			return Decision{}, wrongState(op, r.State)
+		}
+	}
+	if req := failing(m, r, c, others); req != nil {
+		if op.OnRefusalRecordOnly && !creation {
+			return recordOnly(r, req.Guard.Name), nil
+		}
+		return Decision{}, guardRefusal(c, r, req.Guard)
+	}
+
+	after := apply(m, &op.Effects, r, r, c)
+	d := Decision{From: r.State, Effect: op.Effect}
+	to, same := target(op)
+	if len(op.Choose) > 0 {
+		d.Branch = choose(m, op, r.State, after, c)
+		switch b := d.Branch; {
+		case b == nil:
+			return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, State: name(r.State), Name: "choose", Message: "no branch fits the record"}
+		case b.Reject != "":
+			return Decision{}, &Refusal{Code: CodeGuard, Operation: op.Name, State: name(r.State), Guard: b.Reject, Sentinel: b.Reject}
+		case b.RecordOnly:
+			return recordOnly(r, ""), nil
+		default:
+			after = apply(m, &b.Effects, r, after, c)
+			to, same = b.To, b.Same
+		}
+	}
+	if same {
+		after.State = r.State
+	} else {
+		after.State = to.State
+	}
+	if op.Then != nil {
+		d.Then = op.Then.Operation
+	}
+	if creation {
+		after.CreatedAt = c.At
+		for _, f := range m.Fields {
+			if f.Type.Kind == spec.KindSequence {
+				after = after.with(m, f, Int(max(others.Next[f.Name], 1)))
+			}
+		}
+	}
+	after.Rev = r.Rev + 1
+	after.UpdatedAt = later(r.UpdatedAt, c.At)
+	d.To, d.Record = after.State, after
+	for i, f := range m.Fields {
+		if after.Fields[i] != r.Fields[i] {
+			d.Changed = append(d.Changed, f)
+		}
+	}
+	if unique != nil {
+		if refusal := unique(after); refusal != nil {
+			return Decision{}, refusal
+		}
+	}
+	for _, v := range Check(m, after) {
+		if v.Must {
+			return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, State: name(r.State), Name: v.Rule, Message: v.Message}
+		}
+	}
+	return d, nil
+}
+
+// failing returns the first requirement that the stored record does not meet.
+func failing(m *spec.Machine, r Record, c Call, others Others) *spec.Requirement {
+	for _, req := range c.Op.Require {
+		if p := req.Guard.Peers; p != nil {
+			if others.Count[req.Guard.Name] >= p.Than {
+				return req
+			}
+		} else if !all(m, req.When, r, c) {
+			return req
+		}
+	}
+	return nil
+}
+
+// choose returns the first branch that fits the record after the effects of
+// the operation, or nil.
+func choose(m *spec.Machine, op *spec.Operation, from *spec.State, after Record, c Call) *spec.Branch {
+	i := slices.IndexFunc(op.Choose, func(b *spec.Branch) bool {
+		return (b.From == nil || inStates(from, b.From)) && all(m, b.When, after, c)
+	})
+	if i < 0 {
+		return nil
+	}
+	return op.Choose[i]
+}
+
+// target returns where an operation without branches leads.
+func target(op *spec.Operation) (to *spec.StateRef, same bool) {
+	if len(op.Creates) > 0 {
+		return &op.Creates[0], false
+	}
+	return op.To, op.Same
+}
+
+func recordOnly(r Record, guard string) Decision {
+	return Decision{From: r.State, To: r.State, Record: r, RecordOnly: true, Guard: guard}
+}
+
+// wrongState refuses a cell. That nothing will ever be possible again is a
+// cause of its own: a terminal record.
+func wrongState(op *spec.Operation, s *spec.State) *Refusal {
+	r := &Refusal{Code: CodeWrongState, Operation: op.Name, State: name(s)}
+	if s.Terminal {
+		r.Code = CodeTerminal
+	}
+	for _, from := range op.From {
+		r.Allowed = append(r.Allowed, from.State.Name)
+	}
+	return r
+}
+
+func guardRefusal(c Call, r Record, g *spec.Guard) *Refusal {
+	return &Refusal{
+		Code: CodeGuard, Operation: c.Op.Name, State: name(r.State),
+		Guard: g.Name, Sentinel: cmp.Or(g.Error, g.Name), Message: g.Message,
+	}
+}
+
+func name(s *spec.State) string {
+	if s == nil {
+		return ""
+	}
+	return s.Name
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,55 @@
+// Package interp is the executable meaning of a specification: what one
+// operation does to one record, and to the log beside it. It is written to be
+// read, and everything else is measured against it: generated tests, the
+// differential test over the stores, and the model checker.
+//
+// It guarantees that every function is pure: no I/O, no clock, no randomness,
+// and no argument is changed. The same record and the same call give the same
+// answer, for ever.
+//
+// It does not store anything, it does not run effects (it says that one is
+// due), it does not choose ids, and it does not know batches: a batch is a
+// sequence of calls to it.
+//
+// [Decide] is one operation on one record without a store: the meaning of the
+// generated pure layer. [Step] is one call on a [World] of records with their
+// log: the meaning of the durable layer. The order of the checks is
+//
+//  1. the call itself: actor, reason, inputs ([Accept]), then record id and
+//     request id;
+//  2. replay of a known request;
+//  3. the record exists, the expected revision;
+//  4. the cell of state and operation;
+//  5. `require`, in order;
+//  6. effects, `choose`, effects of the branch;
+//  7. `unique`, then the invariants of the target state.
+//
+// # Decisions
+//
+// Where the language leaves room, this package decides:
+//
+//   - A required int, bool or set that a call does not carry is 0, false or
+//     empty, as in the request struct. A required string, time, enum or json
+//     that is missing or empty is invalid input. An optional input may be
+//     present and empty.
+//   - The right side of every `set` and `add` reads the stored record, in a
+//     branch too; `increment` and `add` of a branch come on top of those of
+//     the operation.
+//   - A call that names its record has the record as the scope of its request
+//     id, also when the operation could have picked one. Within a record every
+//     event counts, so the id that created a record is known to it.
+//   - A fact without a term that is absent is decided by its members: an empty
+//     set covers the empty set, and everything is `not in` it.
+//   - `unique` is looked at before the invariants. A store that decides first
+//     and writes then meets them in the other order; that shows only when one
+//     call breaks both, which no proven specification does.
+//   - A record-only outcome runs no effect and no `then`: nothing changed.
+//   - In an order, an absent field comes before every present one (after them
+//     when the key is descending); ties are broken by id, bytewise.
+//   - A system operation that names its record has the request id
+//     sys:<operation>:<rev>, with the expected revision or else the one that
+//     was read. One that picks its record has none.
+//   - A list of branches that does not cover the record (the proof refuses
+//     such a specification) is refused as a broken invariant: nothing is
+//     written.
+package interp

@@ -1,0 +1,52 @@
+package interp
+
+import "github.com/fsmgen/fsmgen/spec"
+
+// apply returns target with the effects on it. Every right side reads the
+// stored record; fields that are not named keep what target has.
+func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) Record {
+	for _, a := range e.Set {
+		target = target.with(m, a.Field, valueOf(m, a, stored, c))
+	}
+	for _, f := range e.Clear {
+		target = target.with(m, f.Field, Absent)
+	}
+	for _, f := range e.Increment {
+		target = target.with(m, f.Field, Int(target.Value(m, f.Field).Num+1))
+	}
+	for _, a := range e.Add {
+		added := valueOf(m, a, stored, c)
+		if added.Kind == KindString {
+			added = Set(added.Text)
+		}
+		target = target.with(m, a.Field, target.Value(m, a.Field).Union(added))
+	}
+	return target
+}
+
+// valueOf returns the right side of an assignment.
+func valueOf(m *spec.Machine, a spec.Assign, stored Record, c Call) Value {
+	v := a.Value
+	switch v.Kind {
+	case spec.ValueInput, spec.ValueInputOrAbsent:
+		return c.Inputs[v.Input.Name]
+	case spec.ValueInputOrSame:
+		if sent, ok := c.Inputs[v.Input.Name]; ok {
+			return sent
+		}
+		return stored.Value(m, a.Field)
+	case spec.ValueField:
+		return stored.Value(m, v.Field)
+	case spec.ValueActor:
+		return String(c.Actor)
+	case spec.ValueNow:
+		return Time(c.At.Add(v.Plus))
+	case spec.ValueInt:
+		return Int(v.Int)
+	case spec.ValueBool:
+		return Bool(v.Bool)
+	case spec.ValueWord:
+		return Word(v.Word.Name)
+	}
+	return Absent
+}

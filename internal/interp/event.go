@@ -1,0 +1,141 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Event is one line of the log.
+type Event struct {
+	ID          string
+	Rev         int64 // the revision it made; a record-only event stands at the revision it found
+	N           int64 // 0 for a transition; 1, 2, 3 ... for the record-only events of a revision
+	Op          *spec.Operation
+	From, To    *spec.State // From is nil for a creation
+	At          time.Time
+	Actor       string
+	Reason      string
+	RequestID   string // empty for a step of `then` and for a call without one
+	Machine     bool   // the scope of RequestID is the machine, not the record
+	Fingerprint string
+	Labels      map[string]string
+	Inputs      map[string]Value
+	Changes     []Change        // the after-image of the fields that changed
+	Cause       *spec.Operation // whose `then` this is, or nil
+	Guard       string          // the guard that failed, where `on_refusal: record_only` kept the call
+	Commit      int             // the transaction of the world that wrote it: 1, 2, 3 ...
+}
+
+// Change is the value of one field after an event.
+type Change struct {
+	Field *spec.Field
+	Value Value // for an `add` to a set: the members that were added
+	Added bool
+}
+
+// Fold makes the record out of its log. It applies images and evaluates no
+// rule. A log with a gap is an error.
+func Fold(m *spec.Machine, events []Event) (Record, error) {
+	var r Record
+	var n int64
+	for i, e := range events {
+		switch {
+		case e.ID != events[0].ID:
+			return Record{}, fmt.Errorf("event %d is of record %q, the log is of %q", i, e.ID, events[0].ID)
+		case e.N > 0:
+			if e.Rev != r.Rev || e.N != n+1 {
+				return Record{}, fmt.Errorf("event %d is (%d, %d), expected (%d, %d)", i, e.Rev, e.N, r.Rev, n+1)
+			}
+			n = e.N
+			continue
+		case e.Rev != r.Rev+1:
+			return Record{}, fmt.Errorf("event %d makes revision %d, expected %d", i, e.Rev, r.Rev+1)
+		}
+		if e.Rev == 1 {
+			r = NewRecord(m, e.ID)
+			r.CreatedAt = e.At
+		}
+		for _, c := range e.Changes {
+			v := c.Value
+			if c.Added {
+				v = r.Value(m, c.Field).Union(v)
+			}
+			r = r.with(m, c.Field, v)
+		}
+		r.State, r.Rev, r.UpdatedAt, n = e.To, e.Rev, later(r.UpdatedAt, e.At), 0
+	}
+	if r.Rev == 0 {
+		return Record{}, fmt.Errorf("the log is empty")
+	}
+	return r, nil
+}
+
+// changes is the after-image of a decision. A creation may set a set, so its
+// image is the whole one; later a set only grows.
+func changes(m *spec.Machine, old Record, d Decision) []Change {
+	var list []Change
+	for _, f := range d.Changed {
+		c := Change{Field: f, Value: d.Record.Value(m, f)}
+		if f.Type.Kind == spec.KindSet && d.From != nil {
+			before := old.Value(m, f)
+			c.Value = Set(slices.DeleteFunc(c.Value.Members(), before.Has)...)
+			c.Added = true
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// fingerprint tells one request from another: operation, actor, reason and
+// inputs, but no input that is set into a field which some trigger waits for,
+// since a retry computes its deadline anew.
+func fingerprint(m *spec.Machine, c Call) string {
+	parts := []string{c.Op.Stored(), c.Actor, c.Reason}
+	for _, in := range c.Op.Inputs {
+		if v := c.Inputs[in.Name]; v.Kind != KindAbsent && !loose(m, c.Op, in) {
+			parts = append(parts, in.Name, fmt.Sprint(v.Kind, v.Num), v.Text)
+		}
+	}
+	for i, p := range parts {
+		parts[i] = fmt.Sprintf("%q", p)
+	}
+	return strings.Join(parts, " ")
+}
+
+// loose reports whether an input is left out of the fingerprint. All inputs of
+// a triggered operation are: a source computes them, and a sweeper that comes
+// twice may compute others.
+func loose(m *spec.Machine, op *spec.Operation, in *spec.Input) bool {
+	if len(op.Triggers) > 0 {
+		return true
+	}
+	for _, f := range targets(op, in) {
+		for _, other := range m.Operations {
+			if slices.ContainsFunc(other.Triggers, func(t spec.Trigger) bool { return t.After == f }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Due reports whether a trigger of the operation asks for it now: the record is
+// in a state that the operation leaves, and the deadline has come. An absent
+// deadline is never due. A trigger is no guard: the operation itself does not
+// look at it.
+func Due(m *spec.Machine, op *spec.Operation, r Record, now time.Time) bool {
+	if m.Class(r.State, op) != spec.Transition {
+		return false
+	}
+	return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool {
+		if t.Startup {
+			return false // recovery asks once, at start, whatever the time
+		}
+		v := r.Value(m, t.After)
+		return v.Kind == KindTime && !cut(now).Before(v.AsTime().Add(t.Plus))
+	})
+}

@@ -1,0 +1,78 @@
+package interp
+
+import "github.com/fsmgen/fsmgen/spec"
+
+// Holds reports whether a fact holds for a record and a call. A comparison
+// with an absent term is false, whatever the comparison: `x != 1` does not hold
+// when x is absent.
+func Holds(m *spec.Machine, f *spec.Fact, r Record, c Call) bool {
+	left := term(m, f.Left, r, c)
+	switch f.Op {
+	case spec.Present:
+		return left.IsPresent()
+	case spec.Absent:
+		return !left.IsPresent()
+	}
+	right := term(m, f.Right, r, c)
+	if left.Kind == KindAbsent || right.Kind == KindAbsent {
+		return false
+	}
+	switch f.Op {
+	case spec.Eq:
+		return left == right
+	case spec.Ne:
+		return left != right
+	case spec.Lt:
+		return left.Compare(right) < 0
+	case spec.Le:
+		return left.Compare(right) <= 0
+	case spec.Gt:
+		return left.Compare(right) > 0
+	case spec.Ge:
+		return left.Compare(right) >= 0
+	case spec.In:
+		return right.Has(left.Text)
+	case spec.NotIn:
+		return !right.Has(left.Text)
+	case spec.Covers:
+		return left.Covers(right)
+	}
+	return false
+}
+
+// all reports whether every fact of a list holds: a list means and.
+func all(m *spec.Machine, facts []*spec.Fact, r Record, c Call) bool {
+	for _, f := range facts {
+		if !Holds(m, f, r, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// term returns the value of one side of a fact.
+func term(m *spec.Machine, t spec.Term, r Record, c Call) Value {
+	switch t.Kind {
+	case spec.TermField:
+		return r.Value(m, t.Field)
+	case spec.TermInput:
+		if t.Input != nil {
+			return c.Inputs[t.Input.Name]
+		}
+		return c.Inputs[t.Name]
+	case spec.TermActor:
+		if c.Actor == "" {
+			return Absent
+		}
+		return String(c.Actor)
+	case spec.TermNow:
+		return Time(c.At)
+	case spec.TermInt:
+		return Int(t.Int)
+	case spec.TermBool:
+		return Bool(t.Bool)
+	case spec.TermWord:
+		return Word(t.Word.Name)
+	}
+	return Absent
+}

@@ -1,0 +1,276 @@
+package interp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Outcome is what a call led to.
+type Outcome struct {
+	Record     Record  // as of the call's own transaction, after all steps of `then`
+	Events     []Event // of that transaction
+	Replayed   bool    // the request was known: nothing was written now
+	RecordOnly bool    // the call was recorded and changed nothing else
+	Existing   bool    // a creation found the record by `dedupe_by`: nothing was written
+	Current    Record  // as it is now; differs from Record only for a replay
+}
+
+// Step is one call: the new world, or a refusal and the world as it was.
+func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
+	c, refusal := Accept(m, c)
+	if refusal == nil {
+		refusal = acceptIDs(m, &c)
+	}
+	if refusal != nil {
+		return Outcome{}, w, refusal
+	}
+	switch {
+	case len(c.Op.Creates) > 0:
+		return w.create(m, c)
+	case c.ID == "":
+		return w.pickAndApply(m, c)
+	}
+	return w.apply(m, c)
+}
+
+// acceptIDs looks at the ids of a call; a system operation gets its own.
+func acceptIDs(m *spec.Machine, c *Call) *Refusal {
+	if c.ID == "" && c.Op.Next == nil {
+		return c.invalid("id", "it is empty")
+	}
+	if problem := idProblem(c.ID); problem != "" {
+		return c.invalid("id", problem)
+	}
+	switch {
+	case c.Op.By == spec.BySystem:
+		c.RequestID = "" // filled where the revision is known
+	case m.RequestID == spec.None:
+		c.RequestID = "" // the request has no such datum
+	case c.RequestID == "" && m.RequestID == spec.Required:
+		return c.refuse(CodeRequestMissing, "")
+	case strings.HasPrefix(c.RequestID, systemPrefix):
+		return c.invalid("request_id", "the prefix "+systemPrefix+" belongs to system operations")
+	}
+	if problem := idProblem(c.RequestID); problem != "" {
+		return c.invalid("request_id", problem)
+	}
+	return nil
+}
+
+// create is a creation: replay, `dedupe_by`, exists, and then the decision.
+func (w World) create(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
+	if out, refusal, known := w.replay(m, c, true); known {
+		return out, w, refusal
+	}
+	fresh := NewRecord(m, c.ID)
+	if found, ok := w.existing(m, fresh, c); ok {
+		return Outcome{Record: found, Existing: true, Current: found}, w, nil
+	}
+	if _, taken := w.Records[c.ID]; taken {
+		return Outcome{}, w, c.refuse(CodeExists, "")
+	}
+	return w.commit(m, fresh, c, origin{machine: true})
+}
+
+// pickAndApply is an operation whose record the store picks.
+func (w World) pickAndApply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
+	if out, refusal, known := w.replay(m, c, true); known {
+		return out, w, refusal
+	}
+	r, ok := w.pick(m, c)
+	if !ok {
+		return Outcome{}, w, c.refuse(CodeNothingToDo, "")
+	}
+	c.ID = r.ID
+	return w.commit(m, r, c, origin{machine: true})
+}
+
+// apply is an operation on a record that the call names: replay comes before
+// the revision, since a retry carries an old one.
+func (w World) apply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
+	r, found := w.Records[c.ID]
+	if c.Op.By == spec.BySystem {
+		rev := c.ExpectedRev
+		if rev == 0 {
+			rev = r.Rev
+		}
+		c.RequestID = fmt.Sprintf("%s%s:%d", systemPrefix, c.Op.Stored(), rev)
+	}
+	if out, refusal, known := w.replay(m, c, false); known {
+		return out, w, refusal
+	}
+	if !found {
+		return Outcome{}, w, c.refuse(CodeNotFound, "")
+	}
+	if refusal := checkRev(m, r, c); refusal != nil {
+		return Outcome{}, w, refusal
+	}
+	return w.commit(m, r, c, origin{})
+}
+
+// checkRev compares the revision. Where the machine asks for none, only a
+// system operation may carry one: the sweeper's. A missing one that is required
+// is not the record's revision either.
+func checkRev(m *spec.Machine, r Record, c Call) *Refusal {
+	system := c.Op.By == spec.BySystem
+	asked := c.ExpectedRev != 0 && (system || m.ExpectedRev != spec.None)
+	if !system && m.ExpectedRev == spec.Required {
+		asked = true
+	}
+	if !asked || c.ExpectedRev == r.Rev {
+		return nil
+	}
+	refusal := c.refuse(CodeStale, name(r.State))
+	refusal.Rev, refusal.Expected = r.Rev, c.ExpectedRev
+	return refusal
+}
+
+// replay answers a known request. In the scope of the machine only creations
+// and picks are looked at, in the scope of a record every event of it.
+func (w World) replay(m *spec.Machine, c Call, machine bool) (Outcome, *Refusal, bool) {
+	if c.RequestID == "" {
+		return Outcome{}, nil, false
+	}
+	i := slices.IndexFunc(w.Log, func(e Event) bool {
+		return e.RequestID == c.RequestID && (machine && e.Machine || !machine && e.ID == c.ID)
+	})
+	if i < 0 {
+		return Outcome{}, nil, false
+	}
+	first := w.Log[i]
+	if first.Fingerprint != fingerprint(m, c) {
+		return Outcome{}, c.refuse(CodeRequestReused, ""), true
+	}
+	out := Outcome{Replayed: true, RecordOnly: first.N > 0, Current: w.Records[first.ID]}
+	var upTo []Event
+	for _, e := range w.History(first.ID) {
+		if e.Commit <= first.Commit {
+			upTo = append(upTo, e)
+		}
+		if e.Commit == first.Commit {
+			out.Events = append(out.Events, e)
+		}
+	}
+	r, err := Fold(m, upTo)
+	if err != nil {
+		panic("interp: the log of a world has a gap: " + err.Error())
+	}
+	out.Record = r
+	return out, nil, true
+}
+
+// origin says where a transaction comes from.
+type origin struct {
+	machine bool            // the scope of its request id is the machine
+	cause   *spec.Operation // whose delivered effect it follows, or nil
+}
+
+// commit decides and writes: the record, its event, what waits in the outbox,
+// and the steps of `then`. A refused step of `then` takes everything back.
+func (w World) commit(m *spec.Machine, r Record, c Call, from origin) (Outcome, World, *Refusal) {
+	next := w.clone()
+	out := Outcome{}
+	number := w.commits() + 1
+	for cause := from.cause; ; {
+		d, refusal := decide(m, r, c, next.others(m, r, c), func(after Record) *Refusal {
+			return next.unique(m, c.Op, r.State, after)
+		})
+		if refusal != nil {
+			return Outcome{}, w, refusal
+		}
+		e := Event{
+			ID: c.ID, Rev: d.Record.Rev, Op: c.Op, From: d.From, To: d.To, At: c.At, Actor: c.Actor, Reason: c.Reason,
+			RequestID: c.RequestID, Machine: from.machine && c.RequestID != "", Fingerprint: fingerprint(m, c), Labels: c.Labels, Inputs: c.Inputs,
+			Changes: changes(m, r, d), Cause: cause, Guard: d.Guard, Commit: number,
+		}
+		if d.RecordOnly {
+			e.N = next.records(c.ID, r.Rev) + 1
+		}
+		next.Log = append(next.Log, e)
+		out.Events = append(out.Events, e)
+		out.Record, out.RecordOnly = d.Record, len(out.Events) == 1 && d.RecordOnly
+		if !d.RecordOnly {
+			next.write(m, d, c)
+		}
+		// After an effect outside the transaction `then` waits for [Deliver].
+		if d.Then == nil || d.Effect != nil && !d.Effect.Atomic {
+			out.Current = out.Record
+			return out, next, nil
+		}
+		r, cause = d.Record, c.Op
+		c = follow(d.Then, c.ID, c.At)
+	}
+}
+
+// write puts the record of a decision into the world. An effect that waited at
+// the revision that is left is of no more use when a step was to follow it.
+func (w *World) write(m *spec.Machine, d Decision, c Call) {
+	w.Records[c.ID] = d.Record
+	w.Outbox = slices.DeleteFunc(w.Outbox, func(o Delivery) bool { return o.ID == c.ID && o.Op.Then != nil })
+	if d.Effect != nil && !d.Effect.Atomic {
+		key := make([]Value, len(d.Effect.Key))
+		for i, f := range d.Effect.Key {
+			key[i] = d.Record.Value(m, f.Field)
+		}
+		w.Outbox = append(w.Outbox, Delivery{ID: c.ID, Rev: d.Record.Rev, Op: c.Op, Key: key, Commit: w.commits()})
+	}
+}
+
+// records counts the record-only events of a revision.
+func (w World) records(id string, rev int64) int64 {
+	var n int64
+	for _, e := range w.Log {
+		if e.ID == id && e.Rev == rev {
+			n = max(n, e.N)
+		}
+	}
+	return n
+}
+
+// follow is the call of a step of `then`: no request id, no inputs.
+func follow(op *spec.Operation, id string, at time.Time) Call {
+	return Call{Op: op, ID: id, Actor: systemActor, At: at, Inputs: map[string]Value{}}
+}
+
+// Deliver says that the effect of a delivery was performed: it leaves the
+// outbox, and the step that was to follow it is taken. A delivery that is not
+// in the outbox any more changes nothing: it came twice, or the record went
+// another way meanwhile.
+func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World, *Refusal) {
+	i := slices.IndexFunc(w.Outbox, func(o Delivery) bool { return o.ID == d.ID && o.Rev == d.Rev })
+	if i < 0 {
+		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID], Replayed: true}, w, nil
+	}
+	settled := w.clone()
+	settled.Outbox = slices.Delete(settled.Outbox, i, i+1)
+	if d.Op.Then == nil {
+		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID]}, settled, nil
+	}
+	r := settled.Records[d.ID]
+	out, next, refusal := settled.commit(m, r, follow(d.Op.Then.Operation, d.ID, cut(at)), origin{cause: d.Op})
+	if refusal != nil {
+		return Outcome{}, w, refusal
+	}
+	return out, next, nil
+}
+
+// Internal reports whether nobody may call an operation: it is reached only by
+// the `then` of an operation whose effect is performed outside the
+// transaction, so calling it would complete work that was not done.
+func Internal(m *spec.Machine, op *spec.Operation) bool {
+	after := false
+	for _, o := range m.Operations {
+		if o.Then == nil || o.Then.Operation != op {
+			continue
+		}
+		if o.Effect == nil || o.Effect.Atomic {
+			return false
+		}
+		after = true
+	}
+	return after && op.By == spec.BySystem && len(op.Triggers) == 0
+}

@@ -1,0 +1,167 @@
+package interp
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// World is all the records of one machine with their log: what a store holds.
+// Worlds are values: a step returns a new one and leaves the old as it was.
+type World struct {
+	Records map[string]Record // by id
+	Log     []Event           // of all records, in the order of their commits
+	Outbox  []Delivery        // effects that wait for being performed, oldest first
+}
+
+// Delivery is work outside the record that waits for being done, at least once.
+type Delivery struct {
+	ID     string
+	Rev    int64 // the revision whose commit asked for it
+	Op     *spec.Operation
+	Key    []Value // the fields of effect.key; empty: machine, id and revision are the key
+	Commit int     // the transaction that wrote it
+}
+
+// History returns the log of one record.
+func (w World) History(id string) []Event {
+	var events []Event
+	for _, e := range w.Log {
+		if e.ID == id {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// commits returns how many transactions the world has seen.
+func (w World) commits() int {
+	if len(w.Log) == 0 {
+		return 0
+	}
+	return w.Log[len(w.Log)-1].Commit
+}
+
+// clone copies what a step may change.
+func (w World) clone() World {
+	w.Records = maps.Clone(w.Records)
+	if w.Records == nil {
+		w.Records = map[string]Record{}
+	}
+	w.Log = slices.Clip(w.Log)
+	w.Outbox = slices.Clone(w.Outbox)
+	return w
+}
+
+// others counts what the operation must know of the other records: the group
+// of r is r's own value of the fields.
+func (w World) others(m *spec.Machine, r Record, c Call) Others {
+	count := make(map[string]int64)
+	grouped := r
+	if len(c.Op.Creates) > 0 {
+		grouped = apply(m, &c.Op.Effects, r, r, c) // `same` means the value being set
+	}
+	for _, req := range c.Op.Require {
+		if p := req.Guard.Peers; p != nil {
+			count[req.Guard.Name] = int64(len(w.same(m, p.Same, p.In, grouped)))
+		}
+	}
+	next := make(map[string]int64)
+	for _, f := range m.Fields {
+		if f.Type.Kind == spec.KindSequence {
+			next[f.Name] = w.last(m, f, grouped) + 1
+		}
+	}
+	return Others{Count: count, Next: next}
+}
+
+// last returns the highest number of a sequence in the group of r. A group
+// whose key is absent is a group like any other here: a number must be given.
+func (w World) last(m *spec.Machine, f *spec.Field, r Record) int64 {
+	var last int64
+	for _, o := range w.Records {
+		other := func(per *spec.Field) bool { return o.Value(m, per) != r.Value(m, per) }
+		if !slices.ContainsFunc(f.Per, other) {
+			last = max(last, o.Value(m, f).Num)
+		}
+	}
+	return last
+}
+
+// same lists the other records with the same values in the fields that are in
+// these states (nil: in any), by id. A record with an absent value has no group.
+func (w World) same(m *spec.Machine, fields []spec.FieldRef, in []spec.StateRef, r Record) []Record {
+	key, ok := group(m, fields, r)
+	if !ok {
+		return nil
+	}
+	var found []Record
+	for _, o := range w.Records {
+		if o.ID == r.ID || in != nil && !inStates(o.State, in) {
+			continue
+		}
+		if k, ok := group(m, fields, o); ok && slices.Equal(k, key) {
+			found = append(found, o)
+		}
+	}
+	slices.SortFunc(found, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	return found
+}
+
+// unique looks for a constraint that the record, once written, would break.
+func (w World) unique(m *spec.Machine, op *spec.Operation, from *spec.State, r Record) *Refusal {
+	for _, u := range m.Unique {
+		if inStates(r.State, u.In) && len(w.same(m, u.Fields, u.In, r)) > 0 {
+			return &Refusal{
+				Code: CodeNotUnique, Operation: op.Name, State: name(from),
+				Name: u.Name, Sentinel: cmp.Or(u.Error, u.Name), Message: u.Message,
+			}
+		}
+	}
+	return nil
+}
+
+// existing returns the record that `dedupe_by` finds for a creation.
+func (w World) existing(m *spec.Machine, r Record, c Call) (Record, bool) {
+	d := c.Op.DedupeBy
+	if d == nil {
+		return Record{}, false
+	}
+	var in []spec.StateRef
+	if d.Unique != nil {
+		in = d.Unique.In
+	}
+	found := w.same(m, d.Fields, in, apply(m, &c.Op.Effects, r, r, c))
+	if len(found) == 0 {
+		return Record{}, false
+	}
+	return found[0], true
+}
+
+// pick returns the record that `next` finds: the first in its order that is in
+// `from` and passes `where` and `require`.
+func (w World) pick(m *spec.Machine, c Call) (Record, bool) {
+	var fit []Record
+	for _, r := range w.Records {
+		if inStates(r.State, c.Op.From) && all(m, c.Op.Next.Where, r, c) && failing(m, r, c, w.others(m, r, c)) == nil {
+			fit = append(fit, r)
+		}
+	}
+	if len(fit) == 0 {
+		return Record{}, false
+	}
+	return slices.MinFunc(fit, func(a, b Record) int {
+		for _, o := range c.Op.Next.Order {
+			by := a.Value(m, o.Field).Compare(b.Value(m, o.Field))
+			if o.Descending {
+				by = -by
+			}
+			if by != 0 {
+				return by
+			}
+		}
+		return cmp.Compare(a.ID, b.ID)
+	}), true
+}
