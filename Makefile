@@ -1,0 +1,78 @@
+# Everything a contributor runs, and nothing that CI runs differently.
+# Only Go is needed, except where a target says otherwise.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO       ?= go
+TOOL     := $(GO) tool -modfile=internal/tools/go.mod
+FUZZTIME ?= 10s
+KILLS    ?= 100
+BENCH    ?= .
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## generate the queue from its specification, kill it again and again, audit it
+	$(GO) run ./cmd/fsmgen gen specs/lifecycle.yaml -o examples/queue/lifecycle --test-store sqlite
+	$(GO) run ./examples/queue -demo
+
+.PHONY: generate
+generate: ## write all generated code anew
+	$(GO) generate ./...
+
+.PHONY: test
+test: ## every test
+	$(GO) test ./...
+
+.PHONY: race
+race: ## every test under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (10s) each
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file func; do \
+		name=$${func#func }; dir=$$(dirname "$$file"); \
+		echo "== $$dir $$name"; \
+		$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$dir"; \
+	done
+
+.PHONY: crash
+crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
+	$(GO) test ./examples/queue -run '^TestCrash$$' -count=1 -v -timeout 30m -crash $(KILLS)
+
+.PHONY: lint
+lint: ## vet and the pinned linters, generated code included
+	$(GO) vet ./...
+	$(TOOL) golangci-lint run ./...
+	$(TOOL) staticcheck ./...
+
+# The checksums are of the files themselves, so that it works in a tree with
+# changes that are not committed yet, and without git.
+.PHONY: verify
+verify: ## regenerate; fail when a file changed
+	@sums() { find . -type f -not -path './.git/*' -not -path './bin/*' -not -path '*/node_modules/*' -print0 | sort -z | xargs -0 sha256sum; }; \
+	before=$$(mktemp); after=$$(mktemp); trap 'rm -f "$$before" "$$after"' EXIT; \
+	sums > "$$before"; \
+	$(MAKE) --no-print-directory generate; \
+	sums > "$$after"; \
+	if ! diff "$$before" "$$after"; then \
+		echo "generated files were not up to date; commit what 'make generate' wrote" >&2; exit 1; \
+	fi; \
+	echo "generated files are up to date"
+
+.PHONY: bench
+bench: ## benchmarks (BENCH selects)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: cover
+cover: ## coverage of all packages by all tests, in coverage.out
+	$(GO) test -coverpkg=./... -coverprofile=coverage.out ./...
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: diagrams-check
+diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; installs Chromium when missing)
+	internal/diagrams/check.sh
