@@ -91,26 +91,3 @@ func (m *Machine[R]) Audit(ctx context.Context, probes ...Probe[R]) iter.Seq2[Fi
 	panic("x")
 }
 
-// Fold makes the record out of its log.
-func Fold[R any](d *Descriptor[R], events []Event) (R, error) { panic("x") }
-
-// NewID returns a new UUIDv7.
-func NewID() string { panic("x") }
-
-// CheckID: not empty, UTF-8, no NUL, <= 255 bytes. CheckText: UTF-8, no NUL.
-func CheckID(id string) error  { panic("x") }
-func CheckText(s string) error { panic("x") }
-
-// Class is what a cell of the state by operation table does.
-type Class uint8
-
-const (
-	ClassReject Class = iota + 1
-	ClassRecordOnly
-	ClassTransition
-)
-
-func (c Class) String() string { panic("x") }
-
-// Checksum is Event.Sum.
-func Checksum(e *Event) uint32 { panic("x") }

@@ -68,28 +68,28 @@ type Unique struct {
 
 // Operation is one operation; its targets stand in the matrix.
 type Operation struct {
-	Name         string
-	Stored       string
-	Event        string // its audit name, when it differs from Name
-	StoredEvent  string
-	By           string // "caller" when empty
-	Inputs       []Input
-	Require      string // guards, in order
-	OnRefusal    string // "record only", or empty
-	Set          []string // "lease: input"
-	Clear        string
-	Increment    string
-	Add          []string
-	Choose       []Branch
-	Dedupe       string   // the fields by which a creation finds an existing record
-	Where        []string // of `next`
-	Order        string   // of `next`: "created_at, -priority"; empty with Picks: by id
-	Picks        bool     // has `next`
-	Triggers     []string // "startup", "after lease", "after updated_at + 600s"
-	Effect       string
-	EffectKey    string // fields; empty: machine, id and revision
-	Atomic       bool
-	Then         string
+	Name        string
+	Stored      string
+	Event       string // its audit name, when it differs from Name
+	StoredEvent string
+	By          string // "caller" when empty
+	Inputs      []Input
+	Require     string   // guards, in order
+	OnRefusal   string   // "record only", or empty
+	Set         []string // "lease: input"
+	Clear       string
+	Increment   string
+	Add         []string
+	Choose      []Branch
+	Dedupe      string   // the fields by which a creation finds an existing record
+	Where       []string // of `next`
+	Order       string   // of `next`: "created_at, -priority"; empty with Picks: by id
+	Picks       bool     // has `next`
+	Triggers    []string // "startup", "after lease", "after updated_at + 600s"
+	Effect      string
+	EffectKey   string // fields; empty: machine, id and revision
+	Atomic      bool
+	Then        string
 }
 
 // Input is one datum of a call.

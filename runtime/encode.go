@@ -1,0 +1,191 @@
+package fsm
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// timeLayout is how times stand in events: UTC, always six decimals, so that
+// texts sort as the instants do.
+const timeLayout = "2006-01-02T15:04:05.000000Z"
+
+// wrapped begins a JSON value that would else be taken for something it is
+// not: a present null, which would read as absent, and an object that begins
+// like a wrapped value.
+const wrapped = `{"$json":`
+
+// member is one name and value of a JSON object.
+type member struct {
+	name  string
+	kind  Kind
+	value any // as in Row.Values
+}
+
+// object writes members as a compact JSON object, in the order given.
+func object(members []member) (JSON, error) {
+	b := make([]byte, 0, 32+32*len(members))
+	b = append(b, '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(b, m.name)
+		b = append(b, ':')
+		var err error
+		if b, err = appendValue(b, m.kind, m.value); err != nil {
+			return JSON{}, fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return JSON{string(append(b, '}'))}, nil
+}
+
+// inputObject writes inputs as a JSON object.
+func inputObject(inputs []Input) (JSON, error) {
+	members := make([]member, len(inputs))
+	for i, in := range inputs {
+		members[i] = member{in.Name, in.Kind, in.Value}
+	}
+	return object(members)
+}
+
+// appendText appends s as a JSON string: the shortest form of RFC 8785, which
+// no version of encoding/json can change under stored fingerprints.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < 0x20:
+			b = fmt.Appendf(b, `\u%04x`, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+// appendValue appends a value of Row.Values as JSON; absent is null.
+func appendValue(b []byte, k Kind, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		if k == KindBool {
+			return strconv.AppendBool(b, v), nil
+		}
+	case int64:
+		if k == KindInt || k == KindCounter || k == KindSequence {
+			return strconv.AppendInt(b, v, 10), nil
+		}
+	case time.Time:
+		if k == KindTime {
+			return append(v.UTC().AppendFormat(append(b, '"'), timeLayout), '"'), nil
+		}
+	case string:
+		switch k {
+		case KindString, KindEnum:
+			if !utf8.ValidString(v) {
+				return nil, fmt.Errorf("the text is not UTF-8")
+			}
+			return appendText(b, v), nil
+		case KindJSON:
+			if !json.Valid([]byte(v)) {
+				return nil, fmt.Errorf("not a JSON text: %q", v)
+			}
+			if v == "null" || strings.HasPrefix(v, wrapped) {
+				b = append(b, wrapped...)
+				b = append(b, v...)
+				return append(b, '}'), nil
+			}
+			return append(b, v...), nil
+		case KindSet:
+			var s Set
+			if err := s.UnmarshalJSON([]byte(v)); err != nil {
+				return nil, fmt.Errorf("not a set: %q", v)
+			}
+			return append(b, v...), nil
+		}
+	}
+	return nil, fmt.Errorf("a %T cannot be a value of kind %d", v, k)
+}
+
+// decodeValue is the reverse of appendValue.
+func decodeValue(k Kind, raw json.RawMessage) (any, error) {
+	text := string(raw)
+	if text == "null" {
+		return nil, nil
+	}
+	switch k {
+	case KindString, KindEnum:
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	case KindInt, KindCounter, KindSequence:
+		return strconv.ParseInt(text, 10, 64)
+	case KindBool:
+		return strconv.ParseBool(text)
+	case KindTime:
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return nil, err
+		}
+		t, err := time.Parse(time.RFC3339Nano, s)
+		return Time(t), err
+	case KindJSON:
+		if strings.HasPrefix(text, wrapped) {
+			return strings.TrimSuffix(strings.TrimPrefix(text, wrapped), "}"), nil
+		}
+		return text, nil
+	case KindSet:
+		s, err := parseSet(text)
+		return setText(s), err
+	}
+	return nil, fmt.Errorf("no such kind of column: %d", k)
+}
+
+func parseSet(text string) (Set, error) {
+	var s Set
+	err := s.UnmarshalJSON([]byte(text))
+	return s, err
+}
+
+// setText returns s as it stands in Row.Values.
+func setText(s Set) string {
+	b, _ := s.MarshalJSON() // strings always marshal
+	return string(b)
+}
+
+// members returns the members of a JSON object.
+func (j JSON) members() (map[string]json.RawMessage, error) {
+	if j.IsZero() {
+		return nil, nil
+	}
+	var m map[string]json.RawMessage
+	err := json.Unmarshal([]byte(j.text), &m)
+	return m, err
+}
+
+// sameValue reports whether two values of Row.Values are the same.
+func sameValue(a, b any) bool {
+	if t, ok := a.(time.Time); ok {
+		u, ok := b.(time.Time)
+		return ok && t.Equal(u)
+	}
+	return a == b
+}
+
+// sortedKeys returns the keys of a map in bytewise order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,89 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fingerprintVersion stands before every fingerprint, so that another way of
+// making them can be told from this one.
+const fingerprintVersion = "v1:"
+
+// Fingerprint says whether two calls with one request id are the same request.
+// It is "v1:" and the hex SHA-256 of the canonical JSON
+//
+//	{"actor":…,"inputs":{…},"operation":…,"reason":…}
+//
+// with the inputs sorted by name and without the Loose ones. Revision, time and
+// labels are not in it: a retry may carry other ones.
+func Fingerprint(operation, actor, reason string, inputs []Input) (string, error) {
+	firm := make([]member, 0, len(inputs))
+	for _, in := range inputs {
+		if !in.Loose {
+			firm = append(firm, member{in.Name, in.Kind, in.Value})
+		}
+	}
+	slices.SortFunc(firm, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	obj, err := object(firm)
+	if err != nil {
+		return "", err
+	}
+	b := make([]byte, 0, 128+len(obj.text))
+	b = append(b, `{"actor":`...)
+	b = appendText(b, actor)
+	b = append(b, `,"inputs":`...)
+	b = append(b, obj.text...)
+	b = append(b, `,"operation":`...)
+	b = appendText(b, operation)
+	b = append(b, `,"reason":`...)
+	b = appendText(b, reason)
+	b = append(b, '}')
+	sum := sha256.Sum256(b)
+	return fingerprintVersion + hex.EncodeToString(sum[:]), nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum returns the CRC-32C that stands in Event.Sum. It covers the fields
+// of the event in the order of the struct, without N and Sum: each one as text
+// after its length (an unsigned varint). Numbers are decimal, At is the number
+// of microseconds since 1970, Labels are their number and then name and value
+// of each by name. N is left out because the store gives it to a record-only
+// event; that it has no gap is checked by itself.
+func Checksum(e *Event) uint32 {
+	b := make([]byte, 0, 512)
+	text := func(s string) {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	number := func(n int64) { text(strconv.FormatInt(n, 10)) }
+	text(e.ID)
+	number(e.Rev)
+	text(e.Operation)
+	text(e.Name)
+	text(e.From)
+	text(e.To)
+	number(e.At.UnixMicro())
+	text(e.Actor)
+	text(e.Reason)
+	text(e.RequestID)
+	number(e.RequestN)
+	text(e.Fingerprint)
+	number(int64(len(e.Labels)))
+	for _, k := range sortedKeys(e.Labels) {
+		text(k)
+		text(e.Labels[k])
+	}
+	text(e.Inputs.text)
+	text(e.Changes.text)
+	text(e.Image.text)
+	number(int64(e.Version))
+	text(e.Cause)
+	text(e.Guard)
+	return crc32.Checksum(b, castagnoli)
+}

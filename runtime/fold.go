@@ -1,0 +1,218 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// imageEvery is the distance of the events that hold the whole record: the
+// state as of any revision is folded from fewer events than this.
+const imageEvery = 64
+
+// Fold makes the record out of its log, which starts at revision 1 or at an
+// event with an image. It applies what the events say and evaluates no rule, so
+// that an old log folds under a new specification. Record-only events are
+// passed over.
+func Fold[R any](d *Descriptor[R], events []Event) (R, error) {
+	row, err := FoldRow(d.Schema, events)
+	if err != nil {
+		var zero R
+		return zero, err
+	}
+	return d.Decode(row)
+}
+
+// FoldRow is Fold for who has no record type.
+func FoldRow(s *Schema, events []Event) (Row, error) {
+	var row Row
+	for i := range events {
+		if err := foldEvent(s, &row, &events[i]); err != nil {
+			return Row{}, fmt.Errorf("fold %s %q at revision %d: %w", s.Machine, events[i].ID, events[i].Rev, err)
+		}
+	}
+	if row.Rev == 0 {
+		return Row{}, errors.New("fold: the log is empty")
+	}
+	return row, nil
+}
+
+// blankRow returns the row that a creation starts from.
+func blankRow(s *Schema) Row {
+	row := Row{Values: make([]any, len(s.Columns))}
+	for i := range s.Columns {
+		switch s.Columns[i].Kind {
+		case KindSet:
+			row.Values[i] = "[]"
+		case KindCounter:
+			row.Values[i] = int64(0)
+		}
+	}
+	return row
+}
+
+// foldEvent applies one event to row; a zero row is one before any event.
+func foldEvent(s *Schema, row *Row, e *Event) error {
+	if e.RecordOnly() {
+		return nil
+	}
+	switch {
+	case row.Rev == 0 && e.Rev != 1 && e.Image.IsZero():
+		return errors.New("the log starts without an image")
+	case row.Rev == 0:
+		*row = blankRow(s)
+		row.ID, row.CreatedAt, row.UpdatedAt = e.ID, e.At, e.At
+	case e.ID != row.ID:
+		return fmt.Errorf("the event belongs to %q", e.ID)
+	case e.Rev != row.Rev+1:
+		return fmt.Errorf("the revision follows %d", row.Rev)
+	}
+	row.State, row.Rev = e.To, e.Rev
+	if e.At.After(row.UpdatedAt) {
+		row.UpdatedAt = e.At
+	}
+	if !e.Image.IsZero() {
+		return applyImage(s, row, e.Image)
+	}
+	return applyChanges(s, row, e.Changes)
+}
+
+func applyImage(s *Schema, row *Row, image JSON) error {
+	m, err := image.members()
+	if err != nil {
+		return fmt.Errorf("image: %w", err)
+	}
+	values := blankRow(s).Values
+	for _, name := range sortedKeys(m) {
+		kind, i := KindTime, s.Column(name)
+		switch {
+		case i >= 0:
+			kind = s.Columns[i].Kind
+		case name != "created_at" && name != "updated_at":
+			return fmt.Errorf("image: no field is stored as %q", name)
+		}
+		v, err := decodeValue(kind, m[name])
+		if err != nil {
+			return fmt.Errorf("image: %s: %w", name, err)
+		}
+		if i >= 0 {
+			values[i] = v
+			continue
+		}
+		t, ok := v.(time.Time)
+		if !ok {
+			return fmt.Errorf("image: %s is absent", name)
+		}
+		if name == "created_at" {
+			row.CreatedAt = t
+		} else {
+			row.UpdatedAt = t
+		}
+	}
+	row.Values = values
+	return nil
+}
+
+func applyChanges(s *Schema, row *Row, changes JSON) error {
+	m, err := changes.members()
+	if err != nil {
+		return fmt.Errorf("changes: %w", err)
+	}
+	row.Values = slices.Clone(row.Values)
+	for _, name := range sortedKeys(m) {
+		i := s.Column(name)
+		if i < 0 {
+			return fmt.Errorf("changes: no field is stored as %q", name)
+		}
+		v, err := decodeValue(s.Columns[i].Kind, m[name])
+		if err != nil {
+			return fmt.Errorf("changes: %s: %w", name, err)
+		}
+		if s.Columns[i].Kind == KindSet {
+			if v, err = addMembers(row.Values[i], v); err != nil {
+				return fmt.Errorf("changes: %s: %w", name, err)
+			}
+		}
+		row.Values[i] = v
+	}
+	return nil
+}
+
+// addMembers returns the set of old and the members that an event added.
+func addMembers(old, added any) (any, error) {
+	if added == nil {
+		return nil, errors.New("a set cannot become absent")
+	}
+	a, err := parseSet(old.(string))
+	if err != nil {
+		return nil, err
+	}
+	b, err := parseSet(added.(string))
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range b.Items() {
+		a = a.With(item)
+	}
+	return setText(a), nil
+}
+
+// changesOf returns the indices of the columns that differ, and the after-image
+// of them as it stands in an event.
+func changesOf(s *Schema, old, next []any) ([]int, JSON, error) {
+	if len(next) != len(s.Columns) || len(old) != len(s.Columns) {
+		return nil, JSON{}, fmt.Errorf("the row has %d values, the schema %d columns", len(next), len(s.Columns))
+	}
+	var changed []int
+	var members []member
+	for i := range s.Columns {
+		if sameValue(old[i], next[i]) {
+			continue
+		}
+		c, v := &s.Columns[i], next[i]
+		if c.Kind == KindSet {
+			added, err := addedMembers(old[i], next[i])
+			if err != nil {
+				return nil, JSON{}, fmt.Errorf("%s: %w", c.Name, err)
+			}
+			v = added
+		}
+		changed = append(changed, i)
+		members = append(members, member{c.Stored, c.Kind, v})
+	}
+	changes, err := object(members)
+	return changed, changes, err
+}
+
+func addedMembers(old, next any) (any, error) {
+	o, ok1 := old.(string)
+	n, ok2 := next.(string)
+	if !ok1 || !ok2 {
+		return nil, errors.New("a set is never absent")
+	}
+	a, err := parseSet(o)
+	if err != nil {
+		return nil, err
+	}
+	b, err := parseSet(n)
+	if err != nil {
+		return nil, err
+	}
+	if !b.Covers(a) {
+		return nil, fmt.Errorf("the set lost members: %v became %v", a, b)
+	}
+	return setText(b.Without(a)), nil
+}
+
+// imageOf returns the whole row as it stands in an event.
+func imageOf(s *Schema, row *Row) (JSON, error) {
+	members := make([]member, 0, len(s.Columns)+2)
+	members = append(members,
+		member{"created_at", KindTime, row.CreatedAt},
+		member{"updated_at", KindTime, row.UpdatedAt})
+	for i := range s.Columns {
+		members = append(members, member{s.Columns[i].Stored, s.Columns[i].Kind, row.Values[i]})
+	}
+	return object(members)
+}

@@ -1,0 +1,109 @@
+package fsmtest
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// How many cases one cell may have: a transition, and a cell in which the
+// record does not matter.
+const (
+	cellLimit  = 3000
+	quietLimit = 300
+)
+
+// theCase is one abstract record and one abstract call.
+type theCase struct {
+	row  fsm.Row // zero for a creation
+	call Call
+}
+
+// cases yields the abstract records in a state, each with the abstract calls
+// of an operation. For a creation s is nil.
+func (m *model) cases(o *operation, s *state) iter.Seq[theCase] {
+	limit := cellLimit
+	if s != nil {
+		if k := o.cells[s.Name].kind; k != cellMove && k != cellChoose {
+			limit = quietLimit
+		}
+	}
+	dims := m.dims(o)
+	return func(yield func(theCase) bool) {
+		for choice := range combine(dims, limit) {
+			if !yield(m.build(o, s, dims, choice)) {
+				return
+			}
+		}
+	}
+}
+
+// build makes the case that a choice of values stands for.
+func (m *model) build(o *operation, s *state, dims []dim, choice []int) theCase {
+	c := theCase{call: m.baseCall(o)}
+	if s != nil {
+		c.row = m.baseRow(s)
+	}
+	for i, d := range dims {
+		v := d.values[choice[i]]
+		switch {
+		case d.name == dimField+"created_at":
+			c.row.CreatedAt = v.(time.Time)
+		case d.name == dimField+"updated_at":
+			c.row.UpdatedAt = v.(time.Time)
+		case strings.HasPrefix(d.name, dimField):
+			c.row.Values[m.fields[strings.TrimPrefix(d.name, dimField)].index] = v
+		case strings.HasPrefix(d.name, dimInput):
+			if v != nil {
+				c.call.Inputs[strings.TrimPrefix(d.name, dimInput)] = v
+			}
+		case strings.HasPrefix(d.name, dimPeers):
+			c.call.Peers[strings.TrimPrefix(d.name, dimPeers)] = v.(int64)
+		}
+	}
+	return c
+}
+
+func (m *model) baseRow(s *state) fsm.Row {
+	r := m.blank(theID)
+	r.State, r.Rev, r.CreatedAt, r.UpdatedAt = s.stored, 7, theCreated, theCreated
+	return r
+}
+
+func (m *model) baseCall(o *operation) Call {
+	c := Call{
+		ID: theID, Actor: theActor, Reason: theReason, At: theNow,
+		Inputs: map[string]any{}, Peers: map[string]int64{},
+	}
+	if o.By == "system" {
+		c.Actor = fsm.SystemActor
+	}
+	return c
+}
+
+// good is the first case of an operation from a state that leads to a wanted
+// verdict, among the records that the invariants allow.
+func (m *model) good(o *operation, s *state, want func(verdict) bool) (theCase, bool) {
+	for c := range m.cases(o, s) {
+		if s != nil && !m.sound(c.row) {
+			continue
+		}
+		if want(m.decide(o, c.row, c.call)) {
+			return c.clone(), true
+		}
+	}
+	return theCase{}, false
+}
+
+// sound reports whether a record breaks no MUST and no SHOULD.
+func (m *model) sound(r fsm.Row) bool { return len(m.broken(r)) == 0 }
+
+func (c theCase) clone() theCase {
+	c.row.Values = slices.Clone(c.row.Values)
+	return c
+}
+
+func moves(v verdict) bool { return v.code == "" && !v.recordOnly }

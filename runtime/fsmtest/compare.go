@@ -1,0 +1,117 @@
+package fsmtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// diffRows says in what two records differ, or "".
+func (m *model) diffRows(want, got fsm.Row) string {
+	var list []string
+	add := func(name string, want, got any) {
+		if want != got {
+			list = append(list, fmt.Sprintf("%s is %s, want %s", name, show(got), show(want)))
+		}
+	}
+	add("id", want.ID, got.ID)
+	add("state", want.State, got.State)
+	add("rev", want.Rev, got.Rev)
+	add("created_at", want.CreatedAt, got.CreatedAt)
+	add("updated_at", want.UpdatedAt, got.UpdatedAt)
+	if len(want.Values) != len(got.Values) {
+		list = append(list, fmt.Sprintf("%d values, want %d", len(got.Values), len(want.Values)))
+	} else {
+		for i, name := range m.order {
+			add(name, want.Values[i], got.Values[i])
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// diffEvent says in what a pure method's event is wrong, or "".
+func (m *model) diffEvent(o *operation, before fsm.Row, c Call, v verdict, got Event) string {
+	want := Event{
+		Operation: o.Name, Name: o.Event, To: m.stateOf(v.row.State).Name, Rev: v.row.Rev,
+		At: fsm.Time(c.At), RecordOnly: v.recordOnly, Guard: v.kept,
+	}
+	if s := m.stateOf(before.State); s != nil {
+		want.From = s.Name
+	}
+	if got != want {
+		return fmt.Sprintf("event %+v, want %+v", got, want)
+	}
+	return ""
+}
+
+// diffRefusal says in what a refusal is wrong, or "".
+func (m *model) diffRefusal(o *operation, before fsm.Row, v verdict, err error, sentinels map[string]error) string {
+	var r *fsm.Refusal
+	if !errors.As(err, &r) {
+		return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, v.code)
+	}
+	var list []string
+	add := func(name, want, got string) {
+		if want != got {
+			list = append(list, fmt.Sprintf("%s %q, want %q", name, got, want))
+		}
+	}
+	add("code", string(v.code), string(r.Code))
+	if r.Code != v.code {
+		return strings.Join(list, "; ") + ": " + err.Error()
+	}
+	add("machine", m.Machine, r.Machine)
+	add("operation", o.Name, r.Operation)
+	add("guard", v.guard, r.Guard)
+	add("allowed", strings.Join(v.allowed, ", "), strings.Join(r.Allowed, ", "))
+	if s := m.stateOf(before.State); s != nil && v.code != fsm.CodeInvalidInput && v.code != fsm.CodeActorMissing && v.code != fsm.CodeReasonMissing {
+		add("state", s.Name, r.State)
+	}
+	if len(v.names) > 0 && !slices.Contains(v.names, r.Name) && !slices.Contains(v.names, firstWord(r.Name)) {
+		list = append(list, fmt.Sprintf("names %q, want one of %q", r.Name, v.names))
+	}
+	if v.error != "" {
+		if own := sentinels[v.error]; own == nil || !errors.Is(err, own) {
+			list = append(list, fmt.Sprintf("is not the machine's own sentinel for %q: %v", v.error, err))
+		}
+	}
+	for name, own := range sentinels {
+		if name != v.error && errors.Is(err, own) && !(sentinels[v.error] == own) {
+			list = append(list, fmt.Sprintf("is the sentinel for %q: %v", name, err))
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(s, " ")
+	return w
+}
+
+// reporter prints the first few failures of a test, and how many there were.
+type reporter struct {
+	t interface {
+		Helper()
+		Errorf(string, ...any)
+	}
+	failed int
+}
+
+const shown = 5
+
+func (r *reporter) errorf(format string, args ...any) {
+	r.t.Helper()
+	if r.failed++; r.failed <= shown {
+		r.t.Errorf(format, args...)
+	}
+}
+
+func (r *reporter) done() {
+	r.t.Helper()
+	if r.failed > shown {
+		r.t.Errorf("... and %d cases more", r.failed-shown)
+	}
+}

@@ -1,0 +1,289 @@
+package fsmtest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// The instants and names that abstract records and calls are made of. Old
+// values never equal new ones, so that an assignment that is missing shows.
+var (
+	theNow     = time.Date(2024, 5, 6, 7, 8, 9, 123456000, time.UTC)
+	theCreated = theNow.Add(-26 * time.Hour)
+)
+
+const (
+	theActor    = "ann"
+	otherActor  = "ben"
+	elsewhere   = "zoe"
+	theID       = "record-1"
+	theReason   = "because"
+	microsecond = time.Microsecond
+)
+
+// dim is one thing that varies: a field, an input, other records.
+type dim struct {
+	name     string
+	values   []any
+	relevant bool // something that the operation does depends on it
+}
+
+// The prefixes of the names of dimensions.
+const (
+	dimField = "field "
+	dimInput = "input "
+	dimPeers = "peers "
+)
+
+// dims lists what varies around an operation, each with the values that could
+// make a difference: what is compared with each other takes values from one
+// pool, at the edge of every comparison and one step to both sides.
+func (m *model) dims(o *operation) []dim {
+	p := newPools()
+	facts := m.operationFacts(o)
+	for _, f := range slices.Concat(facts, m.allInvariants()) {
+		p.join(m.node(f.left, o), m.node(f.right, o))
+	}
+	for _, a := range m.allAdds(o) {
+		from := or(map[bool]string{true: "input." + a.field}[a.value == "input"], a.value)
+		p.join(dimField+a.field, m.node(parseTerm(from, m.isField), o))
+	}
+	read := map[string]bool{}
+	for _, f := range facts {
+		read[m.node(f.left, o)], read[m.node(f.right, o)] = true, true
+	}
+	var list []dim
+	if !o.creates {
+		for i, name := range m.order {
+			f := m.fields[name]
+			values := m.pool(p, dimField+name, f.typ, i, "old "+name)
+			if f.optional {
+				values = append([]any{nil}, values...)
+			}
+			list = append(list, dim{dimField + name, values, read[dimField+name]})
+		}
+		for _, b := range []string{"created_at", "updated_at"} {
+			values := []any{theCreated}
+			switch {
+			case p.has(dimField+b, "now") || p.size(dimField+b) > 1:
+				values = m.pool(p, dimField+b, typ{kind: fsm.KindTime}, 0, b)
+			case b == "updated_at":
+				values = []any{theNow.Add(-2 * time.Hour), theNow.Add(time.Hour)} // a clock that went back
+			}
+			list = append(list, dim{dimField + b, values, read[dimField+b]})
+		}
+	}
+	for i, in := range o.inputs {
+		values := m.pool(p, dimInput+in.Name, in.typ, 50+i, "new "+in.Name)
+		if in.optional {
+			values = append([]any{nil}, values...)
+		}
+		list = append(list, dim{dimInput + in.Name, values, read[dimInput+in.Name] || len(values) > 1})
+	}
+	for _, g := range o.require {
+		if g.Fewer > 0 {
+			values := []any{g.Fewer - 1, g.Fewer, g.Fewer + 1}
+			if g.Fewer > 1 {
+				values = append([]any{int64(0)}, values...)
+			}
+			list = append(list, dim{dimPeers + g.Name, values, true})
+		}
+	}
+	if o.creates {
+		for _, name := range m.order {
+			if m.fields[name].kind == fsm.KindSequence {
+				list = append(list, dim{dimPeers + name, []any{int64(1), int64(4)}, true})
+			}
+		}
+	}
+	return list
+}
+
+func (m *model) operationFacts(o *operation) []fact {
+	facts := slices.Clone(o.where)
+	for _, g := range o.require {
+		facts = append(facts, g.when...)
+	}
+	for _, b := range o.branches {
+		facts = append(facts, b.when...)
+	}
+	return facts
+}
+
+func (m *model) allInvariants() []fact {
+	facts := slices.Clone(m.invariant)
+	for _, s := range m.stateOrder {
+		facts = append(facts, s.invariant...)
+	}
+	return facts
+}
+
+func (m *model) allAdds(o *operation) []assign {
+	list := slices.Clone(o.effects.add)
+	for _, b := range o.branches {
+		list = append(list, b.effects.add...)
+	}
+	return list
+}
+
+// node names a term within the pools; literals stand for themselves.
+func (m *model) node(t term, o *operation) string {
+	switch {
+	case t.field != "":
+		return dimField + t.field
+	case t.input != "":
+		return dimInput + t.input
+	case t.value != nil:
+		return fmt.Sprint("= ", t.value)
+	}
+	return t.word
+}
+
+// pool returns the values of one field or input.
+func (m *model) pool(p *pools, node string, y typ, index int, label string) []any {
+	alone := p.size(node) <= 1 && !p.has(node, "now") && !p.has(node, "actor")
+	switch y.kind {
+	case fsm.KindString:
+		switch {
+		case p.has(node, "actor"):
+			return []any{theActor, otherActor}
+		case p.hasSet(m, node):
+			return []any{"a", "b", elsewhere}
+		case alone:
+			return []any{label}
+		}
+		return []any{"k1", "k2"}
+	case fsm.KindSet:
+		if alone {
+			return []any{"[]", setOf(label + " 1"), setOf(label+" 1", label+" 2")}
+		}
+		return []any{"[]", setOf("a"), setOf("b"), setOf("a", "b")}
+	case fsm.KindBool:
+		return []any{false, true}
+	case fsm.KindEnum:
+		var values []any
+		for _, w := range y.stored {
+			values = append(values, w)
+		}
+		return values
+	case fsm.KindJSON:
+		return []any{fmt.Sprintf(`{"of":%q}`, label), "null"}
+	case fsm.KindTime:
+		if alone {
+			at := theNow.Add(37*time.Minute + time.Duration(index)*time.Second)
+			return []any{at}
+		}
+		return []any{theNow.Add(-microsecond), theNow, theNow.Add(microsecond)}
+	}
+	return intPool(p, node, y, alone, int64(index))
+}
+
+// intPool: the edge of every number it is compared with and of its bounds.
+func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
+	var list []int64
+	switch {
+	case y.kind == fsm.KindCounter:
+		list = []int64{0, 1, 5}
+	case y.kind == fsm.KindSequence:
+		list = []int64{1, 2}
+	case alone && y.min == nil && y.max == nil:
+		list = []int64{70 + index}
+	case !alone && len(p.literals(node)) == 0:
+		list = []int64{6, 7, 8}
+	}
+	for _, n := range p.literals(node) {
+		list = append(list, n-1, n, n+1)
+	}
+	if y.min != nil {
+		list = append(list, *y.min, *y.min+1)
+	}
+	if y.max != nil {
+		list = append(list, *y.max-1, *y.max)
+	}
+	slices.Sort(list)
+	var values []any
+	for _, n := range slices.Compact(list) {
+		if within(y, n) && (y.kind != fsm.KindSequence || n >= 1) {
+			values = append(values, n)
+		}
+	}
+	return values
+}
+
+// pools says what is compared with what, directly or by way of a third.
+type pools struct{ parent map[string]string }
+
+func newPools() *pools { return &pools{map[string]string{}} }
+
+func (p *pools) root(n string) string {
+	for p.parent[n] != "" && p.parent[n] != n {
+		n = p.parent[n]
+	}
+	return n
+}
+
+func (p *pools) join(a, b string) {
+	for _, n := range []string{a, b} {
+		if n != "" && p.parent[n] == "" {
+			p.parent[n] = n
+		}
+	}
+	if a != "" && b != "" && !strings.HasPrefix(a, "= ") && !strings.HasPrefix(b, "= ") {
+		p.parent[p.root(a)] = p.root(b)
+	} else if a != "" && b != "" { // a number joins without making strangers equal
+		lit, other := a, b
+		if strings.HasPrefix(b, "= ") {
+			lit, other = b, a
+		}
+		p.parent[lit+" @"+other] = p.root(other)
+	}
+}
+
+func (p *pools) group(n string) []string {
+	var list []string
+	for x := range p.parent {
+		if p.root(x) == p.root(n) {
+			list = append(list, x)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// size counts the fields and inputs that n is compared with, itself included.
+func (p *pools) size(n string) int {
+	size := 0
+	for _, x := range p.group(n) {
+		if strings.HasPrefix(x, dimField) || strings.HasPrefix(x, dimInput) {
+			size++
+		}
+	}
+	return size
+}
+
+func (p *pools) has(n, word string) bool { return slices.Contains(p.group(n), word) }
+
+func (p *pools) hasSet(m *model, n string) bool {
+	return slices.ContainsFunc(p.group(n), func(x string) bool {
+		f := m.fields[strings.TrimPrefix(x, dimField)]
+		return f != nil && f.kind == fsm.KindSet
+	})
+}
+
+func (p *pools) literals(n string) []int64 {
+	var list []int64
+	for _, x := range p.group(n) {
+		if text, ok := strings.CutPrefix(x, "= "); ok {
+			text, _, _ = strings.Cut(text, " @")
+			if k, err := strconv.ParseInt(text, 10, 64); err == nil {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,31 @@
+package fsmtest
+
+import (
+	"testing"
+)
+
+// Run runs all tests of one generated package.
+func Run[R any](t *testing.T, table Table, d Driver[R]) {
+	t.Helper()
+	m, err := compile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &suite[R]{m: m, d: d}
+	t.Run("cells", s.cells)
+	t.Run("inputs", s.inputs)
+	t.Run("forbidden", s.forbidden)
+	t.Run("invariants", s.invariants)
+	t.Run("classify", s.classify)
+	t.Run("records", s.records)
+	t.Run("words", s.words)
+	t.Logf("%s: %s", table.Machine, s.counts())
+}
+
+type suite[R any] struct {
+	m *model
+	d Driver[R]
+
+	cellCount, caseCount, soundCount, recordCount int
+	ways                                          map[string]int
+}

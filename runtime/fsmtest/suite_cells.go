@@ -1,0 +1,149 @@
+package fsmtest
+
+import (
+	"fmt"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// cells runs every operation on every abstract record, and compares the whole
+// record, the event or the refusal with what matrix and table say.
+func (s *suite[R]) cells(t *testing.T) {
+	for _, o := range s.m.operations {
+		if s.d.Pure[o.Name].Do == nil {
+			t.Errorf("the driver has no pure method for %s", o.Name)
+			continue
+		}
+		ways := map[string]int{}
+		alone := map[string]bool{}
+		if o.creates {
+			t.Run(o.Name, func(t *testing.T) { s.cell(t, o, nil, ways, alone) })
+		}
+		for _, st := range s.m.stateOrder {
+			if !o.creates {
+				s.cellCount++
+				t.Run(o.Name+" in "+st.Name, func(t *testing.T) { s.cell(t, o, st, ways, alone) })
+			}
+		}
+		s.mustHappen(t, o, ways, alone)
+	}
+}
+
+func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]int, alone map[string]bool) {
+	rep := &reporter{t: t}
+	defer rep.done()
+	n := 0
+	for c := range s.m.cases(o, st) {
+		n++
+		if st == nil || s.m.sound(c.row) {
+			s.soundCount++
+		}
+		v := s.m.decide(o, c.row, c.call)
+		ways[v.way]++
+		if len(v.failing) == 1 {
+			alone[v.failing[0]] = true
+		}
+		if problem := s.onCase(o, c, v); problem != "" {
+			rep.errorf("%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s", problem, s.m.showRow(c.row), c.call, s.m.showVerdict(v))
+		}
+	}
+	s.caseCount += n
+	if n == 0 {
+		t.Error("no case: the table allows no record")
+	}
+}
+
+// onCase runs one case and says what is wrong, or "".
+func (s *suite[R]) onCase(o *operation, c theCase, v verdict) string {
+	var r, before R
+	if !o.creates {
+		var err error
+		if r, err = s.d.Descriptor.Decode(c.row); err != nil {
+			return fmt.Sprintf("Decode: %v", err)
+		}
+		if got := s.d.Descriptor.Encode(&r); s.m.diffRows(c.row, got) != "" {
+			return "Encode after Decode: " + s.m.diffRows(c.row, got)
+		}
+		before = r
+	}
+	p := s.d.Pure[o.Name]
+	var canErr error
+	if p.Can != nil {
+		canErr = p.Can(&r, c.call)
+		if !s.d.Equal(r, before) || s.m.diffRows(c.row, s.d.Descriptor.Encode(&r)) != "" {
+			return "asking whether it is possible changed the record"
+		}
+	}
+	ev, err := p.Do(&r, c.call)
+	if p.Can != nil && (canErr == nil) != (err == nil) || canErr != nil && err != nil && canErr.Error() != err.Error() {
+		return fmt.Sprintf("asking first answered %v, the operation %v", canErr, err)
+	}
+	after := s.d.Descriptor.Encode(&r)
+	if v.code != "" {
+		if err == nil {
+			return fmt.Sprintf("was taken, the record is now %s", s.m.showRow(after))
+		}
+		if problem := s.m.diffRefusal(o, c.row, v, err, s.d.Errors); problem != "" {
+			return "refusal: " + problem
+		}
+		if ev != (Event{}) {
+			return fmt.Sprintf("refused, but with an event: %+v", ev)
+		}
+		if o.creates {
+			return ""
+		}
+		if problem := s.m.diffRows(c.row, after); problem != "" {
+			return "refused, but the record changed: " + problem
+		}
+		return ""
+	}
+	if err != nil {
+		return fmt.Sprintf("refused: %v", err)
+	}
+	if problem := s.m.diffRows(v.row, after); problem != "" {
+		return problem
+	}
+	return s.m.diffEvent(o, c.row, c.call, v, ev)
+}
+
+// mustHappen looks whether the cases met every way in which an operation can
+// be decided: otherwise they would prove less than they seem to.
+func (s *suite[R]) mustHappen(t *testing.T, o *operation, ways map[string]int, alone map[string]bool) {
+	for _, g := range o.require {
+		if !alone[g.Name] {
+			t.Logf("%s: guard %s never fails alone", o.Name, g.Name)
+		}
+		if ways["guard "+g.Name]+ways["record only, guard "+g.Name] == 0 {
+			t.Errorf("%s: no case fails at guard %s", o.Name, g.Name)
+		}
+	}
+	for i := range o.branches {
+		if ways[fmt.Sprintf("branch %d", i+1)] == 0 {
+			t.Errorf("%s: no case takes branch %d", o.Name, i+1)
+		}
+	}
+	for way, n := range ways {
+		if s.ways == nil {
+			s.ways = map[string]int{}
+		}
+		s.ways[o.Name+": "+way] += n
+	}
+}
+
+func (m *model) showVerdict(v verdict) string {
+	switch {
+	case v.code == fsm.CodeGuard:
+		return "guard " + v.guard + " refuses"
+	case v.code != "":
+		return string(v.code)
+	case v.recordOnly:
+		return "recorded only"
+	}
+	return m.showRow(v.row)
+}
+
+func (s *suite[R]) counts() string {
+	return fmt.Sprintf("%d operations, %d states, %d cells, %d cases (%d of them on records that the invariants allow), %d ways to be decided",
+		len(s.m.operations), len(s.m.stateOrder), s.cellCount, s.caseCount, s.soundCount, len(s.ways))
+}

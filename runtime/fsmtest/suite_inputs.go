@@ -1,0 +1,77 @@
+package fsmtest
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// inputs makes calls that cannot be taken as they are: whatever the record, the
+// refusal names the input and nothing changes.
+func (s *suite[R]) inputs(t *testing.T) {
+	for _, o := range s.m.operations {
+		t.Run(o.Name, func(t *testing.T) {
+			states := s.m.stateOrder
+			if o.creates {
+				states = []*state{nil}
+			}
+			for _, st := range states {
+				for c := range s.m.cases(o, st) {
+					s.badCalls(t, o, c)
+					break // the call is looked at before the record
+				}
+			}
+		})
+	}
+}
+
+func (s *suite[R]) badCalls(t *testing.T, o *operation, c theCase) {
+	try := func(what string, change func(*Call)) {
+		bad := c
+		bad.call.Inputs = maps.Clone(c.call.Inputs)
+		change(&bad.call)
+		v := s.m.decide(o, bad.row, bad.call)
+		s.caseCount++
+		if problem := s.onCase(o, bad, v); problem != "" {
+			t.Errorf("%s: %s\n\trecord: %s\n\tcall:   %s\n\twant:   %s", what, problem, s.m.showRow(bad.row), bad.call, s.m.showVerdict(v))
+		}
+	}
+	if o.By != "system" {
+		try("without an actor", func(c *Call) { c.Actor = "" })
+		try("without a reason", func(c *Call) { c.Reason = "" })
+	}
+	for _, in := range o.inputs {
+		set := func(v any) func(*Call) { return func(c *Call) { c.Inputs[in.Name] = v } }
+		switch in.kind {
+		case fsm.KindString:
+			try(in.Name+" is not UTF-8", set("\xff"))
+			try(in.Name+" holds NUL", set("a\x00b"))
+		case fsm.KindTime:
+			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
+		case fsm.KindInt, fsm.KindCounter:
+			for _, n := range edges(in.typ) {
+				try(in.Name+" is out of bounds", set(n))
+			}
+			for _, f := range s.m.order {
+				for _, n := range edges(s.m.fields[f].typ) {
+					try(in.Name+" is out of a field's bounds", set(n))
+				}
+			}
+		}
+		try(in.Name+" is not sent", func(c *Call) { delete(c.Inputs, in.Name) })
+	}
+}
+
+// edges lists the numbers just outside and just inside the bounds of a type.
+func edges(y typ) []int64 {
+	var list []int64
+	if y.min != nil {
+		list = append(list, *y.min-1, *y.min)
+	}
+	if y.max != nil {
+		list = append(list, *y.max, *y.max+1)
+	}
+	return list
+}

@@ -1,0 +1,151 @@
+package fsmtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// forbidden looks whether any operation from any record makes a forbidden move.
+func (s *suite[R]) forbidden(t *testing.T) {
+	for _, f := range s.m.Forbidden {
+		t.Run(f.From+" to "+f.To, func(t *testing.T) {
+			for _, o := range s.m.operations {
+				if o.creates {
+					continue
+				}
+				for c := range s.m.cases(o, s.m.states[f.From]) {
+					r, err := s.d.Descriptor.Decode(c.row)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ev, err := s.d.Pure[o.Name].Do(&r, c.call)
+					if after := s.d.Descriptor.Encode(&r); err == nil && (after.State == s.m.states[f.To].stored || ev.To == f.To) && f.From != f.To {
+						t.Fatalf("%s leads from %s to %s, which is forbidden: %s", o.Name, f.From, f.To, f.Reason)
+					}
+				}
+			}
+		})
+	}
+}
+
+// invariants looks at every abstract record in every state: Check must report
+// exactly the rules that the table says are broken.
+func (s *suite[R]) invariants(t *testing.T) {
+	o := &operation{} // reads nothing: all dimensions are the record's
+	for _, st := range s.m.stateOrder {
+		t.Run(st.Name, func(t *testing.T) {
+			rep := &reporter{t: t}
+			defer rep.done()
+			seen := map[string]bool{}
+			dims := s.m.recordDims(o)
+			for choice := range combine(dims, 2*cellLimit) {
+				c := s.m.build(o, st, dims, choice)
+				s.recordCount++
+				want := s.m.broken(c.row)
+				r, err := s.d.Descriptor.Decode(c.row)
+				if err != nil {
+					rep.errorf("Decode of %s: %v", s.m.showRow(c.row), err)
+					continue
+				}
+				for name, check := range map[string]func() []fsm.Violation{
+					"Check":            func() []fsm.Violation { return s.d.Check(r) },
+					"Descriptor.Check": func() []fsm.Violation { return s.d.Descriptor.Check(&r) },
+				} {
+					if w, g := violations(want, s.m), violations(check(), s.m); w != g {
+						rep.errorf("%s reports %s, want %s\n\trecord: %s", name, g, w, s.m.showRow(c.row))
+					}
+				}
+				for _, v := range want {
+					seen[v.Rule] = true
+				}
+			}
+			for _, names := range []string{st.Present, st.Absent, st.ShouldPresent, st.ShouldAbsent} {
+				for _, n := range list(names) {
+					if !seen[n+" is present"] && !seen[n+" is absent"] {
+						t.Errorf("no record breaks the rule about %s", n)
+					}
+				}
+			}
+			for _, f := range slices.Concat(s.m.invariant, st.invariant) {
+				if !seen[f.text] {
+					t.Errorf("no record breaks %q", f.text)
+				}
+			}
+		})
+	}
+}
+
+// recordDims are the dimensions of a record by itself, with numbers out of
+// their bounds as a corrupt row may have them.
+func (m *model) recordDims(o *operation) []dim {
+	dims := m.dims(o)
+	for i, d := range dims {
+		f := m.fields[strings.TrimPrefix(d.name, dimField)]
+		if f == nil {
+			continue
+		}
+		var bad []int64
+		if f.min != nil {
+			bad = append(bad, *f.min-1)
+		}
+		if f.max != nil {
+			bad = append(bad, *f.max+1)
+		}
+		switch f.kind {
+		case fsm.KindCounter:
+			bad = append(bad, -1)
+		case fsm.KindSequence:
+			bad = append(bad, 0)
+		}
+		for _, n := range bad {
+			dims[i].values = append(dims[i].values, n)
+		}
+		dims[i].relevant = true
+	}
+	return dims
+}
+
+// violations writes a list of violations in one order. A broken type is named
+// by its field: how the bound is written is not compared.
+func violations(list []fsm.Violation, m *model) string {
+	var texts []string
+	for _, v := range list {
+		rule := v.Rule
+		if f := m.fields[firstWord(rule)]; f != nil && !m.isRule(rule) {
+			rule = f.Name
+		}
+		texts = append(texts, fmt.Sprintf("%s (must %t)", rule, v.Must))
+	}
+	slices.Sort(texts)
+	return "[" + strings.Join(slices.Compact(texts), "; ") + "]"
+}
+
+// isRule reports whether a text is a rule of the table.
+func (m *model) isRule(text string) bool {
+	if strings.HasSuffix(text, " is present") || strings.HasSuffix(text, " is absent") {
+		return true
+	}
+	return slices.ContainsFunc(m.allInvariants(), func(f fact) bool { return f.text == text })
+}
+
+// classify asks for the class of every cell.
+func (s *suite[R]) classify(t *testing.T) {
+	for _, o := range s.m.operations {
+		for _, st := range s.m.stateOrder {
+			want := fsm.ClassReject
+			switch o.cells[st.Name].kind {
+			case cellMove, cellChoose:
+				want = fsm.ClassTransition
+			case cellRecordOnly:
+				want = fsm.ClassRecordOnly
+			}
+			if got := s.d.Classify(st.Name, o.Name); got != want {
+				t.Errorf("Classify(%s, %s) = %v, want %v", st.Name, o.Name, got, want)
+			}
+		}
+	}
+}
