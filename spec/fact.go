@@ -18,19 +18,19 @@ var (
 
 const factHint = "write `x is present`, `x is absent`, `a == b` (also !=, <, <=, >, >=), `x in set`, `x not in set` or `set covers set`"
 
-// token is one word or sign of a fact, a value, a type or a trigger.
-type token struct {
+// lexeme is one word or sign of a fact, a value, a type or a trigger.
+type lexeme struct {
 	text string
 	at   int // in characters from the start of the text
 }
 
 // scan splits text at blanks and around the signs of comparison and `+`.
-func scan(text string) []token {
-	var out []token
+func scan(text string) []lexeme {
+	var out []lexeme
 	at, start, from := 0, -1, 0
 	flush := func(end int) {
 		if start >= 0 {
-			out = append(out, token{text[start:end], from})
+			out = append(out, lexeme{text[start:end], from})
 			start = -1
 		}
 	}
@@ -45,12 +45,12 @@ func scan(text string) []token {
 			for i+n < len(text) && n < 3 && strings.IndexByte("=<>", text[i+n]) >= 0 {
 				n++
 			}
-			out = append(out, token{text[i : i+n], at})
+			out = append(out, lexeme{text[i : i+n], at})
 			i, at = i+n, at+n
 			continue
 		case c == '+':
 			flush(i)
-			out = append(out, token{"+", at})
+			out = append(out, lexeme{"+", at})
 		default:
 			if start < 0 {
 				start, from = i, at
@@ -67,7 +67,7 @@ var comparisons = map[string]FactOp{"==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": 
 
 // parseFact reads one fact; nil when it cannot be read (FSM005).
 func (p *parser) parseFact(w word) *astFact {
-	fail := func(t token, hint, format string, args ...any) *astFact {
+	fail := func(t lexeme, hint, format string, args ...any) *astFact {
 		at := w
 		if t.text != "" {
 			at = w.part(t.at, utf8.RuneCountInString(t.text), t.text)
@@ -80,7 +80,7 @@ func (p *parser) parseFact(w word) *astFact {
 	}
 	ts := scan(w.text)
 	if len(ts) == 0 {
-		return fail(token{}, "", "it is empty")
+		return fail(lexeme{}, "", "it is empty")
 	}
 	for _, t := range ts {
 		switch t.text {
@@ -100,7 +100,7 @@ func (p *parser) parseFact(w word) *astFact {
 	f := &astFact{text: w, left: left}
 	f.text.text = fold(w.text)
 	if len(ts) < 2 {
-		return fail(token{}, "", "nothing says what holds for %q", ts[0].text)
+		return fail(lexeme{}, "", "nothing says what holds for %q", ts[0].text)
 	}
 	rest := ts[2:]
 	switch op := ts[1].text; op {
@@ -155,7 +155,7 @@ func fold(text string) string {
 }
 
 // parseTerm reads one side of a fact.
-func (p *parser) parseTerm(w word, t token) (astTerm, bool) {
+func (p *parser) parseTerm(w word, t lexeme) (astTerm, bool) {
 	out := astTerm{text: w.part(t.at, utf8.RuneCountInString(t.text), t.text)}
 	switch {
 	case t.text == "actor":

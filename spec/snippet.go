@@ -1,0 +1,126 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Render returns a finding with its place in the source:
+//
+//	lifecycle.yaml:97:9: error: state "stalld" is not declared [FSM010]
+//	   97 |     to: stalld
+//	      |         ^~~~~~
+//	  hint: did you mean "stalled"?
+//
+// src is the text of d.File as it was read; without a line of it the snippet is
+// left out. Tabs and wide characters keep the mark under what it marks. The
+// text ends with a line feed.
+func Render(d Diagnostic, src []byte) string {
+	var b strings.Builder
+	b.WriteString(d.String())
+	b.WriteByte('\n')
+	snippet(&b, src, d.Pos, d.Len)
+	if d.Before != "" {
+		fmt.Fprintf(&b, "  before: %s\n", d.Before)
+	}
+	if d.After != "" {
+		fmt.Fprintf(&b, "  after:  %s\n", d.After)
+	}
+	for _, r := range d.Related {
+		fmt.Fprintf(&b, "  %s:%s: %s\n", d.File, r.Pos, r.Message)
+		snippet(&b, src, r.Pos, 1)
+	}
+	if d.Hint != "" {
+		fmt.Fprintf(&b, "  hint: %s\n", strings.ReplaceAll(d.Hint, "\n", "\n        "))
+	}
+	return b.String()
+}
+
+// longestSnippet is the most characters of a source line that are shown.
+const longestSnippet = 160
+
+// snippet writes the line at pos and a mark under n characters of it.
+func snippet(b *strings.Builder, src []byte, pos Pos, n int) {
+	if pos.IsZero() {
+		return
+	}
+	src = bytes.TrimPrefix(src, byteOrderMark)
+	if bytes.Count(src, []byte{'\n'}) < pos.Line-1 {
+		return
+	}
+	line := []rune(strings.TrimSuffix(lineAt(src, pos.Line), "\r"))
+	if len(line) == 0 && pos.Col <= 1 {
+		return
+	}
+	start := max(pos.Col-1, 0)
+	start = min(start, len(line))
+	n = max(min(n, len(line)-start), 1)
+	before, after := "", ""
+	if len(line) > longestSnippet { // a window around the mark
+		from := max(min(start-longestSnippet/2, len(line)-longestSnippet), 0)
+		to := min(from+longestSnippet, len(line))
+		if from > 0 {
+			before = "... "
+		}
+		if to < len(line) {
+			after = " ..."
+		}
+		line, start = line[from:to], start-from
+		n = max(min(n, len(line)-start), 1)
+	}
+	var text, mark strings.Builder
+	text.WriteString(before)
+	mark.WriteString(strings.Repeat(" ", len(before)))
+	for i, c := range line {
+		c = visible(c)
+		text.WriteRune(c)
+		sign := " "
+		switch {
+		case i == start:
+			sign = "^"
+		case i > start && i < start+n:
+			sign = "~"
+		case i >= start+n:
+			continue
+		}
+		switch {
+		case c == '\t':
+			if sign == " " {
+				sign = "\t"
+			}
+			mark.WriteString(sign)
+		case i == start && width(c) == 2:
+			mark.WriteString("^~")
+		default:
+			mark.WriteString(strings.Repeat(sign, width(c)))
+		}
+	}
+	if start >= len(line) {
+		mark.WriteByte('^')
+	}
+	text.WriteString(after)
+	fmt.Fprintf(b, "%5d | %s\n      | %s\n", pos.Line, text.String(), mark.String())
+}
+
+// visible replaces what a terminal would obey instead of show.
+func visible(c rune) rune {
+	if c != '\t' && (unicode.IsControl(c) || c == utf8.RuneError || unicode.Is(unicode.Bidi_Control, c)) {
+		return '\ufffd'
+	}
+	return c
+}
+
+// width is the number of columns that a terminal gives to c.
+func width(c rune) int {
+	switch {
+	case unicode.In(c, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case c >= 0x1100 && c <= 0x115f, c >= 0x2e80 && c <= 0xa4cf && c != 0x303f, c >= 0xac00 && c <= 0xd7a3, c >= 0xf900 && c <= 0xfaff,
+		c >= 0xfe30 && c <= 0xfe6f, c >= 0xff00 && c <= 0xff60, c >= 0xffe0 && c <= 0xffe6, c >= 0x1f300 && c <= 0x1faff, c >= 0x20000 && c <= 0x3fffd:
+		return 2
+	}
+	return 1
+}
