@@ -1,3 +1,6 @@
+// Package specs_test holds the five machines of this folder to the documents
+// they are written after: rule by rule (RULES.md) and by the transition tables.
+// It does not test what the compiler makes of them.
 package specs_test
 
 import (
