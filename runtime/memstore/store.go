@@ -1,0 +1,231 @@
+// Package memstore is the store in memory: what tests run on, and the plainest
+// reading of what a Store promises.
+//
+// It serialises everything by one lock, so that a transaction sees no other
+// writer. A transaction that fails, panics or whose context ends before its
+// commit leaves nothing. Nothing survives the process. The rules of a single
+// record (presence, invariants, moves) are not checked here: the engine does.
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Store holds the tables of any number of machines. The zero Store is not
+// usable; call New.
+type Store struct {
+	lock   chan struct{} // holds one token while the store is in use
+	tables map[string]*table
+	values map[string]any
+	closed bool
+	faults atomic.Pointer[func(Point) error]
+}
+
+var _ fsm.Transactional[*Tx] = (*Store)(nil)
+
+// Point is a place where a test can make a commit fail.
+type Point uint8
+
+// The points.
+const (
+	// BeforeCommit: an error here takes the transaction back and is what the caller gets.
+	BeforeCommit Point = iota + 1
+	// AfterCommit: the transaction stands, but an error here is what the caller
+	// gets, inside an *fsm.AmbiguousError: a lost answer.
+	AfterCommit
+)
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		lock:   make(chan struct{}, 1),
+		tables: map[string]*table{},
+		values: map[string]any{},
+	}
+}
+
+// Inject lets f decide at each commit that writes whether it fails; nil ends it. For tests.
+func (s *Store) Inject(f func(Point) error) {
+	if f == nil {
+		s.faults.Store(nil)
+		return
+	}
+	s.faults.Store(&f)
+}
+
+func (s *Store) fault(p Point) error {
+	if f := s.faults.Load(); f != nil {
+		return (*f)(p)
+	}
+	return nil
+}
+
+// Table returns the part of the store for one machine.
+func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
+	if schema.Table == "" {
+		return nil, fmt.Errorf("memstore: the schema of %s names no table", schema.Machine)
+	}
+	return &handle{store: s, schema: schema}, nil
+}
+
+// Close waits for the call in flight; calls after it fail.
+func (s *Store) Close() error {
+	s.lock <- struct{}{}
+	defer s.release()
+	s.closed = true
+	return nil
+}
+
+// Value returns what Tx.Put has put under key, for tests of atomic effects.
+func (s *Store) Value(key string) any {
+	s.lock <- struct{}{}
+	defer s.release()
+	return s.values[key]
+}
+
+// Transaction returns the transaction behind tx.
+func (s *Store) Transaction(tx fsm.Tx) *Tx {
+	if t, ok := tx.(*view); ok {
+		return t.tx
+	}
+	return nil
+}
+
+// Adopt returns the reader and writer of one machine within tx.
+func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *Tx) (fsm.Tx, error) {
+	if tx.done {
+		return nil, fmt.Errorf("memstore: the transaction has ended")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := s.open(schema)
+	if err != nil {
+		return nil, err
+	}
+	return &view{tx: tx, table: t, schema: schema}, nil
+}
+
+// Begin starts a transaction of the caller. Everything else waits until it ends.
+func (s *Store) Begin(ctx context.Context) (*Tx, error) {
+	if err := s.acquire(ctx); err != nil {
+		return nil, err
+	}
+	return &Tx{store: s}, nil
+}
+
+func (s *Store) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.lock <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if s.closed {
+		s.release()
+		return fmt.Errorf("memstore: the store is closed")
+	}
+	return nil
+}
+
+func (s *Store) release() { <-s.lock }
+
+// open returns the table, or a refusal when Migrate has not made it for this
+// specification. The caller holds the lock.
+func (s *Store) open(schema *fsm.Schema) (*table, error) {
+	t := s.tables[schema.Table]
+	if t == nil {
+		return nil, mismatch(schema, "the store has no table %q; call Migrate", schema.Table)
+	}
+	if t.machine != schema.Machine || t.hash != schema.Hash {
+		return nil, mismatch(schema, "table %q was made for %s %q, this is %s %q; call Migrate",
+			schema.Table, t.machine, t.hash, schema.Machine, schema.Hash)
+	}
+	return t, nil
+}
+
+func mismatch(schema *fsm.Schema, format string, args ...any) error {
+	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}
+}
+
+// handle is the fsm.Table of one machine.
+type handle struct {
+	store  *Store
+	schema *fsm.Schema
+}
+
+// Migrate makes the table, or notes the hash of a new specification.
+func (h *handle) Migrate(ctx context.Context) error {
+	if err := h.store.acquire(ctx); err != nil {
+		return err
+	}
+	defer h.store.release()
+	t := h.store.tables[h.schema.Table]
+	if t == nil {
+		t = newTable(h.schema.Machine)
+		h.store.tables[h.schema.Table] = t
+	}
+	if t.machine != h.schema.Machine {
+		return mismatch(h.schema, "table %q belongs to machine %s", h.schema.Table, t.machine)
+	}
+	if t.hash == h.schema.Hash {
+		return nil
+	}
+	if err := t.reshape(h.schema); err != nil {
+		return err
+	}
+	t.hash = h.schema.Hash
+	return nil
+}
+
+// Check refuses unless Migrate has run for this specification.
+func (h *handle) Check(ctx context.Context) error {
+	if err := h.store.acquire(ctx); err != nil {
+		return err
+	}
+	defer h.store.release()
+	_, err := h.store.open(h.schema)
+	return err
+}
+
+// Commit makes one write durable.
+func (h *handle) Commit(ctx context.Context, w *fsm.Write) error {
+	return h.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+}
+
+// View runs f while nothing is written.
+func (h *handle) View(ctx context.Context, f func(fsm.Reader) error) error {
+	if err := h.store.acquire(ctx); err != nil {
+		return err
+	}
+	tx := &Tx{store: h.store}
+	defer tx.Rollback()
+	t, err := h.store.open(h.schema)
+	if err != nil {
+		return err
+	}
+	return f(&view{tx: tx, table: t, schema: h.schema})
+}
+
+// Update runs f in one transaction.
+func (h *handle) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	tx, err := h.store.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	t, err := h.store.open(h.schema)
+	if err != nil {
+		return err
+	}
+	if err := f(&view{tx: tx, table: t, schema: h.schema}); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}

@@ -1,0 +1,263 @@
+package memstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// requestKey names a request: id is empty where the scope is the machine.
+type requestKey struct{ id, request string }
+
+type deliveryKey struct {
+	id  string
+	rev int64
+}
+
+// table holds what the store knows of one machine.
+type table struct {
+	machine, hash string
+	columns       []string // stored names, in the order of the rows' values
+	ids           []string // of all rows, ascending
+	rows          map[string]fsm.Row
+	events        map[string][]fsm.Event
+	requests      map[requestKey][]fsm.Event // machine scope: by RequestN
+	unique        map[string]string          // rule and values -> id
+	outbox        map[deliveryKey]fsm.Delivery
+	order         []deliveryKey // of the outbox, oldest first
+	groups        map[string]int64
+}
+
+func newTable(machine string) *table {
+	return &table{
+		machine:  machine,
+		rows:     map[string]fsm.Row{},
+		events:   map[string][]fsm.Event{},
+		requests: map[requestKey][]fsm.Event{},
+		unique:   map[string]string{},
+		outbox:   map[deliveryKey]fsm.Delivery{},
+		groups:   map[string]int64{},
+	}
+}
+
+// reshape brings the rows into the column order of a new specification and
+// builds the unique rules anew.
+func (t *table) reshape(s *fsm.Schema) error {
+	columns := make([]string, len(s.Columns))
+	for i := range s.Columns {
+		columns[i] = s.Columns[i].Stored
+	}
+	rows := make(map[string]fsm.Row, len(t.rows))
+	unique := map[string]string{}
+	for _, id := range t.ids {
+		row := t.rows[id]
+		values := make([]any, len(columns))
+		for i, c := range columns {
+			switch old := slices.Index(t.columns, c); {
+			case old >= 0:
+				values[i] = row.Values[old]
+			case s.Columns[i].Kind == fsm.KindSet:
+				values[i] = "[]"
+			case s.Columns[i].Kind == fsm.KindCounter:
+				values[i] = int64(0)
+			}
+		}
+		row.Values = values
+		rows[id] = row
+		for _, key := range uniqueKeys(s, &row) {
+			if other, taken := unique[key.text]; taken {
+				return mismatch(s, "records %q and %q break the unique rule %s", other, id, key.rule)
+			}
+			unique[key.text] = id
+		}
+	}
+	t.columns, t.rows, t.unique = columns, rows, unique
+	return nil
+}
+
+type uniqueKey struct{ rule, text string }
+
+// uniqueKeys returns the places that a row takes.
+func uniqueKeys(s *fsm.Schema, row *fsm.Row) []uniqueKey {
+	var keys []uniqueKey
+	for i := range s.Uniques {
+		u := &s.Uniques[i]
+		if u.States != nil && !slices.Contains(u.States, row.State) {
+			continue
+		}
+		values := make([]any, len(u.Columns))
+		absent := false
+		for j, name := range u.Columns {
+			c := s.Column(name)
+			values[j] = row.Values[c]
+			absent = absent || values[j] == nil
+		}
+		if !absent {
+			keys = append(keys, uniqueKey{u.Name, joined(u.Name, values)})
+		}
+	}
+	return keys
+}
+
+// joined makes one string of values such that no two lists of values meet.
+func joined(name string, values []any) string {
+	var b strings.Builder
+	b.WriteString(strconv.Quote(name))
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			b.WriteString(strconv.Quote(v))
+		case time.Time:
+			fmt.Fprintf(&b, " t%d", v.UnixMicro())
+		default:
+			fmt.Fprintf(&b, " %T%v", v, v)
+		}
+	}
+	return b.String()
+}
+
+// put sets a row; a zero old row is none.
+func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
+	id := next.ID
+	var before []uniqueKey
+	if old != nil {
+		before = uniqueKeys(s, old)
+	}
+	after := uniqueKeys(s, next)
+	for _, k := range after {
+		if other, taken := t.unique[k.text]; taken && other != id {
+			return &fsm.ConflictError{Rule: k.rule}
+		}
+	}
+	for _, k := range before {
+		delete(t.unique, k.text)
+	}
+	for _, k := range after {
+		t.unique[k.text] = id
+	}
+	t.rows[id] = cloneRow(*next)
+	if old == nil {
+		i, _ := slices.BinarySearch(t.ids, id)
+		t.ids = slices.Insert(t.ids, i, id)
+	}
+	tx.later(func() {
+		for _, k := range after {
+			delete(t.unique, k.text)
+		}
+		for _, k := range before {
+			t.unique[k.text] = id
+		}
+		if old != nil {
+			t.rows[id] = *old
+			return
+		}
+		delete(t.rows, id)
+		i, _ := slices.BinarySearch(t.ids, id)
+		t.ids = slices.Delete(t.ids, i, i+1)
+	})
+	return nil
+}
+
+// log appends an event and its request.
+func (t *table) log(tx *Tx, e fsm.Event) {
+	id := e.ID
+	n := len(t.events[id])
+	t.events[id] = append(t.events[id], e)
+	tx.later(func() {
+		if n == 0 {
+			delete(t.events, id)
+			return
+		}
+		t.events[id] = t.events[id][:n:n]
+	})
+	if e.RequestID == "" {
+		return
+	}
+	for _, key := range requestKeys(&e) {
+		old := t.requests[key]
+		list := append(slices.Clip(old), e)
+		slices.SortStableFunc(list, func(a, b fsm.Event) int { return int(a.RequestN - b.RequestN) })
+		t.requests[key] = list
+		tx.later(func() {
+			if old == nil {
+				delete(t.requests, key)
+				return
+			}
+			t.requests[key] = old
+		})
+	}
+}
+
+// requestKeys returns the scopes in which the request of e is found.
+func requestKeys(e *fsm.Event) []requestKey {
+	keys := []requestKey{{e.ID, e.RequestID}}
+	if e.RequestN >= 0 {
+		keys = append(keys, requestKey{"", e.RequestID})
+	}
+	return keys
+}
+
+// taken reports whether the request of e stands in the log.
+func (t *table) taken(e *fsm.Event) bool {
+	if e.RequestID == "" {
+		return false
+	}
+	if len(t.requests[requestKey{e.ID, e.RequestID}]) > 0 {
+		return true
+	}
+	if e.RequestN < 0 {
+		return false
+	}
+	for _, other := range t.requests[requestKey{"", e.RequestID}] {
+		if other.RequestN == e.RequestN {
+			return true
+		}
+	}
+	return false
+}
+
+// ask puts a delivery into the outbox.
+func (t *table) ask(tx *Tx, d fsm.Delivery) {
+	key := deliveryKey{d.ID, d.Rev}
+	t.outbox[key] = d
+	t.order = append(t.order, key)
+	tx.later(func() {
+		delete(t.outbox, key)
+		t.order = t.order[:len(t.order)-1]
+	})
+}
+
+// settle removes a delivery.
+func (t *table) settle(tx *Tx, key deliveryKey) {
+	d, ok := t.outbox[key]
+	if !ok {
+		return
+	}
+	i := slices.Index(t.order, key)
+	delete(t.outbox, key)
+	t.order = slices.Delete(slices.Clone(t.order), i, i+1)
+	tx.later(func() {
+		t.outbox[key] = d
+		t.order = slices.Insert(slices.Clone(t.order), i, key)
+	})
+}
+
+func cloneRow(r fsm.Row) fsm.Row {
+	r.Values = slices.Clone(r.Values)
+	return r
+}
+
+// emptySet reports whether a stored value is a set without members.
+func emptySet(v any) bool {
+	s, ok := v.(string)
+	if !ok {
+		return false
+	}
+	var items []string
+	return json.Unmarshal([]byte(s), &items) == nil && len(items) == 0
+}

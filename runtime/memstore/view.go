@@ -1,0 +1,367 @@
+package memstore
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// view reads and writes one machine's table within one transaction.
+type view struct {
+	tx     *Tx
+	table  *table
+	schema *fsm.Schema
+}
+
+// Row returns the row, or ErrNotFound.
+func (v *view) Row(id string) (fsm.Row, error) {
+	row, ok := v.table.rows[id]
+	if !ok {
+		return fsm.Row{}, fsm.ErrNotFound
+	}
+	return cloneRow(row), nil
+}
+
+// Rows returns the rows that fit.
+func (v *view) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	return func(yield func(fsm.Row, error) bool) {
+		rows, err := v.find(q)
+		if err != nil {
+			yield(fsm.Row{}, err)
+			return
+		}
+		for _, row := range rows {
+			if !yield(cloneRow(row), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns how many rows fit.
+func (v *view) Count(q fsm.Query) (int64, error) {
+	q.Order, q.Limit = nil, 0
+	rows, err := v.find(q)
+	return int64(len(rows)), err
+}
+
+func (v *view) find(q fsm.Query) ([]fsm.Row, error) {
+	for _, c := range q.Where {
+		if err := v.known(c.Column); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range q.Order {
+		if err := v.known(o.Column); err != nil {
+			return nil, err
+		}
+	}
+	start := 0
+	if q.After != "" {
+		i, found := slices.BinarySearch(v.table.ids, q.After)
+		if found {
+			i++
+		}
+		start = i
+	}
+	var rows []fsm.Row
+	for _, id := range v.table.ids[start:] {
+		row := v.table.rows[id]
+		if !v.fits(&row, &q) {
+			continue
+		}
+		rows = append(rows, row)
+		if q.Limit > 0 && len(q.Order) == 0 && len(rows) == q.Limit {
+			break
+		}
+	}
+	if len(q.Order) > 0 {
+		slices.SortStableFunc(rows, func(a, b fsm.Row) int { // stable: ties stay in the order of the ids
+			for _, o := range q.Order {
+				x, y := v.column(&a, o.Column), v.column(&b, o.Column)
+				switch {
+				case x == nil && y == nil:
+					continue
+				case x == nil:
+					return 1
+				case y == nil:
+					return -1
+				}
+				c := compare(x, y)
+				if o.Descending {
+					c = -c
+				}
+				if c != 0 {
+					return c
+				}
+			}
+			return 0
+		})
+		if q.Limit > 0 && len(rows) > q.Limit {
+			rows = rows[:q.Limit]
+		}
+	}
+	return rows, nil
+}
+
+func (v *view) known(column string) error {
+	if column == "created_at" || column == "updated_at" || v.schema.Column(column) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("memstore: %s has no column %q", v.schema.Machine, column)
+}
+
+func (v *view) column(row *fsm.Row, name string) any {
+	switch name {
+	case "created_at":
+		return row.CreatedAt
+	case "updated_at":
+		return row.UpdatedAt
+	}
+	return row.Values[v.schema.Column(name)]
+}
+
+func (v *view) fits(row *fsm.Row, q *fsm.Query) bool {
+	if q.States != nil && !slices.Contains(q.States, row.State) {
+		return false
+	}
+	for _, c := range q.Where {
+		if !holds(v.column(row, c.Column), c) {
+			return false
+		}
+	}
+	return true
+}
+
+func holds(value any, c fsm.Cond) bool {
+	switch c.Op {
+	case fsm.OpPresent:
+		return value != nil && !emptySet(value)
+	case fsm.OpAbsent:
+		return value == nil || emptySet(value)
+	}
+	if value == nil || c.Value == nil {
+		return false
+	}
+	n := compare(value, c.Value)
+	switch c.Op {
+	case fsm.OpEq:
+		return n == 0
+	case fsm.OpNe:
+		return n != 0
+	case fsm.OpLt:
+		return n < 0
+	case fsm.OpLe:
+		return n <= 0
+	case fsm.OpGt:
+		return n > 0
+	case fsm.OpGe:
+		return n >= 0
+	}
+	return false
+}
+
+// compare orders two values of one column; false comes before true.
+func compare(a, b any) int {
+	switch a := a.(type) {
+	case string:
+		if b, ok := b.(string); ok {
+			return strings.Compare(a, b)
+		}
+	case int64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, b)
+		}
+	case bool:
+		if b, ok := b.(bool); ok {
+			return cmp.Compare(bit(a), bit(b))
+		}
+	case time.Time:
+		if b, ok := b.(time.Time); ok {
+			return a.Compare(b)
+		}
+	}
+	panic(fmt.Sprintf("memstore: a %T cannot be compared with a %T", a, b))
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Events returns the log of a record from revision from on.
+func (v *view) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		for _, e := range v.table.events[id] {
+			if e.Rev >= from && !yield(cloneEvent(e), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Request returns the events that carry the request id.
+func (v *view) Request(id, requestID string) ([]fsm.Event, error) {
+	if requestID == "" {
+		return nil, nil
+	}
+	var events []fsm.Event
+	for _, e := range v.table.requests[requestKey{id, requestID}] {
+		events = append(events, cloneEvent(e))
+	}
+	return events, nil
+}
+
+// Outbox returns deliveries that are due, oldest first.
+func (v *view) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+	var list []fsm.Delivery
+	for _, key := range v.table.order {
+		if d := v.table.outbox[key]; !d.Due.After(due) {
+			list = append(list, d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b fsm.Delivery) int { return a.Due.Compare(b.Due) })
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+	}
+	return list, nil
+}
+
+// Orphans returns ids that have events but no row.
+func (v *view) Orphans(after string, limit int) ([]string, error) {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(v.table.events)) {
+		if _, ok := v.table.rows[id]; !ok && id > after {
+			ids = append(ids, id)
+		}
+		if limit > 0 && len(ids) == limit {
+			break
+		}
+	}
+	return ids, nil
+}
+
+// Write makes one write part of the transaction.
+func (v *view) Write(w *fsm.Write) error {
+	t, e := v.table, &w.Event
+	id := w.Prev.ID
+	old, found := t.rows[id]
+	creates := w.Prev.Rev == 0
+	switch {
+	case t.taken(e):
+		return fsm.ErrRequestTaken
+	case creates && (found || len(t.events[id]) > 0):
+		return fsm.ErrIDTaken
+	case !creates && (!found || old.Rev != w.Prev.Rev || old.State != w.PrevState):
+		return fsm.ErrMoved
+	}
+	if w.Row == nil {
+		if creates {
+			return fmt.Errorf("memstore: a creation of %q without a row", id)
+		}
+		e.N = 1
+		for _, other := range slices.Backward(t.events[id]) {
+			if other.Rev == e.Rev {
+				e.N = other.N + 1
+				break
+			}
+		}
+	} else {
+		if len(w.Row.Values) != len(v.schema.Columns) {
+			return fmt.Errorf("memstore: the row of %q has %d values, %s has %d columns",
+				id, len(w.Row.Values), v.schema.Machine, len(v.schema.Columns))
+		}
+		prev := &old
+		if creates {
+			prev = nil
+		}
+		if err := t.put(v.tx, v.schema, prev, w.Row); err != nil {
+			return err
+		}
+		if w.Leave {
+			t.settle(v.tx, deliveryKey{id, w.Prev.Rev})
+		}
+	}
+	t.log(v.tx, cloneEvent(*e))
+	if w.Outbox != nil {
+		t.ask(v.tx, *w.Outbox)
+	}
+	return nil
+}
+
+// Peers counts the other records of a group.
+func (v *view) Peers(q fsm.PeerQuery) (int64, error) {
+	where, whole := v.group(q)
+	if !whole {
+		return 0, nil
+	}
+	rows, err := v.find(fsm.Query{States: q.States, Where: where})
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, row := range rows {
+		if row.ID != q.Except {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// group returns the conditions that make the group; whole is false when one of
+// its values is absent.
+func (v *view) group(q fsm.PeerQuery) (where []fsm.Cond, whole bool) {
+	for i, c := range q.Columns {
+		if q.Values[i] == nil {
+			return nil, false
+		}
+		where = append(where, fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]})
+	}
+	return where, true
+}
+
+// NextNumber counts the group's sequence up.
+func (v *view) NextNumber(q fsm.PeerQuery) (int64, error) {
+	if _, whole := v.group(q); !whole {
+		return 0, fmt.Errorf("memstore: the sequence %s needs a group, but one of its fields is absent", q.Name)
+	}
+	t, key := v.table, joined(q.Name, q.Values)
+	old := t.groups[key]
+	t.groups[key] = old + 1
+	v.tx.later(func() { t.groups[key] = old })
+	return old + 1, nil
+}
+
+// Settle removes a delivery.
+func (v *view) Settle(id string, rev int64) error {
+	v.table.settle(v.tx, deliveryKey{id, rev})
+	return nil
+}
+
+// Postpone notes a failed delivery.
+func (v *view) Postpone(id string, rev int64, due time.Time, lastError string) error {
+	t, key := v.table, deliveryKey{id, rev}
+	old, ok := t.outbox[key]
+	if !ok {
+		return nil
+	}
+	d := old
+	d.Attempts++
+	d.Due, d.LastError = due, lastError
+	t.outbox[key] = d
+	v.tx.later(func() { t.outbox[key] = old })
+	return nil
+}
+
+func cloneEvent(e fsm.Event) fsm.Event {
+	e.Labels = maps.Clone(e.Labels)
+	return e
+}
