@@ -1,0 +1,193 @@
+package gen
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// uniqueRule is a rule across records that a unique index keeps: a `unique`,
+// or what `dedupe_by` and `sequence` imply.
+type uniqueRule struct {
+	name   string
+	fields []*spec.Field
+	states []*spec.State // nil: all
+}
+
+// uniqueRules returns the unique rules of a machine, in the order of the
+// specification: `unique`, then sequences, then `dedupe_by`.
+func uniqueRules(m *spec.Machine) []uniqueRule {
+	var rules []uniqueRule
+	for _, u := range m.Unique {
+		rule := uniqueRule{name: u.Name, fields: refFields(u.Fields), states: refStates(u.In)}
+		if len(rule.states) == 0 || len(rule.states) == len(m.States) {
+			rule.states = nil
+		}
+		rules = append(rules, rule)
+	}
+	for _, f := range m.Fields {
+		if f.Type.Kind == spec.KindSequence {
+			rules = append(rules, uniqueRule{name: "sequence_" + f.Name, fields: append(slices.Clone(f.Per), f)})
+		}
+	}
+	for _, o := range m.Operations {
+		if o.DedupeBy != nil && o.DedupeBy.Unique == nil {
+			rules = append(rules, uniqueRule{name: "dedupe_" + o.Name, fields: refFields(o.DedupeBy.Fields)})
+		}
+	}
+	return rules
+}
+
+// move is one way of one operation from a state to a state. From is nil for a
+// creation.
+type move struct {
+	operation *spec.Operation
+	from, to  *spec.State
+}
+
+// moves returns every way that the operations can take, branches of `choose`
+// included, each once, in the order of the specification.
+func moves(m *spec.Machine) []move {
+	var all []move
+	add := func(o *spec.Operation, from, to *spec.State) {
+		if mv := (move{o, from, to}); !slices.Contains(all, mv) {
+			all = append(all, mv)
+		}
+	}
+	for _, o := range m.Operations {
+		sources := refStates(o.From)
+		if len(o.Creates) > 0 {
+			if len(o.Choose) == 0 {
+				add(o, nil, o.Creates[0].State)
+			}
+			sources = []*spec.State{nil}
+		}
+		for _, from := range sources {
+			switch {
+			case o.Same:
+				add(o, from, from)
+			case o.To != nil && len(o.Creates) == 0:
+				add(o, from, o.To.State)
+			}
+			for _, b := range o.Choose {
+				if from != nil && len(b.From) > 0 && !slices.Contains(refStates(b.From), from) {
+					continue
+				}
+				switch {
+				case b.To != nil:
+					add(o, from, b.To.State)
+				case b.Same && from != nil:
+					add(o, from, from)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// successors returns the states that one step leads to from a state, in the
+// order of the specification.
+func successors(m *spec.Machine, from *spec.State) []*spec.State {
+	var next []*spec.State
+	for _, mv := range moves(m) {
+		if mv.from == from && !slices.Contains(next, mv.to) {
+			next = append(next, mv.to)
+		}
+	}
+	slices.SortFunc(next, func(a, b *spec.State) int { return a.Index - b.Index })
+	return next
+}
+
+// writers returns the operations, creations aside, that can change a field:
+// those that `changed_by` allows, or those that name the field in an effect.
+func writers(m *spec.Machine, f *spec.Field) []*spec.Operation {
+	var ops []*spec.Operation
+	for _, o := range m.Operations {
+		if len(o.Creates) == 0 && operationWrites(o, f) {
+			ops = append(ops, o)
+		}
+	}
+	return ops
+}
+
+func operationWrites(o *spec.Operation, f *spec.Field) bool {
+	if effectsWrite(&o.Effects, f) {
+		return true
+	}
+	return slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool { return effectsWrite(&b.Effects, f) })
+}
+
+func effectsWrite(e *spec.Effects, f *spec.Field) bool {
+	assigns := func(a spec.Assign) bool { return a.Field == f }
+	names := func(r spec.FieldRef) bool { return r.Field == f }
+	return slices.ContainsFunc(e.Set, assigns) || slices.ContainsFunc(e.Add, assigns) ||
+		slices.ContainsFunc(e.Clear, names) || slices.ContainsFunc(e.Increment, names)
+}
+
+// lookup is one index that a query of the runtime needs.
+type lookup struct {
+	why    string
+	name   []string // parts of the index's name
+	fields []*spec.Field
+	order  []spec.Order // after fields
+	states []*spec.State
+}
+
+// lookups returns the indexes for deadlines, `next`, groups and the
+// projection's key. An index that a unique rule already gives is left out.
+func lookups(m *spec.Machine) []lookup {
+	var all []lookup
+	for _, o := range m.Operations {
+		from := refStates(o.From)
+		var timed []*spec.Field
+		for _, t := range o.Triggers {
+			if t.After != nil && !slices.Contains(timed, t.After) {
+				timed = append(timed, t.After)
+				name := []string{"due", o.Name}
+				if len(timed) > 1 {
+					name = append(name, t.After.Name)
+				}
+				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name,
+					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from})
+			}
+		}
+		if o.Next != nil {
+			l := lookup{why: "the order in which " + o.Name + " picks", name: []string{"next", o.Name},
+				order: o.Next.Order, states: from}
+			for _, f := range o.Next.Where {
+				if f.Op == spec.Eq && f.Left.Kind == spec.TermField && f.Right.Kind != spec.TermField &&
+					!slices.Contains(l.fields, f.Left.Field) {
+					l.fields = append(l.fields, f.Left.Field)
+				}
+			}
+			all = append(all, l)
+		}
+	}
+	uniques := uniqueRules(m)
+	for _, g := range m.Guards {
+		if g.Peers == nil || len(g.Peers.Same) == 0 {
+			continue
+		}
+		same, in := refFields(g.Peers.Same), refStates(g.Peers.In)
+		known := slices.ContainsFunc(uniques, func(u uniqueRule) bool {
+			return slices.Equal(u.fields, same) && (u.states == nil || sameStates(u.states, in))
+		})
+		if !known {
+			all = append(all, lookup{why: "the group of guard " + g.Name, name: []string{"peers", g.Name}, fields: same, states: in})
+		}
+	}
+	if m.Projection != nil {
+		key := refFields(m.Projection.Key)
+		known := slices.ContainsFunc(uniques, func(u uniqueRule) bool {
+			return u.states == nil && len(u.fields) >= len(key) && slices.Equal(u.fields[:len(key)], key)
+		})
+		if !known {
+			all = append(all, lookup{why: "the key of the projection", name: []string{"projection"}, fields: key})
+		}
+	}
+	return all
+}
+
+func sameStates(a, b []*spec.State) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(st *spec.State) bool { return !slices.Contains(b, st) })
+}

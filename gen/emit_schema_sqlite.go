@@ -1,0 +1,317 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// sqliteDialect is SQLite from 3.38 on. Messages of RAISE are plain literals,
+// which all of these versions can read.
+func sqliteDialect() sqlDialect {
+	return sqlDialect{
+		name: "sqlite", text: "TEXT", integer: "INTEGER", boolean: "INTEGER", time: "INTEGER", document: "TEXT",
+		yes: "1", no: "0", tableEnd: ") STRICT, WITHOUT ROWID;",
+		present:    func(c string) string { return "(json_array_length(" + c + ") > 0)" },
+		has:        func(set, item string) string { return item + " IN (SELECT value FROM json_each(" + set + "))" },
+		isDocument: func(c string) string { return "json_valid(" + c + ")" },
+		isSet:      func(c string) string { return "(json_valid(" + c + ") AND json_type(" + c + ") = 'array')" },
+		covers: func(set, part string) string {
+			return "NOT EXISTS (SELECT 1 FROM json_each(" + part + ") WHERE value NOT IN (SELECT value FROM json_each(" + set + ")))"
+		},
+		nulls: func(c string) []string { return []string{c + " IS NULL", c} },
+	}
+}
+
+// sqliteSchema returns the machine's SQLite schema at a level of enforcement.
+// Its statements can run again and again; they change nothing that is there.
+func sqliteSchema(m *spec.Machine, enforce string) []byte {
+	s := &schemaText{m: m, enforce: enforce, d: sqliteDialect()}
+	s.header()
+	s.comment("", "Times are microseconds since 1970-01-01 UTC; sets are sorted JSON arrays of strings. Level of enforcement: "+enforce+".")
+	s.section("tables", "")
+	s.metaTable()
+	s.recordTable()
+	s.eventTable("\"seq\" INTEGER NOT NULL PRIMARY KEY", "the order of the commits", ") STRICT;")
+	s.sideTables()
+	s.indexes()
+	s.view("CREATE VIEW IF NOT EXISTS")
+	if s.checks() {
+		s.section("checks", "What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would delete rows without asking any trigger, so a row that is in the way is refused here.")
+		s.sqliteKeepRows()
+		s.sqliteSets()
+		s.sqliteKeepEvents()
+	}
+	if s.full() {
+		s.section("full", "A record moves as the machine says, one revision at a time. Its event is written first: see the order in the triggers.")
+		s.sqliteEventMoves()
+		s.sqliteCreation()
+		s.sqliteChanges()
+		s.trigger("delete", "BEFORE DELETE ON "+s.table(""), "", s.raise("a record is never deleted", ""))
+	}
+	s.metaRow("INSERT OR IGNORE INTO", "")
+	return []byte(s.String())
+}
+
+// refusal is one statement of a trigger: what is refused and when.
+type refusal struct {
+	comment string
+	message string
+	where   []string // all must hold; none: always
+}
+
+func (s *schemaText) raise(message, where string) []refusal {
+	r := refusal{message: message}
+	if where != "" {
+		r.where = []string{where}
+	}
+	return []refusal{r}
+}
+
+// trigger writes one trigger of statements that refuse. When, if not empty,
+// says when it runs at all.
+func (s *schemaText) trigger(name, event, when string, body []refusal) {
+	if len(body) == 0 {
+		return
+	}
+	s.line("")
+	s.line("CREATE TRIGGER IF NOT EXISTS %s %s", s.object(name), event)
+	if when != "" {
+		s.line("WHEN %s", when)
+	}
+	s.line("BEGIN")
+	for _, r := range body {
+		s.comment("    ", r.comment)
+		call := "    SELECT RAISE(ABORT, " + quoteText("fsm: "+s.m.Name+": "+r.message) + ")"
+		if len(r.where) == 0 {
+			s.line("%s;", call)
+			continue
+		}
+		s.line("%s", call)
+		s.line("    WHERE %s;", strings.Join(r.where, "\n      AND "))
+	}
+	s.line("END;")
+}
+
+// sqliteKeepRows refuses an insert or an update that would push another row out.
+func (s *schemaText) sqliteKeepRows() {
+	t := s.table("")
+	taken := func(u uniqueRule, update bool) refusal {
+		r := refusal{message: "the unique rule " + u.name + " is taken"}
+		var same, inside, moved []string
+		for _, f := range u.fields {
+			same = append(same, fmt.Sprintf("%s = NEW.%s", column(f), column(f)))
+			moved = append(moved, fmt.Sprintf("NEW.%s IS NOT OLD.%s", column(f), column(f)))
+		}
+		if u.states != nil {
+			inside = append(inside, inStates(`"state"`, u.states))
+			r.where = append(r.where, inStates(`NEW."state"`, u.states))
+			moved = append(moved, `OLD."state" NOT IN (`+stateWords(u.states)+")")
+		}
+		if update {
+			if len(moved) > 0 {
+				r.where = append(r.where, "("+strings.Join(moved, " OR ")+")")
+			}
+			inside = append(inside, `"id" <> OLD."id"`)
+		}
+		other := "SELECT 1 FROM " + t
+		if conditions := append(same, inside...); len(conditions) > 0 {
+			other += " WHERE " + strings.Join(conditions, " AND ")
+		}
+		r.where = append(r.where, "EXISTS ("+other+")")
+		return r
+	}
+	insert := s.raise("the id is taken", "EXISTS (SELECT 1 FROM "+t+` WHERE "id" = NEW."id")`)
+	update := s.raise("the id never changes", `NEW."id" IS NOT OLD."id"`)
+	for _, u := range uniqueRules(s.m) {
+		insert = append(insert, taken(u, false))
+		update = append(update, taken(u, true))
+	}
+	s.trigger("insert_keeps", "BEFORE INSERT ON "+t, "", insert)
+	s.trigger("update_keeps", "BEFORE UPDATE ON "+t, "", update)
+}
+
+// sqliteSets checks the form of sets and the invariants that look into one.
+func (s *schemaText) sqliteSets() {
+	var body []refusal
+	for _, f := range s.m.Fields {
+		if f.Type.Kind == spec.KindSet {
+			body = append(body, s.raise(f.Name+" is not a sorted set of strings",
+				fmt.Sprintf(`EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW.%s))
+                    WHERE type <> 'text' OR value <= "before")`, column(f)))...)
+		}
+	}
+	for _, r := range s.stateRules() {
+		if r.sets {
+			refuse := refusal{message: r.name() + " does not hold"}
+			if r.state != nil {
+				refuse.where = append(refuse.where, `NEW."state" = `+quoteText(r.state.Stored()))
+			}
+			refuse.where = append(refuse.where, "NOT ("+r.sql("NEW.")+")")
+			body = append(body, refuse)
+		}
+	}
+	s.trigger("insert_sets", "BEFORE INSERT ON "+s.table(""), "", body)
+	s.trigger("update_sets", "BEFORE UPDATE ON "+s.table(""), "", body)
+}
+
+// sqliteKeepEvents makes the log append-only.
+func (s *schemaText) sqliteKeepEvents() {
+	t := s.table("_events")
+	exists := func(where string) string { return "EXISTS (SELECT 1 FROM " + t + " WHERE " + where + ")" }
+	s.trigger("events_insert_keeps", "BEFORE INSERT ON "+t, "", []refusal{
+		{message: "the event is in the log already", where: []string{exists(`"id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n"`)}},
+		{message: "the place in the log is taken", where: []string{exists(`"seq" = NEW."seq"`)}},
+		{message: "the request id stands in the log already", where: []string{exists(`"id" = NEW."id" AND "request_id" = NEW."request_id"`)}},
+		{message: "the request id stands in the log already", where: []string{
+			`NEW."request_n" >= 0`, exists(`"request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0`)}},
+	})
+	s.trigger("events_update", "BEFORE UPDATE ON "+t, "", s.raise("the log is append-only: an event never changes", ""))
+	s.trigger("events_delete", "BEFORE DELETE ON "+t, "", s.raise("the log is append-only: an event is never deleted", ""))
+}
+
+// sqliteEventMoves ties an event to a move of the machine and to the record as
+// it is before the move.
+func (s *schemaText) sqliteEventMoves() {
+	t := s.table("")
+	var ways []string
+	for _, mv := range moves(s.m) {
+		from := ""
+		if mv.from != nil {
+			from = mv.from.Stored()
+		}
+		ways = append(ways, quoteText(mv.operation.Stored()+": "+from+" > "+mv.to.Stored()))
+	}
+	record := func(where string) string {
+		return "NOT EXISTS (SELECT 1 FROM " + t + ` WHERE "id" = NEW."id" AND ` + where + ")"
+	}
+	s.trigger("events_insert", "BEFORE INSERT ON "+s.table("_events"), "", []refusal{
+		{comment: "A transition is one that an operation makes.",
+			message: "no operation makes this move", where: []string{`NEW."n" = 0`,
+				`NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (` + wrapList(ways, "          ") + ")"}},
+		{message: "the id is taken", where: []string{`NEW."n" = 0`, `NEW."rev" = 1`, "EXISTS (SELECT 1 FROM " + t + ` WHERE "id" = NEW."id")`}},
+		{comment: "It starts at the record's revision and state.",
+			message: "the record is not at the revision and state that the event leaves",
+			where:   []string{`NEW."n" = 0`, `NEW."rev" > 1`, record(`"rev" = NEW."rev" - 1 AND "state" = NEW."from"`)}},
+		{comment: "An event that is recorded only stands at the record's revision and state, and has the next number.",
+			message: "the record is not at the revision and state of the event",
+			where:   []string{`NEW."n" > 0`, record(`"rev" = NEW."rev" AND "state" = NEW."to"`)}},
+		{message: "the log has a gap", where: []string{`NEW."n" > 1`,
+			"NOT EXISTS (SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1)`}},
+	})
+}
+
+// wrapList joins SQL words over lines of readable length.
+func wrapList(words []string, indent string) string {
+	var b strings.Builder
+	width := 0
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if i == 0 || width+len(w) > 90 {
+			b.WriteString("\n" + indent)
+			width = 0
+		} else {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+		width += len(w) + 2
+	}
+	return b.String()
+}
+
+// eventOf returns the condition that the log holds, or does not hold, the
+// event of the new revision.
+func (s *schemaText) eventOf(more string) string {
+	return "SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0` + more
+}
+
+func (s *schemaText) sqliteCreation() {
+	var states []*spec.State
+	for _, mv := range moves(s.m) {
+		if mv.from == nil {
+			states = append(states, mv.to)
+		}
+	}
+	none := "no record can be made" // the checks refuse such a machine before
+	body := s.raise(none, "")
+	if len(states) > 0 {
+		body = []refusal{
+			{message: "a record begins in " + stateNameList(states), where: []string{`NEW."state" NOT IN (` + stateWords(states) + ")"}},
+			{message: "a record begins at revision 1", where: []string{`NEW."rev" IS NOT 1`}},
+			{message: "a record needs the event of its creation", where: []string{
+				"NOT EXISTS (" + s.eventOf(` AND "from" IS NULL AND "to" = NEW."state"`) + ")"}},
+		}
+	}
+	s.trigger("insert", "BEFORE INSERT ON "+s.table(""), "", body)
+}
+
+// sqliteChanges writes what an update must keep.
+func (s *schemaText) sqliteChanges() {
+	var body []refusal
+	for _, st := range s.m.States {
+		r := refusal{where: []string{`OLD."state" = ` + quoteText(st.Stored())}}
+		next := successors(s.m, st)
+		switch {
+		case st.Terminal:
+			r.message = "a record in the terminal state " + st.Name + " never changes"
+		case len(next) == 0:
+			r.message = "no operation leaves the state " + st.Name
+		default:
+			r.message = "the state " + st.Name + " leads to " + stateNameList(next) + " only"
+			r.where = append(r.where, `NEW."state" NOT IN (`+stateWords(next)+")")
+		}
+		body = append(body, r)
+	}
+	body = append(body,
+		refusal{message: "the revision rises by one", where: []string{`NEW."rev" IS NOT OLD."rev" + 1`}},
+		refusal{message: "created_at never changes", where: []string{`NEW."created_at" IS NOT OLD."created_at"`}},
+		refusal{message: "updated_at never falls", where: []string{`NEW."updated_at" < OLD."updated_at"`}},
+		refusal{message: "the new revision needs its event", where: []string{
+			"NOT EXISTS (" + s.eventOf(` AND "from" = OLD."state" AND "to" = NEW."state"`) + ")"}})
+	for _, f := range s.m.Fields {
+		col := column(f)
+		changed := fmt.Sprintf("NEW.%s IS NOT OLD.%s", col, col)
+		switch f.Type.Kind {
+		case spec.KindCounter:
+			body = append(body, refusal{message: f.Name + " never falls", where: []string{fmt.Sprintf("NEW.%s < OLD.%s", col, col)}})
+		case spec.KindSet:
+			body = append(body, refusal{message: f.Name + " never loses a member", where: []string{
+				changed, "NOT (" + s.d.covers("NEW."+col, "OLD."+col) + ")"}})
+		}
+		ops := writers(s.m, f)
+		if len(ops) == 0 {
+			body = append(body, refusal{message: f.Name + " never changes after the creation", where: []string{changed}})
+			continue
+		}
+		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
+			changed, "NOT EXISTS (" + s.eventOf(` AND "operation" IN (`+operationWordList(ops)+")") + ")"}})
+	}
+	s.trigger("update", "BEFORE UPDATE ON "+s.table(""), "", body)
+}
+
+func stateNameList(states []*spec.State) string {
+	names := make([]string, len(states))
+	for i, st := range states {
+		names[i] = st.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func operationList(ops []*spec.Operation) string {
+	names := make([]string, len(ops))
+	for i, o := range ops {
+		names[i] = o.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func operationWordList(ops []*spec.Operation) string {
+	words := make([]string, len(ops))
+	for i, o := range ops {
+		words[i] = quoteText(o.Stored())
+	}
+	return strings.Join(words, ", ")
+}

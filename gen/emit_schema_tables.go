@@ -1,0 +1,257 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// metaTable writes the table that tells a program which specification the
+// database was made for.
+func (s *schemaText) metaTable() {
+	s.line("")
+	s.comment("", "Which specification each machine's tables were made for.")
+	s.line("CREATE TABLE IF NOT EXISTS \"fsm_meta\" (")
+	s.line("    \"machine\" %s NOT NULL PRIMARY KEY,", s.d.text)
+	s.line("    \"version\" %s NOT NULL,", s.d.integer)
+	s.line("    \"hash\" %s NOT NULL,", s.d.text)
+	s.line("    \"enforce\" %s NOT NULL,", s.d.text)
+	s.line("    \"dialect\" %s NOT NULL", s.d.text)
+	s.line("%s", s.d.tableEnd)
+}
+
+// metaRow notes the specification. A row that is there stays: tables that are
+// there stay too.
+func (s *schemaText) metaRow(insert, conflict string) {
+	s.section("meta", "")
+	s.line("")
+	s.line("%s \"fsm_meta\" (\"machine\", \"version\", \"hash\", \"enforce\", \"dialect\")", insert)
+	s.line("VALUES (%s, %d, %s, %s, %s)%s;", quoteText(s.m.Name), s.m.Version, quoteText(s.m.Hash),
+		quoteText(s.enforce), quoteText(s.d.name), conflict)
+}
+
+func (s *schemaText) recordTable() {
+	s.line("")
+	s.comment("", "One row per "+s.m.Entity+".")
+	s.comment("", s.stateList())
+	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table(""))
+	items := []tableItem{
+		{text: fmt.Sprintf("\"id\" %s NOT NULL PRIMARY KEY", s.d.text)},
+		{text: fmt.Sprintf("\"state\" %s NOT NULL", s.d.text)},
+		{text: fmt.Sprintf("\"rev\" %s NOT NULL", s.d.integer)},
+		{text: fmt.Sprintf("\"created_at\" %s NOT NULL", s.d.time)},
+		{text: fmt.Sprintf("\"updated_at\" %s NOT NULL", s.d.time)},
+	}
+	for _, f := range s.m.Fields {
+		items = append(items, tableItem{comment: f.Doc, text: column(f) + " " + s.columnType(&f.Type)})
+	}
+	if s.checks() {
+		checks := []sqlCheck{
+			{"id is not empty", `"id" <> ''`},
+			{"state is known", `"state" IN (` + stateWords(s.m.States) + ")"},
+			{"rev is at least 1", `"rev" >= 1`},
+		}
+		for _, f := range s.m.Fields {
+			checks = append(checks, s.fieldChecks(f)...)
+		}
+		for _, r := range s.stateRules() {
+			if !r.sets || s.d.setsInCheck {
+				checks = append(checks, sqlCheck{r.name(), r.holds("")})
+			}
+		}
+		items = append(items, s.checkItems(checks)...)
+	}
+	s.tableItems(items)
+	s.line("%s", s.d.tableEnd)
+}
+
+func (s *schemaText) stateList() string {
+	var ends, others []string
+	for _, st := range s.m.States {
+		if st.Terminal {
+			ends = append(ends, st.Name)
+		} else {
+			others = append(others, st.Name)
+		}
+	}
+	text := "States: " + strings.Join(others, ", ")
+	if len(ends) > 0 {
+		text += "; terminal: " + strings.Join(ends, ", ")
+	}
+	return text + "."
+}
+
+// tableItem is a column or a constraint, with a comment above it.
+type tableItem struct{ comment, text string }
+
+func (s *schemaText) tableItems(items []tableItem) {
+	for i, item := range items {
+		s.comment("    ", item.comment)
+		end := ","
+		if i == len(items)-1 {
+			end = ""
+		}
+		s.line("    %s%s", item.text, end)
+	}
+}
+
+func (s *schemaText) checkItems(checks []sqlCheck) []tableItem {
+	s.names = map[string]bool{}
+	var items []tableItem
+	for _, c := range checks {
+		items = append(items, tableItem{text: fmt.Sprintf("CONSTRAINT %s CHECK (%s)", s.constraint(c.rule), c.sql)})
+	}
+	return items
+}
+
+// eventTable writes the log. The first column, which orders it by commit, is
+// the dialect's own.
+func (s *schemaText) eventTable(first, firstDoc, end string) {
+	s.line("")
+	s.comment("", "The log, append-only: one event per revision (n = 0), and the calls that were recorded only (n = 1, 2, ...) at the revision they found.")
+	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table("_events"))
+	text, integer := s.d.text, s.d.integer
+	document := "TEXT"
+	if s.d.name != "sqlite" {
+		document = s.d.document
+	}
+	items := []tableItem{
+		{firstDoc, first},
+		{"", `"id" ` + text + " NOT NULL"},
+		{"", `"rev" ` + integer + " NOT NULL"},
+		{"", `"n" ` + integer + " NOT NULL"},
+		{"", `"operation" ` + text + " NOT NULL"},
+		{"", `"name" ` + text + " NOT NULL"},
+		{"null: the creation", `"from" ` + text},
+		{"", `"to" ` + text + " NOT NULL"},
+		{"", `"at" ` + s.d.time + " NOT NULL"},
+		{"", `"actor" ` + text + " NOT NULL"},
+		{"", `"reason" ` + text + " NOT NULL"},
+		{"null: a call without one, or a step that another operation leads to", `"request_id" ` + text},
+		{"-1: the request belongs to the record; else to the machine, and this is its index in a batch", `"request_n" ` + integer + " NOT NULL"},
+		{"", `"fingerprint" ` + text + " NOT NULL"},
+		{"", `"labels" ` + document},
+		{"", `"inputs" ` + document},
+		{"the new values of the changed fields; of a set, the added members", `"changes" ` + document},
+		{"all fields, at revision 1 and every 64th", `"image" ` + document},
+		{"of the specification", `"version" ` + integer + " NOT NULL"},
+		{"the operation that led to this one", `"cause" ` + text},
+		{"the guard that failed, when the call was recorded only for that", `"guard" ` + text},
+		{"CRC-32C over the event", `"sum" ` + integer + " NOT NULL"},
+		{"", `CONSTRAINT ` + s.object("events", "revision") + ` UNIQUE ("id", "rev", "n")`},
+	}
+	if s.checks() {
+		items = append(items, s.checkItems([]sqlCheck{
+			{"rev is at least 1", `"rev" >= 1`},
+			{"n is a count", `"n" >= 0`},
+			{"revision 1 is the creation", `"n" > 0 OR ("rev" = 1) = ("from" IS NULL)`},
+			{"a recorded call moves nothing", `"n" = 0 OR "from" IS NOT NULL AND "from" = "to"`},
+			{"request_id is not empty", `"request_id" IS NULL OR "request_id" <> ''`},
+			{"request_n is an index", `"request_n" >= -1`},
+		})...)
+	}
+	s.tableItems(items)
+	s.line("%s", end)
+	s.line("")
+	s.comment("", "A request id is used once: in its record, or in the machine.")
+	s.line("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (\"id\", \"request_id\")", s.object("events", "request"), s.table("_events"))
+	s.line("    WHERE \"request_id\" IS NOT NULL;")
+	s.line("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (\"request_id\", \"request_n\")", s.object("events", "batch"), s.table("_events"))
+	s.line("    WHERE \"request_n\" >= 0;")
+}
+
+func (s *schemaText) sideTables() {
+	text, integer := s.d.text, s.d.integer
+	s.line("")
+	s.comment("", "Effects that wait for being performed.")
+	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table("_outbox"))
+	items := []tableItem{
+		{"", `"id" ` + text + " NOT NULL"},
+		{"the revision whose commit asked for it", `"rev" ` + integer + " NOT NULL"},
+		{"", `"effect" ` + text + " NOT NULL"},
+		{"the effect's idempotency key", `"key" ` + text + " NOT NULL"},
+		{"", `"attempts" ` + integer + " NOT NULL"},
+		{"", `"due" ` + s.d.time + " NOT NULL"},
+		{"", `"last_error" ` + text + " NOT NULL"},
+		{"", `PRIMARY KEY ("id", "rev")`},
+	}
+	if s.checks() {
+		items = append(items, s.checkItems([]sqlCheck{{"attempts is a count", `"attempts" >= 0`}})...)
+	}
+	s.tableItems(items)
+	s.line("%s", s.d.tableEnd)
+	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"due\", \"id\", \"rev\");", s.object("outbox", "due"), s.table("_outbox"))
+	s.line("")
+	s.comment("", "One row per group of records that a rule looks at together: it is locked while the rule is decided, and holds the last number of a sequence.")
+	s.line("CREATE TABLE IF NOT EXISTS %s (", s.table("_groups"))
+	s.tableItems([]tableItem{
+		{"of the guard or the sequence", `"name" ` + text + " NOT NULL"},
+		{"the group's values as a JSON array", `"key" ` + text + " NOT NULL"},
+		{"", `"number" ` + integer + " NOT NULL"},
+		{"", `PRIMARY KEY ("name", "key")`},
+	})
+	s.line("%s", s.d.tableEnd)
+}
+
+func (s *schemaText) indexes() {
+	t := s.table("")
+	s.line("")
+	s.comment("", "Rules across records: a record in which one of the fields is absent never collides.")
+	if len(uniqueRules(s.m)) == 0 {
+		s.comment("", "This machine has none.")
+	}
+	for _, u := range uniqueRules(s.m) {
+		keys := columnList(u.fields)
+		if len(u.fields) == 0 {
+			keys = `("state" IS NOT NULL)`
+		}
+		s.line("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object("unique", u.name), t, keys, s.partial(u.states))
+	}
+	s.line("")
+	s.comment("", "What queries look for.")
+	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"state\", \"id\");", s.object("state"), t)
+	for _, l := range lookups(s.m) {
+		var keys []string
+		for _, f := range l.fields {
+			keys = append(keys, column(f))
+		}
+		for _, o := range l.order {
+			keys = append(keys, s.orderKeys(o, l.name[0] == "due")...)
+		}
+		if len(l.order) > 0 {
+			keys = append(keys, `"id"`)
+		}
+		s.line("-- %s", l.why)
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object(l.name...), t, strings.Join(keys, ", "), s.partial(l.states))
+	}
+}
+
+// orderKeys returns the index keys of one key of an order: absent values come
+// last. An order over deadlines needs none of that, since an absent deadline is
+// never asked for.
+func (s *schemaText) orderKeys(o spec.Order, presentOnly bool) []string {
+	keys := []string{column(o.Field)}
+	if o.Field.Type.Optional && !presentOnly {
+		keys = s.d.nulls(keys[0])
+	}
+	if o.Descending {
+		keys = slices.Clone(keys)
+		last := len(keys) - 1
+		if name, ok := strings.CutSuffix(keys[last], " NULLS LAST"); ok {
+			keys[last] = name + " DESC NULLS LAST"
+		} else {
+			keys[last] += " DESC"
+		}
+	}
+	return keys
+}
+
+// partial returns the WHERE clause of an index over some of the states.
+func (s *schemaText) partial(states []*spec.State) string {
+	if len(states) == 0 || s.allStates(states) {
+		return ""
+	}
+	return " WHERE " + inStates(`"state"`, states)
+}
