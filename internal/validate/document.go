@@ -1,0 +1,63 @@
+package validate
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"strings"
+)
+
+// The first fixture of each rule is its example: what `fsmgen explain` shows is
+// what the tests run.
+//
+//go:embed testdata/FSM*/bad.yaml testdata/FSM*/ok.yaml
+var examples embed.FS
+
+// Bad returns a specification in which the rule finds something. A comment
+// names the code on the guilty line.
+func (r Rule) Bad() string { return r.example("bad.yaml") }
+
+// Good returns the mended specification.
+func (r Rule) Good() string { return r.example("ok.yaml") }
+
+func (r Rule) example(file string) string {
+	text, err := examples.ReadFile("testdata/" + r.Code + "/" + file)
+	if err != nil {
+		return "" // the test of the table refuses a rule without examples
+	}
+	return string(text)
+}
+
+// Finding returns what is reported for [Rule.Bad], one line per finding.
+func (r Rule) Finding() string {
+	_, found := Source("bad.yaml", []byte(r.Bad()))
+	var b strings.Builder
+	for _, d := range found {
+		fmt.Fprintln(&b, d)
+		if d.Hint != "" {
+			fmt.Fprintf(&b, "    hint: %s\n", d.Hint)
+		}
+	}
+	return b.String()
+}
+
+// Document returns RULES.md: every rule with its reason, and an example that
+// was run.
+func Document() []byte {
+	var b bytes.Buffer
+	b.WriteString("# What `fsmgen check` finds\n\n" +
+		"Generated from the rule table by `go test ./internal/validate -update`; do not edit.\n" +
+		"`fsmgen explain CODE` prints one of these pages. Codes are stable and never used again for something else.\n\n" +
+		"| code | severity | finds |\n|---|---|---|\n")
+	for _, r := range Rules {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(r.Code), r.Severity, r.Name)
+	}
+	for _, r := range Rules {
+		fmt.Fprintf(&b, "\n## %s\n\n%s (%s).\n\n%s\n\n```yaml\n%s```\n\n```text\n%s```\n\nMended:\n\n```yaml\n%s```\n",
+			r.Code, capital(r.Name), r.Severity, r.Doc, r.Bad(), r.Finding(), r.Good())
+	}
+	return b.Bytes()
+}
+
+// capital makes the first letter a capital; names are ASCII.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

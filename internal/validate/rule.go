@@ -1,0 +1,93 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Rule is one kind of finding. It is a value, so that one slice is the list of
+// all of them: what runs, what `fsmgen explain` says, what RULES.md shows.
+type Rule struct {
+	Code     string // "FSM101"; stable, and never used again for something else
+	Name     string // what it finds, in a few words
+	Severity spec.Severity
+	Doc      string      // why it matters and how to mend it, in sentences
+	Run      func(*Pass) // nil: detected while the file is parsed
+}
+
+// Rules are all rules, by code.
+var Rules = slices.SortedFunc(
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, counterRules, usageRules)),
+	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
+)
+
+// Run looks at a resolved machine with every rule and returns what they find,
+// sorted. It finds nothing that [spec.Parse] has found already.
+func Run(m *spec.Machine) spec.Diagnostics {
+	var found spec.Diagnostics
+	for i := range Rules {
+		if rule := &Rules[i]; rule.Run != nil {
+			rule.Run(&Pass{Machine: m, rule: rule, found: &found})
+		}
+	}
+	found.Sort()
+	return found
+}
+
+// Source parses a file and looks at the machine in it. The machine is nil when
+// the file could not be resolved; then the findings are those of parsing.
+func Source(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
+	m, found := spec.Parse(file, src)
+	if m == nil || found.HasErrors() {
+		return nil, found
+	}
+	found = append(found, Run(m)...)
+	found.Sort()
+	return m, found
+}
+
+// Explain returns the rule of a code.
+func Explain(code string) (Rule, bool) {
+	i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Code == code })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return Rules[i], true
+}
+
+// Pass is one rule at work on one machine.
+type Pass struct {
+	Machine *spec.Machine
+	rule    *Rule
+	found   *spec.Diagnostics
+}
+
+// finding is what a rule reports. Its place is the innermost guilty name.
+type finding struct {
+	pos     spec.Pos
+	mark    string // the name that stands at pos: as many characters are marked
+	hint    string
+	related []spec.Related
+}
+
+// report adds a finding with the rule's code and severity.
+func (p *Pass) report(f finding, format string, args ...any) {
+	*p.found = append(*p.found, spec.Diagnostic{
+		Code: p.rule.Code, Severity: p.rule.Severity, File: p.Machine.File,
+		Pos: f.pos, Len: utf8.RuneCountInString(f.mark),
+		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related,
+	})
+}
+
+// also is a second place that a finding speaks of; a place that is nowhere in
+// the file is left out.
+func also(pos spec.Pos, format string, args ...any) []spec.Related {
+	if pos.IsZero() {
+		return nil
+	}
+	return []spec.Related{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
+}

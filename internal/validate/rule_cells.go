@@ -1,0 +1,276 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// cellRules look at the matrix of states and operations as a graph.
+var cellRules = []Rule{
+	{
+		Code: "FSM101", Name: "unclassified cell", Severity: spec.Error, Run: unclassified,
+		Doc: `Every operation can arrive in every state, at the worst moment. A cell of the matrix that nobody thought of is
+where machines go wrong, so each one must be a transition, be recorded only, or be rejected. List the state under ` + "`from`" + ` or
+` + "`record_only_in`" + ` of the operation, or say for the rest with ` + "`otherwise`" + `, of the state or of the machine.`,
+	},
+	{
+		Code: "FSM102", Name: "nothing creates a record", Severity: spec.Error, Run: noCreation,
+		Doc: `Without an operation that has ` + "`creates`" + ` there is never a record, and every other line of the file is about nothing.`,
+	},
+	{
+		Code: "FSM103", Name: "unreachable state", Severity: spec.Error, Run: unreachable,
+		Doc: `No chain of operations leads from a creation to the state. Either an operation is missing, or a target is
+misspelt, or the state is a leftover; a reader would look for the way in and not find it.`,
+	},
+	{
+		Code: "FSM104", Name: "dead end", Severity: spec.Error, Run: deadEnd,
+		Doc: `A record that comes into the state stays there for ever, although the state does not say that it is an end. Write
+` + "`terminal: true`" + ` when it is one, ` + "`final: true`" + ` when it is finished but may be reopened, or add the operation that leaves it.`,
+	},
+	{
+		Code: "FSM105", Name: "terminal state is left", Severity: spec.Error, Run: terminalLeft,
+		Doc: `A terminal record is frozen: readers, archives and ` + "`Purge`" + ` rely on it. An operation that may start in a
+terminal state breaks that promise, also with ` + "`to: same`" + `. A finished state that operators may reopen is ` + "`final`" + `; a call that should
+be noted and change nothing belongs under ` + "`record_only_in`" + `.`,
+	},
+	{
+		Code: "FSM106", Name: "only the owner can leave a state", Severity: spec.Error, Run: ownerOnly,
+		Doc: `Every way out of the state is guarded by ` + "`field == actor`" + `. Workers die, and when the owner of a record dies the
+record stays where it is. Give the state one way out that somebody else can take: a ` + "`by: system`" + ` operation with a trigger after the
+lease, or one for operators.`,
+	},
+	{
+		Code: "FSM107", Name: "impossible `then`", Severity: spec.Error, Run: impossibleThen,
+		Doc: `The step of ` + "`then`" + ` runs in the same transaction, by the system and without inputs; when it is refused,
+everything rolls back. A step that is refused in a state which the first operation leads to makes that operation fail for ever.`,
+	},
+	{
+		Code: "FSM108", Name: "allowed and forbidden", Severity: spec.Error, Run: allowedForbidden,
+		Doc: `A line under ` + "`forbidden`" + ` states a move that must never become possible, and an operation makes it. One of the two
+lines is wrong, and which one is a question for whoever wrote the forbidden line, with its reason.`,
+	},
+}
+
+func unclassified(p *Pass) {
+	m := p.Machine
+	for _, op := range m.Operations {
+		if len(op.Creates) > 0 {
+			continue
+		}
+		var states []string
+		for _, s := range m.States {
+			if m.Class(s, op) == spec.Unclassified {
+				states = append(states, s.Name)
+			}
+		}
+		if len(states) > 0 {
+			p.report(finding{pos: op.Pos, mark: op.Name, hint: fmt.Sprintf(
+				"list %s under `from` or `record_only_in` of %s, or write `otherwise: reject` (or record_only) for the machine or the state", enumerate(states, "and"), op.Name)},
+				"nothing says what happens when %s arrives in %s", op.Name, plural("state", states))
+		}
+	}
+}
+
+func noCreation(p *Pass) {
+	if !hasCreation(p.Machine) {
+		p.report(finding{pos: p.Machine.Pos, mark: p.Machine.Name, hint: "add an operation with `creates: <state>`"},
+			"no operation creates a record of machine %s", p.Machine.Name)
+	}
+}
+
+func hasCreation(m *spec.Machine) bool {
+	return slices.ContainsFunc(m.Operations, func(op *spec.Operation) bool { return len(op.Creates) > 0 })
+}
+
+// reached marks the states that a chain of operations leads to.
+func reached(m *spec.Machine) map[*spec.State]bool {
+	seen := make(map[*spec.State]bool)
+	for grown := true; grown; {
+		grown = false
+		for _, op := range m.Operations {
+			for _, v := range moves(op) {
+				if (v.from == nil || seen[v.from.State]) && !seen[v.to] {
+					seen[v.to], grown = true, true
+				}
+			}
+		}
+	}
+	return seen
+}
+
+func unreachable(p *Pass) {
+	if !hasCreation(p.Machine) {
+		return // FSM102 says why nothing can be reached
+	}
+	seen := reached(p.Machine)
+	for _, s := range p.Machine.States {
+		if !seen[s] {
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add an operation with `to: " + s.Name + "`, or remove the state"},
+				"no operation leads to %s from a state that a record can be in", s.Name)
+		}
+	}
+}
+
+// exits lists the moves out of a state, with their operations.
+func exits(m *spec.Machine, s *spec.State) (ops []*spec.Operation, ways []move) {
+	for _, op := range m.Operations {
+		for _, v := range moves(op) {
+			if v.source() == s && v.leaves() {
+				ops, ways = append(ops, op), append(ways, v)
+			}
+		}
+	}
+	return ops, ways
+}
+
+func deadEnd(p *Pass) {
+	seen := reached(p.Machine)
+	for _, s := range p.Machine.States {
+		if s.Terminal || s.Final || !seen[s] {
+			continue // an unreachable state has a finding of its own
+		}
+		if ops, _ := exits(p.Machine, s); len(ops) == 0 {
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add `terminal: true` (or `final: true`) to " + s.Name + ", or an operation with `from: " + s.Name + "`"},
+				"no operation leaves %s and it is not terminal", s.Name)
+		}
+	}
+}
+
+func terminalLeft(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		for _, from := range op.From {
+			if from.State.Terminal {
+				p.report(finding{pos: from.Pos, mark: from.State.Name, related: also(from.State.Pos, "%s is declared here", from.State.Name),
+					hint: fmt.Sprintf("take %s out of `from` of %s, or write `final: true` instead of `terminal: true`", from.State.Name, op.Name)},
+					"%s leaves %s, which is terminal (line %d)", op.Name, from.State.Name, from.State.Pos.Line)
+			}
+		}
+	}
+}
+
+func ownerOnly(p *Pass) {
+	for _, s := range p.Machine.States {
+		ops, ways := exits(p.Machine, s)
+		if s.Terminal || s.Final || len(ops) == 0 {
+			continue
+		}
+		var owner *spec.Field
+		free := false
+		for i, op := range ops {
+			// A system operation has no actor to be the owner: FSM012 speaks of it.
+			if f := ownerOf(op, ways[i].branch); f != nil && op.By != spec.BySystem {
+				owner = f
+			} else {
+				free = true
+			}
+		}
+		if !free {
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add a `by: system` operation with `from: " + s.Name + "` and a trigger, e.g. after the lease"},
+				"only the owner (`%s == actor`) can leave %s: if it dies, the record stays there", owner.Name, s.Name)
+		}
+	}
+}
+
+// ownerOf returns the field that must be the actor for the operation to take
+// the branch, or nil.
+func ownerOf(op *spec.Operation, branch *spec.Branch) *spec.Field {
+	var needed []*spec.Fact
+	for _, r := range op.Require {
+		needed = append(needed, r.When...)
+	}
+	if branch != nil {
+		needed = append(needed, branch.When...)
+	}
+	for _, f := range needed {
+		if f.Op != spec.Eq {
+			continue
+		}
+		a, b := f.Left, f.Right
+		if a.Kind == spec.TermActor {
+			a, b = b, a
+		}
+		if a.Kind == spec.TermField && b.Kind == spec.TermActor {
+			return a.Field
+		}
+	}
+	return nil
+}
+
+func impossibleThen(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		if op.Then == nil {
+			continue
+		}
+		next := op.Then.Operation
+		at := func(hint string) finding {
+			return finding{pos: op.Then.Pos, mark: next.Name, hint: hint, related: also(next.Pos, "%s is declared here", next.Name)}
+		}
+		if len(next.Creates) > 0 {
+			p.report(at("name an operation with `from`"), "%s makes a record, so it cannot follow %s", next.Name, op.Name)
+			continue
+		}
+		if next.By != spec.BySystem {
+			p.report(at("add `by: system` to "+next.Name), "%s is not run by the system, so it cannot follow %s", next.Name, op.Name)
+		}
+		for _, in := range next.Inputs {
+			if !in.Type.Optional {
+				p.report(at("make the input optional, or set the field to a value that needs none"),
+					"%s needs the input %s, and a step of `then` has none", next.Name, in.Name)
+			}
+		}
+		if cycle := thenCycle(op); cycle != nil {
+			p.report(at("end the chain"), "the chain of `then` comes back: %s", strings.Join(cycle, " -> "))
+		}
+		var states []string
+		for _, v := range moves(op) {
+			if p.Machine.Class(v.to, next) == spec.Reject && !slices.Contains(states, v.to.Name) {
+				states = append(states, v.to.Name)
+			}
+		}
+		if len(states) > 0 {
+			p.report(at(fmt.Sprintf("list %s under `from` of %s", enumerate(states, "and"), next.Name)),
+				"%s is not possible in %s, which %s leads to", next.Name, plural("state", states), op.Name)
+		}
+	}
+}
+
+// thenCycle returns the names of a chain that starts with the operation and
+// comes back to it, or nil.
+func thenCycle(op *spec.Operation) []string {
+	chain := []string{op.Name}
+	seen := map[*spec.Operation]bool{op: true}
+	for o := op; o.Then != nil; {
+		o = o.Then.Operation
+		chain = append(chain, o.Name)
+		if o == op {
+			return chain
+		}
+		if seen[o] {
+			return nil // a cycle further on: it is reported at its own members
+		}
+		seen[o] = true
+	}
+	return nil
+}
+
+func allowedForbidden(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		for _, v := range moves(op) {
+			for _, f := range p.Machine.Forbidden {
+				if v.source() != f.From.State || v.to != f.To.State {
+					continue
+				}
+				reason := ""
+				if f.Reason != "" {
+					reason = ": " + f.Reason
+				}
+				p.report(finding{pos: v.from.Pos, mark: v.source().Name, related: also(f.Pos, "forbidden here%s", reason),
+					hint: fmt.Sprintf("take %s out of `from` of %s, or remove the line under `forbidden`", v.source().Name, op.Name)},
+					"%s makes the transition %s -> %s, which line %d forbids", op.Name, v.source().Name, v.to.Name, f.Pos.Line)
+			}
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package validate
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// builtinColumns are the columns every table has.
+var builtinColumns = []string{"id", "state", "rev", "created_at", "updated_at"}
+
+// systemColumns are the columns PostgreSQL gives every table itself.
+var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
+
+// generated is what the generator writes for every machine, by scope. A name
+// of the file that becomes one of these is reserved. Names that the runtime
+// will need soon are here already, since taking one back breaks users.
+var generated = []struct {
+	scope, what string
+	names       []string
+}{
+	{"package", "generated name", []string{
+		"State", "States", "Operation", "Operations", "Event", "EventName", "EventNames", "Machine", "Outcome",
+		"Open", "Migrate", "Classify", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
+	}},
+	{"record", "built-in field", []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
+	{"record", "generated method", []string{"Ref", "Equal", "Check", "String"}},
+	{"machine", "generated method", []string{
+		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Migrate",
+		"Watch", "Purge", "Repair",
+	}},
+}
+
+// requestFields are the fields of every request struct.
+var requestFields = []string{"ID", "RequestID", "Actor", "Reason", "At", "Labels"}
+
+// identifier is one Go name that the generated package will hold.
+type identifier struct {
+	scope  string // the package, a struct, or the methods of a type
+	goName string
+	what   string // "operation", "field" ...; or what the generator makes of it
+	name   string // as the file writes it; empty when the generator makes it for every machine
+	pos    spec.Pos
+}
+
+// identifiers lists the Go names of a machine; those of the generator first.
+func identifiers(m *spec.Machine) []identifier {
+	var list []identifier
+	add := func(scope, goName, what, name string, pos spec.Pos) {
+		list = append(list, identifier{scope, goName, what, name, pos})
+	}
+	for _, g := range generated {
+		for _, n := range g.names {
+			add(g.scope, n, g.what, "", spec.Pos{})
+		}
+	}
+
+	add("package", m.Entity, "entity", m.Entity, m.Pos)
+	for _, f := range m.Fields {
+		g := spec.GoName(f.Name)
+		add("record", g, "field", f.Name, f.Pos)
+		if f.Type.Kind == spec.KindEnum {
+			add("package", g, "field", f.Name, f.Pos)
+			for _, v := range f.Type.Values {
+				add("package", g+spec.GoName(v.Name), "enum value", v.Name, v.Pos)
+			}
+		}
+	}
+	for _, s := range m.States {
+		add("package", "State"+spec.GoName(s.Name), "state", s.Name, s.Pos)
+	}
+	for _, op := range m.Operations {
+		addOperation(add, op)
+	}
+	if pr := m.Projection; pr != nil {
+		add("package", pr.Entity, "projected entity", pr.Entity, pr.Pos)
+		add("package", pr.Entity+"State", "projected entity", pr.Entity, pr.Pos)
+		for _, s := range projectedStates(pr) {
+			add("package", pr.Entity+"State"+spec.GoName(s.Name), "projected state", s.Name, s.Pos)
+		}
+		add("projection", "State", "built-in field of the projection", "", spec.Pos{})
+		for _, k := range pr.Key {
+			add("projection", spec.GoName(k.Field.Name), "key", k.Field.Name, k.Pos)
+		}
+		for _, f := range pr.Fields {
+			add("projection", spec.GoName(f.Name), "projected field", f.Name, f.Pos)
+		}
+	}
+	for _, e := range sentinels(m) {
+		add("package", "Err"+spec.GoName(e.name), "error", e.name, e.pos)
+	}
+	for _, probe := range m.Probes {
+		add("probes", spec.GoName(probe.Name), "probe", probe.Name, probe.Pos)
+	}
+	return list
+}
+
+func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *spec.Operation) {
+	g := spec.GoName(op.Name)
+	if len(op.Creates) > 0 {
+		add("package", g, "operation", op.Name, op.Pos)
+	} else {
+		add("record", g, "operation", op.Name, op.Pos)
+		add("record", "Can"+g, "operation", op.Name, op.Pos)
+	}
+	for _, suffix := range []string{"Request", "Peers", "Item", "Source"} {
+		add("package", g+suffix, "operation", op.Name, op.Pos)
+	}
+	for _, private := range []string{"Op" + g, g + "Call", g + "States"} { // opStart, startCall, startStates
+		add("unexported", private, "operation", op.Name, op.Pos)
+	}
+	suffixes := []string{"", "Many"}
+	if op.Next != nil {
+		suffixes = []string{"", "N", "Of", "OfMany"}
+	}
+	for _, suffix := range suffixes {
+		add("machine", g+suffix, "operation", op.Name, op.Pos)
+	}
+	add("package", "Op"+g, "operation", op.Name, op.Pos)
+	pos := op.EventPos
+	if pos.IsZero() {
+		pos = op.Pos
+	}
+	add("package", "Event"+spec.GoName(op.Event), "event", op.Event, pos)
+
+	scope := "request of " + op.Name
+	for _, n := range requestFields {
+		add(scope, n, "field of every request", "", spec.Pos{})
+	}
+	for _, in := range op.Inputs {
+		add(scope, spec.GoName(in.Name), "input", in.Name, in.Pos)
+		if in.Type.Kind == spec.KindEnum && in.Field == nil {
+			add("package", g+spec.GoName(in.Name), "input", in.Name, in.Pos)
+			for _, v := range in.Type.Values {
+				add("package", g+spec.GoName(in.Name)+spec.GoName(v.Name), "enum value", v.Name, v.Pos)
+			}
+		}
+	}
+}
+
+// projectedStates lists the states of a derived machine, each once.
+func projectedStates(pr *spec.Projection) []spec.ProjectedState {
+	var list []spec.ProjectedState
+	add := func(s spec.ProjectedState) {
+		if !slices.ContainsFunc(list, func(o spec.ProjectedState) bool { return o.Name == s.Name }) {
+			list = append(list, s)
+		}
+	}
+	for _, r := range pr.Rules {
+		add(r.State)
+	}
+	for _, s := range pr.Reserved {
+		add(s)
+	}
+	return list
+}
+
+// sentinel is one error of the caller's own.
+type sentinel struct {
+	name string
+	pos  spec.Pos
+}
+
+// sentinels lists the errors, each once: guards, `unique` and branches may
+// share one.
+func sentinels(m *spec.Machine) []sentinel {
+	var list []sentinel
+	add := func(name string, pos spec.Pos) {
+		if name != "" && !slices.ContainsFunc(list, func(s sentinel) bool { return s.name == name }) {
+			list = append(list, sentinel{name, pos})
+		}
+	}
+	for _, g := range m.Guards {
+		add(g.Error, g.ErrorPos)
+	}
+	for _, u := range m.Unique {
+		add(u.Error, u.ErrorPos)
+	}
+	for _, op := range m.Operations {
+		for _, b := range op.Choose {
+			add(b.Reject, b.Pos)
+		}
+	}
+	return list
+}
+
+// clashes calls f for each name of the file that becomes a Go name that is
+// taken, with the first one that has it. One pair of names is reported once,
+// however many Go names they share.
+func clashes(m *spec.Machine, f func(taken, late identifier)) {
+	type key struct{ scope, goName string }
+	type pair struct{ a, b string }
+	first := make(map[key]identifier)
+	told := make(map[pair]bool)
+	for _, id := range identifiers(m) {
+		k := key{id.scope, id.goName}
+		taken, ok := first[k]
+		if !ok {
+			first[k] = id
+			continue
+		}
+		p := pair{taken.what + " " + taken.name, id.what + " " + id.name}
+		if id.name == "" || p.a == p.b && taken.pos == id.pos || told[p] {
+			continue
+		}
+		told[p] = true
+		f(taken, id)
+	}
+}
+
+func oneIdentifier(p *Pass) {
+	clashes(p.Machine, func(taken, late identifier) {
+		if taken.name == "" || taken.what == late.what && taken.name == late.name {
+			return
+		}
+		at := finding{pos: late.pos, mark: late.name, related: also(taken.pos, "%s %s is here", taken.what, taken.name), hint: "rename one of the two"}
+		p.report(at, "%s %s and %s %s become one Go name, %s", late.what, late.name, taken.what, taken.name, late.goName)
+	})
+}
+
+func reservedName(p *Pass) {
+	m := p.Machine
+	if why := reservedPackage(m.Name); why != "" {
+		p.report(finding{pos: m.Pos, mark: m.Name, hint: "choose another name for the machine"}, "machine %s: the name %s", m.Name, why)
+	}
+	clashes(m, func(taken, late identifier) {
+		if taken.name == "" {
+			p.report(finding{pos: late.pos, mark: late.name, hint: fmt.Sprintf("rename the %s", late.what)},
+				"%s %s takes the name of a %s, %s", late.what, late.name, taken.what, late.goName)
+		}
+	})
+	for _, f := range m.Fields {
+		if slices.Contains(systemColumns, f.Stored()) {
+			p.report(finding{pos: f.Pos, mark: f.Name, hint: "rename the field"}, "field %s takes the name of a system column of PostgreSQL", f.Name)
+		}
+	}
+}
+
+// reservedPackage says why a package, its folder or its tables cannot have the
+// name, or "".
+func reservedPackage(name string) string {
+	switch {
+	case token.IsKeyword(name):
+		return "is a Go keyword"
+	case types.Universe.Lookup(name) != nil:
+		return "is predeclared in Go"
+	case slices.Contains([]string{"main", "documentation", "internal", "vendor", "testdata"}, name):
+		return "has a meaning of its own for the go command"
+	case strings.HasSuffix(name, "_test"):
+		return "ends in _test, as packages of tests do"
+	case name == "fsm":
+		return "is that of the runtime package"
+	case name == "fsm_meta" || strings.HasPrefix(name, "sqlite_"):
+		return "is that of a table which the store or SQLite keeps for itself"
+	}
+	return ""
+}
