@@ -107,7 +107,7 @@ type entry struct {
 }
 
 // yaml11 are words that YAML 1.1 tools read as a boolean or as nothing.
-var yaml11 = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
+var yaml11 = map[string]bool{"yes": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
 
 // entries reads a mapping of declarations; ok is false when it is none or when
 // some of its names cannot be read.
@@ -325,15 +325,20 @@ func (o *object) some(key string, l list, hint string) list {
 
 // require reports mandatory keys that are not there (FSM022).
 func (o *object) require(keys ...string) {
+	var missing []string
 	for _, key := range keys {
 		if !o.has(key) {
-			at := o.anchor
-			if !at.given() {
-				at = word{pos: o.pos, size: 1}
-			}
-			o.p.at(codeMissing, at, "add `"+key+": ...`", "%s has no `%s`", o.what, key)
+			missing = append(missing, "`"+key+"`")
 		}
 	}
+	if len(missing) == 0 {
+		return
+	}
+	at := o.anchor
+	if !at.given() {
+		at = word{pos: o.pos, size: 1}
+	}
+	o.p.at(codeMissing, at, "add "+strings.Join(missing, ", "), "%s has no %s", o.what, alternatives(missing))
 }
 
 // at names the value at key, for messages.

@@ -23,7 +23,7 @@ func nearest(name string, names []string) string {
 		if n == name {
 			continue
 		}
-		d := distance(strings.ToLower(name), strings.ToLower(n), bestAt)
+		d := distance(strings.ToLower(name), strings.ToLower(n), bestAt+1)
 		switch {
 		case d < bestAt:
 			best, bestAt, tie = n, d, false

@@ -11,6 +11,12 @@ import (
 // no column; how far it had read tells both.
 func reportSyntax(r *reporter, src []byte, off int, err error) {
 	line, message := libraryError(err)
+	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
+		name = "*" + strings.TrimSuffix(name, "' referenced")
+		at := max(bytes.LastIndex(src[:min(off, len(src))], []byte(name)), 0)
+		r.add(codeFeature, placeOf(src, at), utf8.RuneCountInString(name), "put text that starts with * in quotes", "alias %q: aliases are not in the language", name)
+		return
+	}
 	pos, n := syntaxPlace(src, off, line, message)
 	hint := ""
 	switch {
@@ -34,10 +40,15 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 		message, hint = "the text in quotes does not end", "close the quote"
 	case strings.Contains(message, "cannot start any token"):
 		message, hint = "no value can start with this character", "put the value in quotes"
+	case strings.Contains(message, "alphabetic or numeric character"):
+		message, hint = "a value cannot start with this character", "put text that starts with * or & in quotes"
 	case strings.Contains(message, "escape"):
 		hint = "use single quotes, or write the backslash twice"
 	}
-	r.add(codeSyntax, pos, n, hint, "%s", message)
+	d := r.add(codeSyntax, pos, n, hint, "%s", message)
+	if strings.Contains(message, "closing bracket") {
+		d.related(openBracket(src, pos), "the bracket that is not closed")
+	}
 }
 
 // syntaxPlace guesses the guilty place: usually the start of the last token
@@ -59,10 +70,16 @@ func syntaxPlace(src []byte, off, line int, message string) (Pos, int) {
 			return placeOf(src, i), 1
 		}
 	case strings.Contains(message, "cannot start any token"):
-		for i := len(read) - 1; i >= 0; i-- {
-			if strings.IndexByte("\t@`%", read[i]) >= 0 {
-				return placeOf(src, i), 1
-			}
+		if i := bytes.LastIndexAny(read, "\t@`%"); i >= 0 {
+			return placeOf(src, i), 1
+		}
+	case strings.Contains(message, "alphabetic or numeric character"):
+		if i := bytes.LastIndexAny(read, "*&"); i >= 0 {
+			return placeOf(src, i), 1
+		}
+	case strings.Contains(message, "escape"):
+		if i := bytes.LastIndexByte(read, '\\'); i >= 0 {
+			return placeOf(src, i), 2
 		}
 	}
 	// Blank characters and the first character of the next token are read
@@ -100,6 +117,31 @@ func lineAt(src []byte, n int) string {
 func tabbed(src []byte, n int) bool {
 	text := lineAt(src, n)
 	return strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t")
+}
+
+// openBracket returns the place of the last bracket before pos that is not
+// closed there, the zero place when there is none.
+func openBracket(src []byte, pos Pos) Pos {
+	var open []Pos
+	at := Pos{1, 1}
+	for _, c := range string(src) {
+		if !at.Before(pos) {
+			break
+		}
+		switch c {
+		case '[', '{':
+			open = append(open, at)
+		case ']', '}':
+			open = open[:max(len(open)-1, 0)]
+		case '\n':
+			at = Pos{at.Line + 1, 0}
+		}
+		at.Col++
+	}
+	if len(open) == 0 {
+		return Pos{}
+	}
+	return open[len(open)-1]
 }
 
 // openQuote returns where a quote opens in the line that does not close there,
