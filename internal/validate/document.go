@@ -54,10 +54,13 @@ func Document() []byte {
 	}
 	for _, r := range Rules {
 		fmt.Fprintf(&b, "\n## %s\n\n%s (%s).\n\n%s\n\n```yaml\n%s```\n\n```text\n%s```\n\nMended:\n\n```yaml\n%s```\n",
-			r.Code, capital(r.Name), r.Severity, r.Doc, r.Bad(), r.Finding(), r.Good())
+			r.Code, capital(r.Name), r.Severity, r.Doc, visible.Replace(r.Bad()), r.Finding(), r.Good())
 	}
 	return b.Bytes()
 }
+
+// visible shows the character that the example of FSM009 hides.
+var visible = strings.NewReplacer("\u2028", "<U+2028>")
 
 // capital makes the first letter a capital; names are ASCII.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
