@@ -82,6 +82,7 @@ type Operation struct {
 	Add         []string
 	Choose      []Branch
 	Dedupe      string   // the fields by which a creation finds an existing record
+	DedupeIn    string   // the states in which it is looked for; empty: all
 	Where       []string // of `next`
 	Order       string   // of `next`: "created_at, -priority"; empty with Picks: by id
 	Picks       bool     // has `next`

@@ -1,0 +1,475 @@
+package fsmtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// world is what a store has to hold: records with their log and the effects
+// that wait. It is the model that the durable layer is compared with, and it
+// knows nothing of locks, transactions or snapshots: one call after the other.
+type world struct {
+	m         *model
+	rows      map[string]fsm.Row
+	log       []logged
+	outbox    []pending
+	performed []performed // effects that ran, in order
+	commits   int
+	fail      map[string]bool // effects that fail
+	last      map[string]int64
+}
+
+// logged is one event that has to be in the log.
+type logged struct {
+	fsm.Event
+	inputs  map[string]any
+	changed []string // stored names of the fields that differ
+	after   fsm.Row
+	machine bool   // the request's scope is the machine
+	print   string // what two calls with one request id must have in common
+	commit  int
+}
+
+type pending struct {
+	id  string
+	rev int64
+	o   *operation
+}
+
+// performed is one effect that ran.
+type performed struct {
+	effect, id string
+	rev        int64
+	key        string // empty when the table does not say how it is written
+}
+
+// expected is what a call has to lead to.
+type expected struct {
+	verdict            // with a code: refused
+	row        fsm.Row // the record as of the call
+	events     []logged
+	replayed   bool
+	recordOnly bool
+	existing   bool
+	current    fsm.Row
+	stale      [2]int64 // with CodeStale: the revision, and the expected one
+}
+
+func newWorld(m *model) *world {
+	return &world{m: m, rows: map[string]fsm.Row{}, fail: map[string]bool{}, last: map[string]int64{}}
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.rows = maps.Clone(w.rows)
+	c.last = maps.Clone(w.last)
+	c.log, c.outbox, c.performed = slices.Clone(w.log), slices.Clone(w.outbox), slices.Clone(w.performed)
+	return &c
+}
+
+// seed puts a record into the world as Seed puts it into a store.
+func (w *world) seed(r fsm.Row) {
+	w.rows[r.ID] = r
+	w.commits++
+	w.log = append(w.log, logged{Event: seedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
+	for _, name := range w.m.order {
+		if f := w.m.fields[name]; f.kind == fsm.KindSequence {
+			k := w.groupKey(list(f.Per), r) + name
+			w.last[k] = max(w.last[k], r.Values[f.index].(int64))
+		}
+	}
+}
+
+// groupKey writes the values of some fields; an absent one makes no group.
+func (w *world) groupKey(fields []string, r fsm.Row) string {
+	var b strings.Builder
+	for _, name := range fields {
+		v := r.Values[w.m.fields[name].index]
+		if v == nil {
+			return ""
+		}
+		fmt.Fprintf(&b, "%v\x00", v)
+	}
+	return b.String() + "|"
+}
+
+// others lists the records of the group of r in these states, r itself left out.
+func (w *world) others(fields, in string, r fsm.Row) []fsm.Row {
+	key := w.groupKey(list(fields), r)
+	if key == "" {
+		return nil
+	}
+	var found []fsm.Row
+	for _, id := range sortedKeys(w.rows) {
+		o := w.rows[id]
+		if id != r.ID && (in == "" || slices.Contains(list(in), w.m.stateOf(o.State).Name)) && w.groupKey(list(fields), o) == key {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// create is a call of an operation that makes a record.
+func (w *world) create(o *operation, c Call) expected {
+	if v := w.acceptCall(o, &c); v.code != "" {
+		return expected{verdict: v}
+	}
+	if e, known := w.replay(o, "", c); known {
+		return e
+	}
+	fresh := w.m.blank(c.ID)
+	w.m.apply(o, o.effects, w.m.blank(c.ID), &fresh, c)
+	if o.Dedupe != "" {
+		if found := w.others(o.Dedupe, o.DedupeIn, fresh); len(found) > 0 {
+			return expected{row: found[0], existing: true, current: found[0]}
+		}
+	}
+	if _, taken := w.rows[c.ID]; taken {
+		return expected{verdict: refused(fsm.CodeExists)}
+	}
+	return w.commit(o, fsm.Row{ID: c.ID}, c, c.RequestID != "", "")
+}
+
+// call is a call of an operation on a record that it names, at revision rev
+// (0: none is named).
+func (w *world) call(o *operation, id string, rev int64, c Call) expected {
+	if v := w.acceptCall(o, &c); v.code != "" {
+		return expected{verdict: v}
+	}
+	r, found := w.rows[id]
+	if o.By == "system" {
+		at := rev
+		if at == 0 {
+			at = r.Rev
+		}
+		c.RequestID = fmt.Sprintf("sys:%s:%d", o.stored, at)
+	}
+	if e, known := w.replay(o, id, c); known {
+		return e
+	}
+	if !found {
+		return expected{verdict: refused(fsm.CodeNotFound)}
+	}
+	asked := rev != 0 && (o.By == "system" || w.m.ExpectedRev != "none") || o.By != "system" && w.m.ExpectedRev == "required"
+	if asked && rev != r.Rev {
+		return expected{verdict: refused(fsm.CodeStale), stale: [2]int64{r.Rev, rev}}
+	}
+	c.ID = id
+	return w.commit(o, r, c, false, "")
+}
+
+// pick is a call of an operation that lets the store choose up to n records.
+func (w *world) pick(o *operation, n int, c Call) []expected {
+	if v := w.acceptCall(o, &c); v.code != "" {
+		return []expected{{verdict: v}}
+	}
+	if c.RequestID != "" && o.By != "system" {
+		if e, known := w.replay(o, "", c); known {
+			return w.replayedBatch(e, c.RequestID)
+		}
+	}
+	ids := w.fitting(o, c)
+	if len(ids) == 0 {
+		return []expected{{verdict: refused(fsm.CodeNothingToDo)}}
+	}
+	var list []expected
+	for _, id := range ids[:min(n, len(ids))] {
+		call := c
+		call.ID = id
+		list = append(list, w.commit(o, w.rows[id], call, call.RequestID != "", ""))
+	}
+	return list
+}
+
+// fitting lists the records that `next` may pick, the first one first.
+func (w *world) fitting(o *operation, c Call) []string {
+	c.At = fsm.Time(c.At)
+	var fit []fsm.Row
+	for _, id := range sortedKeys(w.rows) {
+		r := w.rows[id]
+		k := o.cells[w.m.stateOf(r.State).Name].kind
+		if k != cellMove && k != cellChoose || !w.m.allHold(o.where, o, r, c) {
+			continue
+		}
+		call := c
+		call.Peers = w.peers(o, r, c)
+		if !slices.ContainsFunc(o.require, func(g *guard) bool { return !w.m.passes(g, o, r, call) }) {
+			fit = append(fit, r)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b fsm.Row) int {
+		for _, key := range list(o.Order) {
+			name, descending := strings.CutPrefix(key, "-")
+			t := term{field: name}
+			x, y := w.m.termValue(t, term{}, o, a, c), w.m.termValue(t, term{}, o, b, c)
+			d := 0
+			switch {
+			case x == nil || y == nil: // absent values come last, whatever the direction
+				d = map[bool]int{true: 1}[x == nil] - map[bool]int{true: 1}[y == nil]
+			case descending:
+				d = compareValues(y, x)
+			default:
+				d = compareValues(x, y)
+			}
+			if d != 0 {
+				return d
+			}
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	var ids []string
+	for _, r := range fit {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func compareValues(a, b any) int {
+	if x, ok := a.(bool); ok {
+		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[b.(bool)]
+	}
+	return compare(a, b)
+}
+
+// peers counts what the guards and sequences of an operation ask for.
+func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
+	grouped := r
+	if o.creates {
+		grouped = w.m.blank(c.ID)
+		w.m.apply(o, o.effects, w.m.blank(c.ID), &grouped, c)
+	}
+	p := map[string]int64{}
+	for _, g := range o.require {
+		if g.Fewer > 0 {
+			p[g.Name] = int64(len(w.others(g.Same, g.In, grouped)))
+		}
+	}
+	for _, name := range w.m.order {
+		if f := w.m.fields[name]; f.kind == fsm.KindSequence && o.creates {
+			p[name] = w.last[w.groupKey(list(f.Per), grouped)+name] + 1
+		}
+	}
+	return p
+}
+
+// commit decides and writes one call with everything that follows in the same
+// transaction. A step that is refused takes everything back.
+func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause string) expected {
+	next := w.clone()
+	next.commits++
+	var e expected
+	for first := true; ; first = false {
+		c.Peers = next.peers(o, r, c)
+		v := w.m.decide(o, r, c)
+		if v.code != "" {
+			return expected{verdict: v}
+		}
+		if u := next.uniqueBroken(v); u != nil {
+			return expected{verdict: verdict{code: fsm.CodeNotUnique, names: []string{u.Name}, error: u.Error, way: "unique " + u.Name}}
+		}
+		next.write(o, r, v, c, machine, cause)
+		e.events = append(e.events, next.log[len(next.log)-1])
+		e.row, e.current = v.row, v.row
+		if first {
+			e.verdict, e.recordOnly = v, v.recordOnly
+		}
+		if v.recordOnly {
+			break
+		}
+		if o.Effect != "" && o.Atomic {
+			if w.fail[o.Effect] {
+				return expected{verdict: refused(fsm.CodeEffect)}
+			}
+			next.performed = append(next.performed, w.m.effectOf(o, v.row))
+		}
+		if o.Then == "" || o.Effect != "" && !o.Atomic {
+			break
+		}
+		r, cause = v.row, o.stored
+		o = w.m.operation(o.Then)
+		c = Call{ID: c.ID, Actor: fsm.SystemActor, At: c.At, Inputs: map[string]any{}}
+		machine = false
+	}
+	*w = *next
+	return e
+}
+
+// effectOf says how an effect is performed for a record.
+func (m *model) effectOf(o *operation, r fsm.Row) performed {
+	p := performed{effect: o.Effect, id: r.ID, rev: r.Rev}
+	switch keys := list(o.EffectKey); {
+	case len(keys) == 0:
+		p.key = fmt.Sprintf("%s/%s/%d", m.Machine, r.ID, r.Rev)
+	case len(keys) == 1:
+		p.key, _ = r.Values[m.fields[keys[0]].index].(string)
+	}
+	return p
+}
+
+func (w *world) uniqueBroken(v verdict) *Unique {
+	if v.recordOnly {
+		return nil
+	}
+	for i := range w.m.Uniques {
+		u := &w.m.Uniques[i]
+		if slices.Contains(list(u.In), w.m.stateOf(v.row.State).Name) && len(w.others(u.Fields, u.In, v.row)) > 0 {
+			return u
+		}
+	}
+	return nil
+}
+
+// write appends the event and replaces the record.
+func (w *world) write(o *operation, before fsm.Row, v verdict, c Call, machine bool, cause string) {
+	e := logged{Event: fsm.Event{
+		ID: c.ID, Rev: v.row.Rev, Operation: o.stored, Name: o.event, From: before.State, To: v.row.State,
+		At: fsm.Time(c.At), Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID, Labels: c.Labels, Cause: cause, Guard: v.kept,
+	}, inputs: w.m.sent(o, c), after: v.row, machine: machine, print: w.print(o, c), commit: w.commits}
+	if v.recordOnly {
+		e.N = 1
+		for _, x := range w.log {
+			if x.ID == c.ID && x.Rev == v.row.Rev {
+				e.N = max(e.N, x.N+1)
+			}
+		}
+		w.log = append(w.log, e)
+		return
+	}
+	old := before.Values
+	if o.creates {
+		old = w.m.blank("").Values
+		for _, name := range w.m.order {
+			if f := w.m.fields[name]; f.kind == fsm.KindSequence {
+				w.last[w.groupKey(list(f.Per), v.row)+name] = v.row.Values[f.index].(int64)
+			}
+		}
+	}
+	for i, name := range w.m.order {
+		if old[i] != v.row.Values[i] {
+			e.changed = append(e.changed, w.m.fields[name].Stored)
+		}
+	}
+	w.log = append(w.log, e)
+	w.rows[c.ID] = v.row
+	w.outbox = slices.DeleteFunc(w.outbox, func(p pending) bool { return p.id == c.ID && p.o.Then != "" })
+	if o.Effect != "" && !o.Atomic {
+		w.outbox = append(w.outbox, pending{c.ID, v.row.Rev, o})
+	}
+}
+
+// sent lists the inputs as the event has to hold them.
+func (m *model) sent(o *operation, c Call) map[string]any {
+	s := map[string]any{}
+	for _, in := range o.inputs {
+		v := c.Inputs[in.Name]
+		if v == nil {
+			v = in.empty()
+		}
+		s[in.Name] = v
+	}
+	return s
+}
+
+// print is what two calls with the same request id must have in common.
+func (w *world) print(o *operation, c Call) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\x00%s\x00%s", o.Name, c.Actor, c.Reason)
+	s := w.m.sent(o, c)
+	for _, in := range o.inputs {
+		if !in.Loose {
+			fmt.Fprintf(&b, "\x00%s %s", in.Name, show(s[in.Name]))
+		}
+	}
+	return b.String()
+}
+
+// acceptCall looks at the call by itself: actor, reason, inputs, request id.
+func (w *world) acceptCall(o *operation, c *Call) verdict {
+	c.At = fsm.Time(c.At)
+	if o.By == "system" {
+		c.Actor, c.RequestID = fsm.SystemActor, ""
+	}
+	if w.m.RequestID == "none" {
+		c.RequestID = ""
+	}
+	if v := w.m.accept(o, *c); v.code != "" {
+		return v
+	}
+	switch {
+	case o.By == "system":
+	case c.RequestID == "" && w.m.RequestID == "required":
+		return refused(fsm.CodeRequestMissing)
+	case strings.HasPrefix(c.RequestID, "sys:"):
+		return refused(fsm.CodeInvalidInput, "request_id", "RequestID", "")
+	}
+	return verdict{}
+}
+
+// replay answers a known request: in the scope of the machine without an id.
+func (w *world) replay(o *operation, id string, c Call) (expected, bool) {
+	if c.RequestID == "" {
+		return expected{}, false
+	}
+	i := slices.IndexFunc(w.log, func(e logged) bool {
+		return e.RequestID == c.RequestID && (id == "" && e.machine || id != "" && e.ID == id)
+	})
+	if i < 0 {
+		return expected{}, false
+	}
+	first := w.log[i]
+	if first.print != w.print(o, c) {
+		return expected{verdict: refused(fsm.CodeRequestReused)}, true
+	}
+	return w.replayOf(first), true
+}
+
+func (w *world) replayOf(first logged) expected {
+	e := expected{replayed: true, recordOnly: first.N > 0, current: w.rows[first.ID]}
+	for _, x := range w.log {
+		if x.ID == first.ID && x.commit == first.commit {
+			e.events = append(e.events, x)
+			e.row = x.after
+		}
+	}
+	return e
+}
+
+func (w *world) replayedBatch(_ expected, requestID string) []expected {
+	var list []expected
+	for _, x := range w.log {
+		if x.RequestID == requestID && x.machine {
+			list = append(list, w.replayOf(x))
+		}
+	}
+	return list
+}
+
+// due says whether a trigger of the operation asks for a record now.
+func (w *world) due(o *operation, r fsm.Row, now time.Time) bool {
+	if k := o.cells[w.m.stateOf(r.State).Name].kind; k != cellMove && k != cellChoose {
+		return false
+	}
+	return slices.ContainsFunc(o.Triggers, func(text string) bool {
+		deadline, ok := w.m.deadline(text, r)
+		return ok && !fsm.Time(now).Before(deadline)
+	})
+}
+
+// deadline reads a trigger `after f + d`; a startup trigger has none.
+func (m *model) deadline(text string, r fsm.Row) (time.Time, bool) {
+	rest, ok := strings.CutPrefix(text, "after ")
+	if !ok {
+		return time.Time{}, false
+	}
+	name, plus, _ := strings.Cut(rest, " + ")
+	t, ok := m.termValue(term{field: name}, term{}, nil, r, Call{}).(time.Time)
+	if ok && plus != "" {
+		t = t.Add(duration(plus))
+	}
+	return t, ok
+}
