@@ -1,0 +1,444 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// testWriter writes Go text of a test file; gofmt aligns it at the end.
+type testWriter struct{ strings.Builder }
+
+func (w *testWriter) line(format string, args ...any) {
+	fmt.Fprintf(w, format, args...)
+	w.WriteByte('\n')
+}
+
+// matrixText draws the matrix: one line for each operation, one column for
+// creations and each state.
+func matrixText(m *spec.Machine) string {
+	rows := [][]string{{"", "new"}}
+	for _, s := range m.States {
+		rows[0] = append(rows[0], s.Name)
+	}
+	for _, o := range m.Operations {
+		row := []string{o.Name, newCell(o)}
+		for _, s := range m.States {
+			row = append(row, matrixCell(m, s, o))
+		}
+		rows = append(rows, row)
+	}
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			width[i] = max(width[i], len(text))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		for i, text := range row {
+			if i > 0 {
+				b.WriteString(" | ")
+			}
+			b.WriteString(text)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", width[i]-len(text)))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func newCell(o *spec.Operation) string {
+	switch {
+	case !creates(o):
+		return "."
+	case len(o.Choose) > 0:
+		return "choose"
+	}
+	return "-> " + o.Creates[0].State.Name
+}
+
+func matrixCell(m *spec.Machine, s *spec.State, o *spec.Operation) string {
+	if creates(o) {
+		return "."
+	}
+	switch m.Class(s, o) {
+	case spec.RecordOnly:
+		return "record only"
+	case spec.Transition:
+		switch {
+		case len(o.Choose) > 0:
+			return "choose"
+		case o.Same:
+			return "-> " + s.Name
+		}
+		return "-> " + o.To.State.Name
+	}
+	return "refused"
+}
+
+// writeTable writes the rules of the machine in the specification's words.
+func (w *testWriter) writeTable(m *spec.Machine) {
+	w.line("var table = fsmtest.Table{")
+	w.text("Machine", m.Name)
+	w.text("RequestID", demandWord(m.RequestID))
+	w.text("ExpectedRev", demandWord(m.ExpectedRev))
+	w.line("Matrix: matrix,")
+	if len(m.Fields) > 0 {
+		w.line("Fields: []fsmtest.Field{")
+		for _, f := range m.Fields {
+			w.line("{%s},", entry("Name", f.Name, "Type", typeText(f.Type), "Stored", f.Was, "Words", storedWords(f.Type), "Per", fieldList(f.Per)))
+		}
+		w.line("},")
+	}
+	w.line("States: []fsmtest.State{")
+	for _, s := range m.States {
+		text := entry("Name", s.Name, "Stored", s.Was)
+		if s.Terminal {
+			text += ", Terminal: true"
+		}
+		if s.Final {
+			text += ", Final: true"
+		}
+		text += tail(entry("Present", refList(s.Present), "Absent", refList(s.Absent),
+			"ShouldPresent", refList(s.ShouldPresent), "ShouldAbsent", refList(s.ShouldAbsent)))
+		w.line("{%s%s},", text, tail(factList("Invariant", s.Invariant)))
+	}
+	w.line("},")
+	if len(m.Invariant) > 0 {
+		w.line("%s,", factList("Invariant", m.Invariant))
+	}
+	if len(m.Guards) > 0 {
+		w.line("Guards: []fsmtest.Guard{")
+		for _, g := range m.Guards {
+			text := entry("Name", g.Name)
+			if g.Peers != nil {
+				text += fmt.Sprintf(", Fewer: %d", g.Peers.Than) + tail(entry("Same", refList(g.Peers.Same), "In", stateList(g.Peers.In)))
+			}
+			w.line("{%s%s%s},", text, tail(factList("When", g.When)), tail(entry("Error", g.Error)))
+		}
+		w.line("},")
+	}
+	if len(m.Unique) > 0 {
+		w.line("Uniques: []fsmtest.Unique{")
+		for _, u := range m.Unique {
+			w.line("{%s},", entry("Name", u.Name, "Fields", refList(u.Fields), "In", stateList(u.In), "Error", u.Error))
+		}
+		w.line("},")
+	}
+	w.line("Operations: []fsmtest.Operation{")
+	for _, o := range m.Operations {
+		w.writeOperation(m, o)
+	}
+	w.line("},")
+	if len(m.Forbidden) > 0 {
+		w.line("Forbidden: []fsmtest.Move{")
+		for _, f := range m.Forbidden {
+			w.line("{%s},", entry("From", f.From.State.Name, "To", f.To.State.Name, "Reason", f.Reason))
+		}
+		w.line("},")
+	}
+	w.writeProjection(m.Projection)
+	w.line("}")
+}
+
+func (w *testWriter) text(key, value string) {
+	if value != "" {
+		w.line("%s: %s,", key, strconv.Quote(value))
+	}
+}
+
+func (w *testWriter) writeOperation(m *spec.Machine, o *spec.Operation) {
+	w.line("{")
+	head := entry("Name", o.Name, "Stored", o.Was)
+	if o.Event != o.Name || o.EventWas != "" {
+		head += tail(entry("Event", o.Event, "StoredEvent", o.EventWas))
+	}
+	w.line("%s,", head)
+	if o.By != spec.ByCaller {
+		w.text("By", map[spec.Actor]string{spec.BySystem: "system", spec.ByOperator: "operator"}[o.By])
+	}
+	if len(o.Inputs) > 0 {
+		w.line("Inputs: []fsmtest.Input{")
+		for _, in := range o.Inputs {
+			text := entry("Name", in.Name, "Type", typeText(in.Type), "Words", storedWords(in.Type))
+			if looseInput(m, o, in) {
+				text += ", Loose: true"
+			}
+			w.line("{%s},", text)
+		}
+		w.line("},")
+	}
+	var guards []string
+	for _, r := range o.Require {
+		guards = append(guards, r.Guard.Name)
+	}
+	w.text("Require", strings.Join(guards, ", "))
+	if o.OnRefusalRecordOnly {
+		w.text("OnRefusal", "record only")
+	}
+	for _, e := range effectEntries(&o.Effects) {
+		w.line("%s,", e)
+	}
+	if len(o.Choose) > 0 {
+		w.line("Choose: []fsmtest.Branch{")
+		for _, b := range o.Choose {
+			w.line("{%s},", branchText(b))
+		}
+		w.line("},")
+	}
+	if o.DedupeBy != nil {
+		w.text("Dedupe", refList(o.DedupeBy.Fields))
+		if u := o.DedupeBy.Unique; u != nil {
+			w.text("DedupeIn", stateList(u.In))
+		}
+	}
+	if o.Next != nil {
+		w.line("Picks: true,")
+		if len(o.Next.Where) > 0 {
+			w.line("%s,", factList("Where", o.Next.Where))
+		}
+		var keys []string
+		for _, k := range o.Next.Order {
+			keys = append(keys, map[bool]string{true: "-"}[k.Descending]+k.Field.Name)
+		}
+		w.text("Order", strings.Join(keys, ", "))
+	}
+	if len(o.Triggers) > 0 {
+		var list []string
+		for _, t := range o.Triggers {
+			list = append(list, triggerText(t))
+		}
+		w.line("Triggers: %s,", stringList(list))
+	}
+	if e := o.Effect; e != nil {
+		w.line("%s,", entry("Effect", e.Name, "EffectKey", refList(e.Key)))
+		if e.Atomic {
+			w.line("Atomic: true,")
+		}
+	}
+	if o.Then != nil {
+		w.text("Then", o.Then.Operation.Name)
+	}
+	w.line("},")
+}
+
+func (w *testWriter) writeProjection(p *spec.Projection) {
+	if p == nil {
+		return
+	}
+	w.line("Projection: &fsmtest.Projection{")
+	w.line("%s,", entry("Entity", p.Entity, "Key", refList(p.Key)))
+	var fields []string
+	for _, f := range p.Fields {
+		text := f.Name + ": " + f.Agg
+		if f.Field != nil {
+			text += " " + f.Field.Name
+		}
+		fields = append(fields, text)
+	}
+	if len(fields) > 0 {
+		w.line("Fields: %s,", stringList(fields))
+	}
+	w.line("Rules: []fsmtest.Rule{")
+	for _, r := range p.Rules {
+		text := entry("State", r.State.Name, "Any", stateList(r.Any), "All", stateList(r.All), "None", stateList(r.None))
+		if r.AtLeast > 0 {
+			text += fmt.Sprintf(", AtLeast: %d", r.AtLeast)
+		}
+		w.line("{%s},", text)
+	}
+	w.line("},")
+	if len(p.Transitions) > 0 {
+		w.line("Moves: []fsmtest.Move{")
+		for _, t := range p.Transitions {
+			w.line("{%s},", entry("From", t.From.Name, "To", t.To.Name))
+		}
+		w.line("},")
+	}
+	w.line("},")
+}
+
+func branchText(b *spec.Branch) string {
+	var parts []string
+	if len(b.From) > 0 {
+		parts = append(parts, entry("From", stateList(b.From)))
+	}
+	if len(b.When) > 0 {
+		parts = append(parts, factList("When", b.When))
+	}
+	switch {
+	case b.To != nil:
+		parts = append(parts, entry("To", b.To.State.Name))
+	case b.Same:
+		parts = append(parts, entry("To", "same"))
+	case b.RecordOnly:
+		parts = append(parts, "RecordOnly: true")
+	case b.Reject != "":
+		parts = append(parts, entry("Reject", b.Reject))
+	}
+	return strings.Join(append(parts, effectEntries(&b.Effects)...), ", ")
+}
+
+func effectEntries(e *spec.Effects) []string {
+	assigns := func(key string, list []spec.Assign) string {
+		var texts []string
+		for _, a := range list {
+			texts = append(texts, a.Field.Name+": "+a.Value.Text)
+		}
+		if texts == nil {
+			return ""
+		}
+		return key + ": " + stringList(texts)
+	}
+	return slices.DeleteFunc([]string{
+		assigns("Set", e.Set), entry("Clear", refList(e.Clear)), entry("Increment", refList(e.Increment)), assigns("Add", e.Add),
+	}, func(s string) bool { return s == "" })
+}
+
+// entry writes `Key: "value"` pairs, without the empty ones.
+func entry(pairs ...string) string {
+	var list []string
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			list = append(list, pairs[i]+": "+strconv.Quote(pairs[i+1]))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func tail(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ", " + s
+}
+
+func stringList(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = strconv.Quote(t)
+	}
+	return "[]string{" + strings.Join(quoted, ", ") + "}"
+}
+
+func factList(key string, facts []*spec.Fact) string {
+	if len(facts) == 0 {
+		return ""
+	}
+	texts := make([]string, len(facts))
+	for i, f := range facts {
+		texts[i] = f.Text
+	}
+	return key + ": " + stringList(texts)
+}
+
+func refList(refs []spec.FieldRef) string {
+	names := make([]string, len(refs))
+	for i, r := range refs {
+		names[i] = r.Field.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func fieldList(fields []*spec.Field) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func stateList(refs []spec.StateRef) string {
+	names := make([]string, len(refs))
+	for i, r := range refs {
+		names[i] = r.State.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func demandWord(d spec.Demand) string {
+	return map[spec.Demand]string{spec.Required: "required", spec.Optional: "optional", spec.None: "none"}[d]
+}
+
+// typeText writes a type as the specification does.
+func typeText(t spec.Type) string {
+	text := map[spec.Kind]string{
+		spec.KindString: "string", spec.KindInt: "int", spec.KindBool: "bool", spec.KindTime: "time", spec.KindJSON: "json",
+		spec.KindCounter: "counter", spec.KindSet: "set", spec.KindSequence: "sequence",
+	}[t.Kind]
+	if t.Kind == spec.KindEnum {
+		var words []string
+		for _, v := range t.Values {
+			words = append(words, v.Name)
+		}
+		text = strings.Join(words, "|")
+	}
+	if t.Min != nil || t.Max != nil {
+		text += " "
+		if t.Min != nil {
+			text += strconv.FormatInt(*t.Min, 10)
+		}
+		text += ".."
+		if t.Max != nil {
+			text += strconv.FormatInt(*t.Max, 10)
+		}
+	}
+	if t.Optional {
+		text = "optional " + text
+	}
+	return text
+}
+
+// storedWords lists the stored words of an enum, when one was renamed.
+func storedWords(t spec.Type) string {
+	var words []string
+	renamed := false
+	for _, v := range t.Values {
+		words = append(words, v.Stored())
+		renamed = renamed || v.Was != ""
+	}
+	if !renamed {
+		return ""
+	}
+	return strings.Join(words, "|")
+}
+
+func triggerText(t spec.Trigger) string {
+	switch {
+	case t.Startup:
+		return "startup"
+	case t.Plus == 0:
+		return "after " + t.After.Name
+	}
+	return fmt.Sprintf("after %s + %ds", t.After.Name, int64(t.Plus.Seconds()))
+}
+
+// looseInput reports whether an input is left out when two requests are
+// compared: it is set into a field that some trigger waits for, or the
+// operation is triggered itself.
+func looseInput(m *spec.Machine, o *spec.Operation, in *spec.Input) bool {
+	if len(o.Triggers) > 0 {
+		return true
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range e.Set {
+			if a.Value.Input != in {
+				continue
+			}
+			for _, other := range m.Operations {
+				for _, t := range other.Triggers {
+					if t.After == a.Field {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
