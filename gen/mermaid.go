@@ -23,10 +23,15 @@ const titleWidth = 90
 // machines give equal bytes. It does not show what operations set, nor the
 // invariants of the states.
 func Mermaid(m *spec.Machine) []byte {
-	d := &mermaidText{m: m, arrows: make(map[mermaidArrow]int)}
+	d := &mermaidText{m: m, arrows: make(map[mermaidArrow]int), inside: make(map[*spec.State][]string)}
 	d.collect()
 	d.line("---")
 	d.line("title: %s", yamlQuoted(d.title()))
+	// Of Mermaid's curves this one runs through the middle of the arrow's
+	// label; with the default, labels are moved and lie on each other.
+	d.line("config:")
+	d.line("  flowchart:")
+	d.line("    curve: monotoneY")
 	d.line("---")
 	d.line("%s", mermaidHeader)
 	d.line("stateDiagram-v2")
@@ -38,6 +43,10 @@ func Mermaid(m *spec.Machine) []byte {
 	d.projection()
 	return d.buf.Bytes()
 }
+
+// titleSigns replaces the signs that Mermaid takes for HTML in a title, where
+// it knows no entities.
+var titleSigns = strings.NewReplacer("<", "‹", ">", "›", "&", "＆")
 
 // mermaidArrow is a pair of ids. Mermaid draws one arrow per pair legibly (of two
 // loops on one state it even drops the first), so operations that lead the same
@@ -56,8 +65,9 @@ type mermaidText struct {
 	buf     bytes.Buffer
 	indent  string
 	list    []mermaidEdge
-	arrows  map[mermaidArrow]int // index in list
-	choices []string             // ids of the choice points
+	arrows  map[mermaidArrow]int     // index in list
+	inside  map[*spec.State][]string // operations that stay in the state
+	choices []string                 // ids of the choice points
 }
 
 func (d *mermaidText) line(format string, args ...any) {
@@ -68,10 +78,10 @@ func (d *mermaidText) line(format string, args ...any) {
 
 func (d *mermaidText) title() string {
 	t := d.m.Entity
-	if doc := foldedLine(d.m.Doc); doc != "" {
+	if doc := firstSentence(foldedLine(d.m.Doc)); doc != "" {
 		t += ": " + doc
 	}
-	return cutTitle(t, titleWidth)
+	return titleSigns.Replace(cutTitle(t, titleWidth))
 }
 
 // join draws an arrow from one id to another, or adds a block to it.
@@ -95,14 +105,14 @@ func (d *mermaidText) collect() {
 		case len(o.Choose) > 0:
 			d.collectChoice(o)
 		case len(o.Creates) > 0:
-			d.join("[*]", mermaidState(o.Creates[0].State), d.operation(o)...)
+			d.join("[*]", mermaidState(o.Creates[0].State), d.label(o)...)
 		default:
 			for _, f := range o.From {
 				to := f.State
 				if !o.Same && o.To != nil {
 					to = o.To.State
 				}
-				d.join(mermaidState(f.State), mermaidState(to), d.operation(o)...)
+				d.move(o, f.State, to)
 			}
 		}
 	}
@@ -116,6 +126,34 @@ func (d *mermaidText) collect() {
 	}
 }
 
+// move draws o from one state to another, or to itself.
+func (d *mermaidText) move(o *spec.Operation, from, to *spec.State) {
+	if to == from {
+		d.inside[to] = append(d.inside[to], "↻ "+strings.Join(d.operation(o), " "))
+		return
+	}
+	d.join(mermaidState(from), mermaidState(to), d.label(o)...)
+}
+
+// onlyTarget returns where o always leads from state s, or nil when there is a
+// choice to be made.
+func onlyTarget(o *spec.Operation, s *spec.State) *spec.State {
+	for _, b := range o.Choose {
+		switch {
+		case b.From != nil && !statesMeet(b.From, []spec.StateRef{{State: s}}):
+		case len(b.When) > 0:
+			return nil
+		case b.Same:
+			return s
+		case b.To != nil:
+			return b.To.State
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
 // collectChoice draws the branches of o behind a choice point: one for all
 // source states, or one for each of them when what follows depends on the
 // source.
@@ -123,7 +161,7 @@ func (d *mermaidText) collectChoice(o *spec.Operation) {
 	if len(o.Creates) > 0 {
 		id := "c_" + o.Name
 		d.choices = append(d.choices, id)
-		d.join("[*]", id, d.operation(o)...)
+		d.join("[*]", id, d.label(o)...)
 		d.branches(o, id, nil)
 		return
 	}
@@ -131,17 +169,21 @@ func (d *mermaidText) collectChoice(o *spec.Operation) {
 		id := "c_" + o.Name
 		d.choices = append(d.choices, id)
 		for _, f := range o.From {
-			d.join(mermaidState(f.State), id, d.operation(o)...)
+			d.join(mermaidState(f.State), id, d.label(o)...)
 		}
 		d.branches(o, id, o.From)
 		return
 	}
 	for _, f := range o.From {
+		if to := onlyTarget(o, f.State); to != nil {
+			d.move(o, f.State, to)
+			continue
+		}
 		// Names are lower case, so IN cannot be a part of one: no two
 		// choice points can share an id.
 		id := "c_" + o.Name + "_IN_" + f.State.Name
 		d.choices = append(d.choices, id)
-		d.join(mermaidState(f.State), id, d.operation(o)...)
+		d.join(mermaidState(f.State), id, d.label(o)...)
 		d.branches(o, id, []spec.StateRef{f})
 	}
 }
@@ -177,37 +219,43 @@ func (d *mermaidText) branches(o *spec.Operation, id string, from []spec.StateRe
 		case b.Same && len(from) == 1:
 			d.join(id, mermaidState(from[0].State), cond)
 		case b.RecordOnly:
-			d.back(id, from, cond, "recorded only")
+			d.back(id, from, cond+", recorded only")
 		case b.Reject != "":
-			d.back(id, from, cond, "refused: "+b.Reject)
+			d.back(id, from, cond+", refused with "+b.Reject)
 		}
 	}
 }
 
 // back draws a branch that leaves the record where it is.
-func (d *mermaidText) back(id string, from []spec.StateRef, cond, what string) {
+func (d *mermaidText) back(id string, from []spec.StateRef, text string) {
 	if len(from) == 0 { // a creation that is refused: there is no record
-		d.join(id, "[*]", cond, mermaidEscape(what))
+		d.join(id, "[*]", text)
 		return
 	}
 	for _, f := range from {
-		d.join(id, mermaidState(f.State), cond, mermaidEscape(what))
+		d.join(id, mermaidState(f.State), text)
 	}
 }
 
-// operation returns the lines that stand on the arrows of o.
+// label returns the lines that stand on the arrows of o.
+func (d *mermaidText) label(o *spec.Operation) []string {
+	lines := d.operation(o)
+	lines[0] = "<b>" + lines[0] + "</b>"
+	return lines
+}
+
+// operation says in lines what o is and when it may run; the first is its name.
 func (d *mermaidText) operation(o *spec.Operation) []string {
-	head := "<b>" + o.Name + "</b>"
+	lines := []string{o.Name}
 	leader := d.leader(o)
 	switch {
 	case o.By == spec.ByOperator:
-		head += " (by an operator)"
+		lines = append(lines, "by an operator")
 	case leader != "":
-		head += " (follows " + leader + ")"
+		lines = append(lines, "follows "+leader)
 	case o.By == spec.BySystem && len(o.Triggers) == 0:
-		head += " (by the system)"
+		lines = append(lines, "by the system")
 	}
-	lines := []string{head}
 	for _, t := range o.Triggers {
 		text := t.Text
 		if t.Startup {
@@ -246,12 +294,16 @@ func (d *mermaidText) leader(o *spec.Operation) string {
 	return name
 }
 
-// states declares every state and choice point, with what is recorded there
-// without a change.
+// states declares every state and choice point, and writes into the box of a
+// state what keeps a record there: operations that stay, and what is recorded
+// without a change. As loops their labels would lie on those of other arrows.
 func (d *mermaidText) states() {
 	for _, s := range d.m.States {
 		d.line("state \"%s\" as %s", s.Name, mermaidState(s))
-		if l := d.recordOnly(s); l != "" {
+		for _, l := range d.inside[s] {
+			d.line("%s : %s", mermaidState(s), l)
+		}
+		for _, l := range d.recordOnly(s) {
 			d.line("%s : %s", mermaidState(s), mermaidEscape(l))
 		}
 	}
@@ -261,28 +313,25 @@ func (d *mermaidText) states() {
 }
 
 // recordOnly says which operations state s records without a change.
-func (d *mermaidText) recordOnly(s *spec.State) string {
+func (d *mermaidText) recordOnly(s *spec.State) []string {
 	var names []string
-	others := 0
+	others := false
 	for _, o := range d.m.Operations {
-		if len(o.Creates) > 0 {
-			continue
-		}
-		if d.m.Class(s, o) == spec.RecordOnly {
+		switch {
+		case len(o.Creates) > 0:
+		case d.m.Class(s, o) == spec.RecordOnly:
 			names = append(names, o.Name)
-		} else {
-			others++
+		default:
+			others = true
 		}
 	}
 	switch {
 	case len(names) == 0:
-		return ""
-	case len(names) > 2 && others == 0:
-		return "records every operation, changes nothing"
-	case len(names) > 3 && d.m.Class(s, &spec.Operation{}) == spec.RecordOnly:
-		return "records every other operation"
+		return nil
+	case len(names) > 2 && !others:
+		return []string{"only recorded: every operation"}
 	}
-	return "records only: " + strings.Join(names, ", ")
+	return mermaidList("only recorded: ", names, boxWidth)
 }
 
 func (d *mermaidText) edges() {
@@ -308,8 +357,8 @@ func (d *mermaidText) forbidden() {
 				continue
 			}
 			l := "never to <b>" + f.To.State.Name + "</b>"
-			if f.Reason != "" {
-				l += "#58; " + mermaidEscape(f.Reason)
+			if reason := mermaidEscape(f.Reason); reason != "" {
+				l += "#58; " + reason
 			}
 			lines = append(lines, l)
 		}
@@ -331,7 +380,7 @@ func (d *mermaidText) legend() {
 		if !d.required(g) {
 			continue
 		}
-		lines = append(lines, g.Name+" = "+guardSentence(g))
+		lines = append(lines, g.Name+": "+guardSentence(g))
 	}
 	if len(lines) == 0 {
 		return
@@ -362,7 +411,8 @@ func (d *mermaidText) projection() {
 	if p == nil {
 		return
 	}
-	name := p.Entity + ", derived from all with the same " + strings.Join(fieldRefNames(p.Key), ", ")
+	name := fmt.Sprintf("%s, derived from every %s with the same %s",
+		p.Entity, d.m.Entity, strings.Join(fieldRefNames(p.Key), ", "))
 	d.line("state \"%s\" as projection {", mermaidEscape(name))
 	d.indent = "    "
 	names := projectedNames(p)
@@ -372,7 +422,7 @@ func (d *mermaidText) projection() {
 		for i, r := range p.Rules {
 			if r.State.Name == n {
 				ruled = true
-				d.line("p_%s : %s", n, mermaidEscape(fmt.Sprintf("rule %d, %s", i+1, ruleSentence(r, i > 0))))
+				d.line("p_%s : %s", n, mermaidEscape(fmt.Sprintf("rule %d: %s", i+1, ruleSentence(r, i > 0))))
 			}
 		}
 		if !ruled {
@@ -384,8 +434,10 @@ func (d *mermaidText) projection() {
 	}
 	leaves := make(map[string]bool)
 	for _, t := range p.Transitions {
-		d.line("p_%s --> p_%s", t.From.Name, t.To.Name)
-		leaves[t.From.Name] = leaves[t.From.Name] || t.From.Name != t.To.Name
+		if t.From.Name != t.To.Name {
+			d.line("p_%s --> p_%s", t.From.Name, t.To.Name)
+			leaves[t.From.Name] = true
+		}
 	}
 	for _, n := range names {
 		if !leaves[n] && len(p.Transitions) > 0 {

@@ -3,6 +3,7 @@ package gen
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,6 +14,10 @@ import (
 // guardWidth is the number of characters after which the guards of an
 // operation stand on a line of their own each.
 const guardWidth = 32
+
+// boxWidth is the number of characters after which a list in the box of a state
+// goes on in the next line.
+const boxWidth = 40
 
 // mermaidState returns an id that no legal state name can turn into a keyword of
 // Mermaid: names are [a-z][a-z0-9_]*, and no keyword begins with "s_".
@@ -31,41 +36,32 @@ func mermaidEscape(s string) string {
 			b.WriteRune(r)
 		case r == '_' && i > 0 && mermaidWord(rs[i-1]) && i+1 < len(rs) && mermaidWord(rs[i+1]):
 			b.WriteRune(r) // inside a name it is no markup
+		case r == '_':
+			b.WriteString("#8203;#95;") // after a space of no width neither
+		case r == '*':
+			b.WriteRune('∗') // no entity helps: markup is read after they are
 		default:
 			b.WriteString("#" + strconv.Itoa(int(r)) + ";")
 		}
 	}
-	return breakEndNote(b.String())
+	return endNote.ReplaceAllString(b.String(), "$1#32;$2")
 }
 
 func mermaidWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// breakEndNote keeps text from closing the note it stands in: Mermaid ends a
-// note at the words "end note" in any case, wherever they stand.
-func breakEndNote(s string) string {
-	low := strings.ToLower(s)
-	if len(low) != len(s) { // a letter whose lower case is longer: look at each place
-		low = strings.Map(func(r rune) rune {
-			if r < unicode.MaxASCII {
-				return unicode.ToLower(r)
-			}
-			return r
-		}, s)
-	}
-	var b strings.Builder
-	for {
-		i := strings.Index(low, "end note")
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i] + "end#32;")
-		s, low = s[i+len("end "):], low[i+len("end "):]
-	}
-}
+// endNote is what ends a note, in any case and wherever it stands.
+var endNote = regexp.MustCompile(`(?i)(end) (note)`)
 
 // foldedLine makes one line of s.
 func foldedLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// firstSentence returns s up to its first full stop that ends a sentence.
+func firstSentence(s string) string {
+	if i := strings.Index(s, ". "); i >= 0 {
+		return s[:i]
+	}
+	return strings.TrimSuffix(s, ".")
+}
 
 // cutTitle shortens s to at most n characters, at the end of a word.
 func cutTitle(s string, n int) string {
@@ -112,6 +108,27 @@ func guardLabel(rs []*spec.Requirement) []string {
 	return names
 }
 
+// mermaidList writes names after label, in lines of about width characters.
+func mermaidList(label string, names []string, width int) []string {
+	var lines []string
+	line := label
+	for i, n := range names {
+		if i < len(names)-1 {
+			n += ","
+		}
+		if i > 0 {
+			if len(line)+1+len(n) > width {
+				lines = append(lines, line)
+				line = ""
+			} else {
+				line += " "
+			}
+		}
+		line += n
+	}
+	return append(lines, line)
+}
+
 // guardSentence says what a guard asks for.
 func guardSentence(g *spec.Guard) string {
 	if g.Peers == nil {
@@ -144,9 +161,9 @@ func ruleSentence(r *spec.ProjectionRule, later bool) string {
 			parts = append(parts, word+" "+strings.Join(stateRefNames(in), ", "))
 		}
 	}
-	add("any", r.Any)
-	add("all", r.All)
-	add("none", r.None)
+	add("any in", r.Any)
+	add("all in", r.All)
+	add("none in", r.None)
 	if r.AtLeast > 0 {
 		parts = append(parts, fmt.Sprintf("at least %d", r.AtLeast))
 	}

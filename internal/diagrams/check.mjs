@@ -4,8 +4,8 @@
 //   node check.mjs [--png DIR] [FILE...]
 //
 // Without files it takes every .mmd under the repository. For each one it
-// demands that Mermaid parses it, that the drawing holds every state that the
-// text declares, with its label, and that no two state boxes lie on each other.
+// demands that Mermaid parses it, that the drawing holds every state and every
+// arrow that the text declares, and that no two boxes or labels lie on each other.
 // With --png the pictures are kept in DIR. Exit code 1 when a file fails.
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -68,15 +68,21 @@ async function draw({ text, id }) {
   for (const [, label, name] of declared) {
     if (!shown.includes(decode(label))) wrong.push(`the state ${name} is not in the drawing`);
   }
-  const boxes = [...box.querySelectorAll("g.node")]
+  const arrows = text.match(/^\s*\S+ --> /gm)?.length ?? 0;
+  const notes = text.match(/^\s*end note$/gm)?.length ?? 0; // a line leads to each note
+  const paths = box.querySelectorAll(".edgePaths path").length;
+  if (paths !== arrows + notes) wrong.push(`${arrows} arrows and ${notes} notes are declared, but ${paths} lines are drawn`);
+
+  const boxes = [...box.querySelectorAll("g.node, g.edgeLabel")]
     .filter((n) => !n.querySelector(".state-start, .state-end"))
-    .map((n) => ({ id: n.id, r: n.getBoundingClientRect() }));
+    .map((n) => ({ name: n.textContent.trim() || n.id, r: n.getBoundingClientRect() }))
+    .filter((b) => b.r.width > 0 && b.r.height > 0);
   for (let i = 0; i < boxes.length; i++) {
     for (let j = i + 1; j < boxes.length; j++) {
       const [a, b] = [boxes[i], boxes[j]];
       const wide = Math.min(a.r.right, b.r.right) - Math.max(a.r.left, b.r.left);
       const high = Math.min(a.r.bottom, b.r.bottom) - Math.max(a.r.top, b.r.top);
-      if (wide > 1 && high > 1) wrong.push(`the boxes ${a.id} and ${b.id} lie on each other`);
+      if (wide > 2 && high > 2) wrong.push(`"${a.name}" and "${b.name}" lie on each other`);
     }
   }
   return { wrong, states: declared.length };

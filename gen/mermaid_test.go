@@ -1,0 +1,202 @@
+package gen
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+var updateMermaid = flag.Bool("update-mermaid", false, "write the goldens of the diagrams anew")
+
+// The goldens are parsed and drawn by the real Mermaid in `make diagrams-check`.
+func TestMermaidGolden(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/mermaid/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no specifications: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, found := spec.Parse(file, src)
+			if err := found.Err(); err != nil {
+				t.Fatal(err)
+			}
+			got := Mermaid(m)
+			checkMermaid(t, got)
+			golden := strings.TrimSuffix(file, ".yaml") + ".mmd"
+			if *updateMermaid {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("the diagram changed; run with -update-mermaid if that is meant (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every line of a diagram has one of these forms. They are narrower than
+// Mermaid's grammar, so that a text which matches cannot mean anything else.
+var mermaidForms = func() []*regexp.Regexp {
+	const (
+		id    = `(?:[scp]_[A-Za-z0-9_]+|legend|projection)`
+		point = `(?:\[\*\]|` + id + `)`
+		text  = `(?:[^#%;:"<>{}` + "`" + `*]|#[0-9]+;|<br/>|</?b>)+`
+	)
+	forms := []string{
+		`---`, `title: ".*"`, `config:`, `  flowchart:`, `    curve: monotoneY`,
+		regexp.QuoteMeta(mermaidHeader), `stateDiagram-v2`,
+		` +state "` + text + `" as ` + id + `(?: \{)?`,
+		` +state ` + id + ` <<choice>>`,
+		` +` + id + ` : ` + text,
+		` +` + point + ` --> ` + point + `(?: : ` + text + `)?`,
+		` +note right of ` + id, ` +end note`, `    never to <b>[a-z0-9_]+</b>(?:#58; ` + text + `)?`,
+		`  classDef legend [a-z0-9:,#-]+`, `  class legend legend`, `  \}`,
+	}
+	var compiled []*regexp.Regexp
+	for _, f := range forms {
+		compiled = append(compiled, regexp.MustCompile(`^`+f+`$`))
+	}
+	return compiled
+}()
+
+var (
+	mermaidDeclared = regexp.MustCompile(`(?m)^ +state (?:"[^"]*" as )?(\w+)`)
+	mermaidNamed    = regexp.MustCompile(`(?m)^ +(\S+) --> (\S+)|^ +note right of (\S+)`)
+)
+
+// checkMermaid holds the text of a diagram against what makes it safe.
+func checkMermaid(t interface{ Errorf(string, ...any) }, text []byte) {
+	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		if !slices.ContainsFunc(mermaidForms, func(f *regexp.Regexp) bool { return f.MatchString(line) }) {
+			t.Errorf("line %d has no known form: %q", i+1, line)
+		}
+	}
+	declared := map[string]bool{"[*]": true}
+	for _, match := range mermaidDeclared.FindAllSubmatch(text, -1) {
+		if id := string(match[1]); declared[id] {
+			t.Errorf("id %q is declared twice", id)
+		} else {
+			declared[id] = true
+		}
+	}
+	for _, match := range mermaidNamed.FindAllSubmatch(text, -1) {
+		for _, id := range match[1:] {
+			if len(id) > 0 && !declared[string(id)] {
+				t.Errorf("id %q is used and not declared: Mermaid would show it as a name", id)
+			}
+		}
+	}
+	for _, note := range strings.SplitAfter(strings.ToLower(string(text)), "note right of ")[1:] {
+		body, _, _ := strings.Cut(note, "\n  end note\n")
+		if strings.Contains(body, "end note") {
+			t.Errorf("a note ends too early: %q", body)
+		}
+	}
+}
+
+// TestMermaidAnyNames draws machines with names, texts and shapes that no one
+// would write.
+func TestMermaidAnyNames(t *testing.T) {
+	t.Parallel()
+	names := rapid.OneOf(
+		rapid.SampledFrom([]string{
+			"state", "end", "note", "class", "classdef", "direction", "default", "fork", "join", "choice", "as",
+			"start", "root", "root_start", "legend", "projection", "constructor", "s_end", "c_end", "end_note", "style",
+		}),
+		rapid.StringMatching(`[a-z][a-z0-9_]{0,12}`),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		m := &spec.Machine{
+			Entity:    rapid.StringMatching(`[A-Z][a-z]{0,5}`).Draw(t, "entity"),
+			Doc:       rapid.String().Draw(t, "doc"),
+			Otherwise: spec.OtherwiseReject,
+		}
+		for i, name := range rapid.SliceOfNDistinct(names, 1, 8, rapid.ID).Draw(t, "states") {
+			m.States = append(m.States, &spec.State{
+				Index: i, Name: name,
+				Terminal: rapid.Bool().Draw(t, "terminal"),
+			})
+		}
+		state := func(label string) spec.StateRef {
+			return spec.StateRef{State: rapid.SampledFrom(m.States).Draw(t, label)}
+		}
+		guard := &spec.Guard{
+			Name: names.Draw(t, "guard"),
+			When: []*spec.Fact{{Text: "a " + rapid.String().Draw(t, "fact")}},
+		}
+		m.Guards = []*spec.Guard{guard}
+		for i, name := range rapid.SliceOfNDistinct(names, 1, 6, rapid.ID).Draw(t, "operations") {
+			o := &spec.Operation{Index: i, Name: name, By: spec.ByCaller, From: []spec.StateRef{state("from")}}
+			if to := state("to"); rapid.Bool().Draw(t, "choose") {
+				o.Choose = []*spec.Branch{
+					{When: []*spec.Fact{{Text: "a " + rapid.String().Draw(t, "when")}}, Same: true},
+					{To: &to},
+				}
+			} else {
+				o.To = &to
+			}
+			if rapid.Bool().Draw(t, "guarded") {
+				o.Require = []*spec.Requirement{{Guard: guard}}
+			}
+			m.Operations = append(m.Operations, o)
+		}
+		m.Forbidden = []*spec.Forbidden{{
+			From: state("never"), To: state("to"), Reason: rapid.String().Draw(t, "reason"),
+		}}
+		text := Mermaid(m)
+		checkMermaid(t, text)
+		if !bytes.Equal(text, Mermaid(m)) {
+			t.Errorf("the same machine gives two texts")
+		}
+		for _, s := range m.States {
+			if want := fmt.Sprintf("  state \"%s\" as s_%s\n", s.Name, s.Name); !bytes.Contains(text, []byte(want)) {
+				t.Errorf("no line %q", want)
+			}
+		}
+		for _, o := range m.Operations {
+			if !bytes.Contains(text, []byte(o.Name)) {
+				t.Errorf("operation %q is not shown", o.Name)
+			}
+		}
+	})
+}
+
+func TestMermaidEscape(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"a_b is present", "a_b is present"},
+		{"x < 5", "x #60; 5"},
+		{"a: b; c#d", "a#58; b#59; c#35;d"},
+		{`"q" <b> %%`, "#34;q#34; #60;b#62; #37;#37;"},
+		{"_a_ b_ *c* `d`", "#8203;#95;a#8203;#95; b#8203;#95; ∗c∗ #96;d#96;"},
+		{"the end note; end  Note", "the end#32;note#59; end#32;Note"},
+		{"a\nb\t c", "a b c"},
+	} {
+		got := mermaidEscape(c.in)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("mermaidEscape(%q) (-want +got):\n%s", c.in, diff)
+		}
+	}
+}
