@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The exit codes, a promise to scripts.
+const (
+	exitOK       = 0
+	exitFindings = 1 // the specification has errors, or the disk is not what gen would write
+	exitUsage    = 2 // the command line, or a file it names, cannot be used
+	exitInternal = 3 // a mistake in fsmgen itself
+)
+
+const newIssue = "https://github.com/fsmgen/fsmgen/issues/new"
+
+// cli is one run of the command.
+type cli struct {
+	in       io.Reader
+	out, err io.Writer
+	current  string // the specification in work, for the report of a panic
+
+	generate func(*spec.Machine, gen.Options) ([]gen.File, error) // replaced by tests that need a failing generator
+}
+
+func newCLI(in io.Reader, out, err io.Writer) *cli {
+	return &cli{in: in, out: out, err: err, generate: gen.Generate}
+}
+
+// errFindings ends a command whose findings are printed already.
+var errFindings = errors.New("findings")
+
+// usageError is a mistake in the command line or in a file that it names.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// internalError is a mistake in fsmgen.
+type internalError struct{ error }
+
+// run executes one command line and returns the exit code.
+func (c *cli) run(args []string) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			code = c.bug(fmt.Sprint(p), debug.Stack())
+		}
+	}()
+	root := c.rootCommand()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteC()
+	var internal internalError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFindings):
+		return exitFindings
+	case errors.As(err, &internal):
+		return c.bug(err.Error(), nil)
+	}
+	c.errorf("%s: %v\n", cmd.CommandPath(), err)
+	var usage usageError
+	if !errors.As(err, &usage) { // cobra's own: unknown commands and flags, wrong number of arguments
+		c.errorf("run '%s --help' for usage\n", cmd.CommandPath())
+	}
+	return exitUsage
+}
+
+// bug reports a mistake in fsmgen.
+func (c *cli) bug(what string, stack []byte) int {
+	c.errorf("fsmgen: internal error: %s\n", what)
+	if c.current != "" {
+		c.errorf("while working on %s\n", c.current)
+	}
+	c.errorf("this is a bug in fsmgen, please report it with the specification: %s\n", newIssue)
+	if len(stack) > 0 {
+		c.errorf("\n%s", stack)
+	}
+	return exitInternal
+}
+
+func (c *cli) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fsmgen",
+		Short: "Compile the YAML definition of a state machine into a Go package",
+		Long: `fsmgen compiles the YAML definition of a state machine into a Go package:
+typed transition methods, exhaustive tests, SQL schemas and a diagram.
+
+Exit codes: 0 ok; 1 the specification has errors, or files on disk are not
+what fsmgen would write; 2 the command line or a file it names cannot be
+used; 3 a bug in fsmgen.`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return usagef("a command is missing")
+		},
+	}
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.explainCommand(), c.versionCommand())
+	return root
+}
+
+// errorf prints to the error stream; there is nowhere to report that it failed.
+func (c *cli) errorf(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format, args...) }
+
+// printf prints a result. A reader that went away (fsmgen ... | head) is no
+// error of ours.
+func (c *cli) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
+
+// source is one specification and what was found in it.
+type source struct {
+	path    string // "-" is the standard input
+	name    string // as findings show it
+	text    []byte
+	machine *spec.Machine // nil when the file cannot be understood
+	found   spec.Diagnostics
+}
+
+// load reads, parses and checks one specification. Findings are no error.
+func (c *cli) load(path string) (*source, error) {
+	s := &source{path: path, name: shown(path)}
+	var err error
+	if path == "-" {
+		s.name = "<stdin>"
+		s.text, err = io.ReadAll(io.LimitReader(c.in, maxInput+1))
+	} else {
+		s.text, err = readSpec(path)
+	}
+	if err != nil {
+		return nil, usagef("cannot read the specification: %w", err)
+	}
+	c.current = s.name
+	s.machine, s.found = validate.Source(s.name, s.text)
+	return s, nil
+}
+
+// maxInput bounds what is read into memory; spec.Parse reports a file that
+// is above its own, lower limit.
+const maxInput = 8 << 20
+
+// readSpec reads at most maxInput bytes and one more.
+func readSpec(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	return data, errors.Join(err, f.Close())
+}
+
+// loadAll loads the specifications in the order of the command line.
+func (c *cli) loadAll(paths []string) ([]*source, error) {
+	seen := make(map[string]bool)
+	var sources []*source
+	for _, p := range paths {
+		if key := filepath.Clean(p); seen[key] {
+			return nil, usagef("%s is named twice", shown(p))
+		} else {
+			seen[key] = true
+		}
+		s, err := c.load(p)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+// specFiles completes the names of specifications in a shell.
+func specFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// oneOf completes a flag in a shell, and oneOf's values are what it accepts.
+func oneOf(cmd *cobra.Command, flag string, values ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag does not exist
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	formatText = "text"
+	formatJSON = "json"
+)
+
+func (c *cli) checkCommand() *cobra.Command {
+	var format string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check SPEC...",
+		Short: "Report what is wrong with specifications",
+		Long: `Check reads specifications and prints all findings, sorted by position, to the
+standard output. "-" reads the standard input. The exit code is 1 when there is
+an error; warnings alone leave it 0.`,
+		Example: `  fsmgen check specs/*.yaml
+  fsmgen check --json - < job.yaml`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: specFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if asJSON {
+				format = formatJSON
+			}
+			return c.check(args, format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text or json")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	cmd.MarkFlagsMutuallyExclusive("format", "json")
+	oneOf(cmd, "format", formatText, formatJSON)
+	return cmd
+}
+
+func (c *cli) check(paths []string, format string) error {
+	if err := allowed("--format", format, formatText, formatJSON); err != nil {
+		return err
+	}
+	sources, err := c.loadAll(paths)
+	if err != nil {
+		return err
+	}
+	if format == formatJSON {
+		if err := c.printJSON(newReport(sources, nil)); err != nil {
+			return err
+		}
+	} else {
+		c.renderAll(c.out, sources)
+		for _, s := range sources {
+			if !s.found.HasErrors() {
+				c.printf("%s: ok, %s\n", s.name, summary(s.machine))
+			}
+		}
+	}
+	if anyErrors(sources) {
+		return errFindings
+	}
+	return nil
+}
+
+// allowed refuses a flag's value that is not in the list.
+func allowed(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	return usagef("%s is %q; write %s", flag, value, strings.Join(values, ", "))
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/validate"
+)
+
+func (c *cli) explainCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "explain [CODE]",
+		Short: "Say what a finding means and how to mend it",
+		Long:  `Explain prints the page of one finding, or the list of all findings.`,
+		Example: `  fsmgen explain FSM101
+  fsmgen explain`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var codes []string
+			for _, r := range validate.Rules {
+				codes = append(codes, r.Code+"\t"+r.Name)
+			}
+			return codes, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.explainAll(asJSON)
+			}
+			return c.explain(args[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// page is the JSON form of one rule.
+type page struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Title    string `json:"title"`
+	Doc      string `json:"doc"`
+}
+
+func newPage(r validate.Rule) page {
+	return page{Code: r.Code, Severity: r.Severity.String(), Title: r.Name, Doc: r.Doc}
+}
+
+func (c *cli) explain(code string, asJSON bool) error {
+	want := strings.ToUpper(strings.TrimSpace(code))
+	if want != "" && strings.Trim(want, "0123456789") == "" {
+		want = "FSM" + strings.Repeat("0", max(0, 3-len(want))) + want
+	}
+	r, ok := validate.Explain(want)
+	if !ok {
+		return usagef("there is no finding %q%s", code, didYouMean(want))
+	}
+	if asJSON {
+		return c.printJSON(newPage(r))
+	}
+	c.printf("%s: %s (%s)\n\n%s\n", r.Code, r.Name, r.Severity, strings.TrimSpace(r.Doc))
+	return nil
+}
+
+func (c *cli) explainAll(asJSON bool) error {
+	if asJSON {
+		pages := []page{}
+		for _, r := range validate.Rules {
+			pages = append(pages, newPage(r))
+		}
+		return c.printJSON(pages)
+	}
+	for _, r := range validate.Rules {
+		c.printf("%s  %-7s  %s\n", r.Code, r.Severity, r.Name)
+	}
+	return nil
+}
+
+// didYouMean names the known codes that differ from code in the fewest
+// characters, if that is one, or two that are swapped.
+func didYouMean(code string) string {
+	var near []string
+	for _, r := range validate.Rules {
+		if nearCode(code, r.Code) {
+			near = append(near, r.Code)
+		}
+	}
+	if len(near) == 0 || len(near) > 4 {
+		return "; run 'fsmgen explain' for the list"
+	}
+	return fmt.Sprintf("; did you mean %s?", strings.Join(near, ", "))
+}
+
+func nearCode(a, b string) bool {
+	if len(a) == len(b)+1 || len(a)+1 == len(b) { // one character too many or too few
+		long, short := a, b
+		if len(a) < len(b) {
+			long, short = b, a
+		}
+		for i := range long {
+			if long[:i]+long[i+1:] == short {
+				return true
+			}
+		}
+		return false
+	}
+	if len(a) != len(b) {
+		return false
+	}
+	var diff []int
+	for i := range len(a) {
+		if a[i] != b[i] {
+			diff = append(diff, i)
+		}
+	}
+	swapped := len(diff) == 2 && a[diff[0]] == b[diff[1]] && a[diff[1]] == b[diff[0]]
+	return len(diff) == 1 || swapped
+}

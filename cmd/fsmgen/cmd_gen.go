@@ -1,0 +1,233 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// genFlags are the flags of `gen`.
+type genFlags struct {
+	out       string
+	pkg       string
+	enforce   string
+	testStore string
+	check     bool
+	asJSON    bool
+}
+
+func (c *cli) genCommand() *cobra.Command {
+	var f genFlags
+	cmd := &cobra.Command{
+		Use:   "gen SPEC...",
+		Short: "Generate the Go package of a specification",
+		Long: `Gen writes the Go package, the tests, the SQL schemas and the diagram of each
+specification: into a folder named after the package, beside the YAML file, or
+into the folder of -o.
+
+All specifications are read, checked and generated before the first file is
+written, and nothing is written when anything is wrong. Unchanged files are not
+touched. A file that fsmgen did not write is never overwritten. Files of an
+earlier run that are no longer produced are reported and left alone.`,
+		Example: `  fsmgen gen specs/lifecycle.yaml
+  fsmgen gen -o . job.yaml          # the package job in this folder
+  fsmgen gen --check specs/*.yaml   # in CI: fail when files are not up to date
+
+  //go:generate go tool fsmgen gen job.yaml`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: specFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.gen(args, f) },
+	}
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder of the package (one specification only)")
+	cmd.Flags().StringVar(&f.pkg, "package", "", "name of the package (one specification only; default: the machine's name)")
+	cmd.Flags().StringVar(&f.enforce, "enforce", "full", "what the database enforces by itself: none, checks or full")
+	cmd.Flags().StringVar(&f.testStore, "test-store", "", "store that the tests use besides the one in memory: sqlite")
+	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found and done as JSON")
+	oneOf(cmd, "enforce", "none", "checks", "full")
+	oneOf(cmd, "test-store", "sqlite")
+	if err := cmd.MarkFlagDirname("output"); err != nil {
+		panic(err) // the flag does not exist
+	}
+	return cmd
+}
+
+// plan is what one specification puts on disk.
+type plan struct {
+	source  *source
+	dir     string
+	targets []*target
+	stale   []string
+}
+
+func (c *cli) gen(paths []string, f genFlags) error {
+	if err := f.validate(paths); err != nil {
+		return err
+	}
+	sources, err := c.loadAll(paths)
+	if err != nil {
+		return err
+	}
+	if anyErrors(sources) {
+		return c.genFailed(sources, f)
+	}
+	var plans []*plan
+	for _, s := range sources {
+		p, err := c.plan(s, f)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, p)
+	}
+	if anyErrors(sources) { // findings of the generator
+		return c.genFailed(sources, f)
+	}
+	if err := overlaps(plans); err != nil {
+		return err
+	}
+	if !f.asJSON {
+		c.renderAll(c.err, sources)
+	}
+	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON})
+}
+
+func (c *cli) genFailed(sources []*source, f genFlags) error {
+	if f.asJSON {
+		if err := c.printJSON(newReport(sources, nil)); err != nil {
+			return err
+		}
+	} else {
+		c.renderAll(c.err, sources)
+		c.errorf("nothing was written\n")
+	}
+	return errFindings
+}
+
+var packageName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+func (f *genFlags) validate(paths []string) error {
+	if err := allowed("--enforce", f.enforce, "none", "checks", "full"); err != nil {
+		return err
+	}
+	if f.testStore != "" {
+		if err := allowed("--test-store", f.testStore, "sqlite"); err != nil {
+			return err
+		}
+	}
+	for _, p := range paths {
+		if p == "-" && f.out == "" {
+			return usagef("the standard input has no folder to write beside; name one with -o")
+		}
+	}
+	switch {
+	case len(paths) > 1 && f.out != "":
+		return usagef("-o names the folder of one package, but there are %d specifications", len(paths))
+	case len(paths) > 1 && f.pkg != "":
+		return usagef("--package names one package, but there are %d specifications", len(paths))
+	case f.pkg != "" && (!packageName.MatchString(f.pkg) || token.IsKeyword(f.pkg) || f.pkg == "main"):
+		return usagef("--package is %q; a package name is lower case, no keyword and not main", f.pkg)
+	}
+	return nil
+}
+
+// plan generates the files of one specification in memory and finds their
+// places. Findings of the generator are added to those of the source.
+func (c *cli) plan(s *source, f genFlags) (*plan, error) {
+	c.current = s.name
+	files, err := c.generate(s.machine, gen.Options{
+		Package:   f.pkg,
+		Enforce:   f.enforce,
+		TestStore: f.testStore,
+	})
+	var found spec.Diagnostics
+	if errors.As(err, &found) {
+		s.found = append(s.found, found...)
+		s.found.Sort()
+		return nil, nil
+	}
+	if err != nil {
+		return nil, internalError{fmt.Errorf("generate %s: %w", s.name, err)}
+	}
+	name := s.machine.Name
+	if f.pkg != "" {
+		name = f.pkg
+	}
+	p := &plan{source: s, dir: f.out}
+	if p.dir == "" {
+		p.dir = filepath.Join(filepath.Dir(s.path), name)
+	}
+	for _, file := range files {
+		p.targets = append(p.targets, &target{path: filepath.Join(p.dir, file.Name), data: file.Data})
+	}
+	if p.stale, err = staleFiles(p.dir, s.machine.Name, p.targets); err != nil {
+		return nil, usagef("cannot read the folder of the package: %w", err)
+	}
+	return p, samePackage(p, name)
+}
+
+// samePackage refuses to mix the package name with another one in its folder.
+func samePackage(p *plan, name string) error {
+	entries, err := os.ReadDir(p.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usagef("cannot read the folder of the package: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(p.dir, e.Name())
+		if filepath.Ext(path) != ".go" || !e.Type().IsRegular() || p.produces(path) {
+			continue
+		}
+		// A file that does not parse is the Go compiler's to report.
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly)
+		if err != nil {
+			continue
+		}
+		other := file.Name.Name
+		if other == name || (strings.HasSuffix(path, "_test.go") && other == name+"_test") || other == "documentation" {
+			continue
+		}
+		return usagef("%s is of package %s, but the generated package is %s; use another folder (-o) or --package %s",
+			shown(path), other, name, strings.TrimSuffix(other, "_test"))
+	}
+	return nil
+}
+
+func (p *plan) produces(path string) bool {
+	for _, t := range p.targets {
+		if t.path == path {
+			return true
+		}
+	}
+	for _, s := range p.stale {
+		if s == path {
+			return true
+		}
+	}
+	return false
+}
+
+// overlaps refuses two specifications that would write into one folder.
+func overlaps(plans []*plan) error {
+	owner := make(map[string]string)
+	for _, p := range plans {
+		dir := filepath.Clean(p.dir)
+		if other, ok := owner[dir]; ok {
+			return usagef("%s and %s both belong in the folder %s; generate one of them elsewhere with -o",
+				other, p.source.name, shown(dir))
+		}
+		owner[dir] = p.source.name
+	}
+	return nil
+}

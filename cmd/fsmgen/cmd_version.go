@@ -1,0 +1,75 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// buildInfo says which fsmgen this is.
+type buildInfo struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (c *cli) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of fsmgen",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info := readBuildInfo()
+			if asJSON {
+				return c.printJSON(info)
+			}
+			c.printf("fsmgen %s\n", info)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// readBuildInfo asks the Go linker; a build without module data is "(devel)".
+func readBuildInfo() buildInfo {
+	info := buildInfo{
+		Version:  "(devel)",
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	if b.Main.Version != "" {
+		info.Version = b.Main.Version
+	}
+	for _, s := range b.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			info.Revision = s.Value
+		case "vcs.modified":
+			info.Modified = s.Value == "true"
+		}
+	}
+	return info
+}
+
+// String returns one line.
+func (b buildInfo) String() string {
+	parts := []string{b.Version}
+	if b.Revision != "" {
+		r := b.Revision[:min(12, len(b.Revision))]
+		if b.Modified {
+			r += " (modified)"
+		}
+		parts = append(parts, r)
+	}
+	return strings.Join(append(parts, b.Go, b.Platform), " ")
+}

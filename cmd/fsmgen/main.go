@@ -1,0 +1,12 @@
+// Command fsmgen compiles the YAML definition of a state machine into a Go
+// package: typed transition methods, exhaustive tests, SQL schemas and a
+// diagram. It is the only part of the compiler that reads arguments, writes
+// files or prints; it never runs code out of a specification and never reaches
+// for the network.
+package main
+
+import "os"
+
+func main() {
+	os.Exit(newCLI(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:]))
+}
