@@ -171,6 +171,7 @@ var (
 	sectionForm = regexp.MustCompile(`^## (\d{3}) → `)
 	linesForm   = regexp.MustCompile(`^\d+(-\d+)?(, \d+(-\d+)?)*$`)
 	codeForm    = regexp.MustCompile("`([^`]+)`")
+	reasonForm  = regexp.MustCompile(`^(built-in|generated|runtime|not expressible): .`)
 	pathForm    = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*|\[\d+\])*$`)
 	citeForm    = regexp.MustCompile(`\b(\d{3}):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)`)
 )
@@ -220,8 +221,8 @@ func checkRules(source string, rules []rule, text string) []problem {
 			continue
 		}
 		want := expand(r.lines)
-		if len(r.paths) == 0 && r.otherwise == "" {
-			report(r.line, "the rule stands nowhere")
+		if len(r.paths) == 0 && !reasonForm.MatchString(r.otherwise) {
+			report(r.line, "the rule stands nowhere, and %q is no reason; expected `built-in: ...`, `generated: ...`, `runtime: ...` or `not expressible: ...`", r.otherwise)
 		}
 		found := map[int]bool{}
 		for _, p := range r.paths {
