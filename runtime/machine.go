@@ -2,7 +2,10 @@ package fsm
 
 import (
 	"context"
-	"iter"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,82 +15,163 @@ const Generated1 = 1
 
 // Machine is the engine of one machine over one store. It is safe for use by
 // any number of goroutines.
-type Machine[R any] struct{}
+type Machine[R any] struct {
+	d       *Descriptor[R]
+	schema  *Schema
+	table   Table
+	effects map[string]EffectFunc[R]
+	options Options
+
+	byName   map[string]*Operation[R] // by the name in the specification
+	byStored map[string]*Operation[R]
+	leave    bool // every at-least-once effect is of no use once the record has moved on
+
+	recovers bool        // has startup triggers and effects to deliver
+	started  atomic.Bool // Startup has run
+	inFlight sync.Map    // Ref of the deliveries that this process performs now
+}
 
 // EffectFunc performs an effect. For an atomic effect tx is the transaction of
-// the step; otherwise it is nil. r is the record as of the event's revision.
+// the step, otherwise it is nil. r is the record as of the event's revision.
 type EffectFunc[R any] func(ctx context.Context, tx Tx, r R, key string, e Event) error
 
-// Options are the settings of a Machine; see the With functions.
-type Options struct{}
+// Options are the settings of a Machine; the With functions set them.
+type Options struct {
+	clock            func() time.Time
+	triggers         map[string]time.Duration
+	backoff, longest time.Duration
+}
 
 // Option sets one of the Options.
 type Option func(*Options)
 
-// WithClock replaces the clock that stands in for a zero At, and that Sweep and Deliver read.
-func WithClock(now func() time.Time) Option { panic("x") }
+// WithClock replaces the clock, which stands in for a zero At and is read by
+// Sweep, Startup and Deliver.
+func WithClock(now func() time.Time) Option { return func(o *Options) { o.clock = now } }
 
-// WithTrigger replaces the duration of an operation's `after` triggers.
-func WithTrigger(operation string, d time.Duration) Option { panic("x") }
+// WithTrigger replaces the duration that an operation's `after` triggers add to
+// their field. The operation is named as in the specification.
+func WithTrigger(operation string, d time.Duration) Option {
+	return func(o *Options) { o.triggers[operation] = d }
+}
 
-// WithBackoff sets the wait after the first failed delivery of an effect and the longest wait.
-func WithBackoff(first, longest time.Duration) Option { panic("x") }
+// WithBackoff sets how long an effect that failed once waits, and the longest
+// wait; each failure doubles it. The defaults are one second and five minutes.
+func WithBackoff(first, longest time.Duration) Option {
+	return func(o *Options) { o.backoff, o.longest = first, longest }
+}
 
-// Migrate creates what the store lacks for the machine; it works before NewMachine.
-func Migrate(ctx context.Context, store Store, s *Schema) error { panic("x") }
+// Migrate creates what the store lacks for the machine, or brings it to this
+// specification. It works before NewMachine, which refuses a store without it.
+func Migrate(ctx context.Context, store Store, s *Schema) error {
+	table, err := store.Table(s)
+	if err != nil {
+		return err
+	}
+	return table.Migrate(ctx)
+}
 
-// NewMachine opens a machine; it never creates tables.
+// NewMachine opens a machine over a store. It never creates tables: a store
+// that is not migrated is refused with ErrSchemaMismatch. Every effect of the
+// machine needs a function.
 func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effects map[string]EffectFunc[R], opts ...Option) (*Machine[R], error) {
-	panic("x")
+	m := &Machine[R]{
+		d: d, schema: d.Schema, effects: effects,
+		options: Options{
+			clock:    time.Now,
+			triggers: map[string]time.Duration{},
+			backoff:  time.Second,
+			longest:  5 * time.Minute,
+		},
+		byName:   map[string]*Operation[R]{},
+		byStored: map[string]*Operation[R]{},
+	}
+	for _, opt := range opts {
+		opt(&m.options)
+	}
+	if err := m.index(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", d.Schema.Machine, err)
+	}
+	table, err := store.Table(d.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := table.Check(ctx); err != nil {
+		return nil, err
+	}
+	m.table = table
+	return m, nil
 }
 
-// Item is one call of a batch.
-type Item[R any] struct {
-	At   Target
-	Call Call[R]
+// index builds what calls look up, and refuses what could only fail later.
+func (m *Machine[R]) index() error {
+	startup, outbox := false, false
+	m.leave = true
+	for _, op := range m.d.Operations {
+		m.byName[op.Name], m.byStored[op.Stored] = op, op
+	}
+	for _, op := range m.d.Operations {
+		if op.Then != "" && (m.byName[op.Then] == nil || m.byName[op.Then].System == nil) {
+			return fmt.Errorf("operation %s is followed by %q, which is no system operation", op.Name, op.Then)
+		}
+		for _, t := range op.Triggers {
+			startup = startup || t.Startup
+			if op.System == nil {
+				return fmt.Errorf("operation %s has a trigger, but nothing makes its calls; hand in its source", op.Name)
+			}
+		}
+		if op.Effect == nil {
+			continue
+		}
+		if m.effects[op.Effect.Name] == nil {
+			return fmt.Errorf("effect %s of operation %s has no function; hand one in", op.Effect.Name, op.Name)
+		}
+		if !op.Effect.Atomic {
+			outbox = true
+			m.leave = m.leave && op.Then != ""
+		}
+	}
+	for name := range m.options.triggers {
+		op := m.byName[name]
+		if op == nil {
+			return fmt.Errorf("WithTrigger names %q, which is no operation", name)
+		}
+		after := false
+		for _, t := range op.Triggers {
+			after = after || !t.Startup
+		}
+		if !after {
+			return fmt.Errorf("WithTrigger names %q, which has no `after` trigger", name)
+		}
+	}
+	if m.options.backoff <= 0 || m.options.longest < m.options.backoff {
+		return errors.New("WithBackoff needs a positive first wait that is not above the longest")
+	}
+	m.leave = m.leave && outbox
+	m.recovers = startup && outbox
+	return nil
 }
 
-func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) { panic("x") }
-func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
-	panic("x")
-}
-func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) { panic("x") }
-func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
-	panic("x")
-}
-func (m *Machine[R]) Pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) { panic("x") }
+// Schema returns the machine's schema, which must not be changed.
+func (m *Machine[R]) Schema() *Schema { return m.schema }
 
-// CreateIn and ApplyIn take part in a transaction of the caller.
-func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R], error) { panic("x") }
-func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (Outcome[R], error) {
-	panic("x")
+// now returns the clock's time as records hold it.
+func (m *Machine[R]) now() time.Time { return Time(m.options.clock()) }
+
+// plus returns how long after its field a trigger of op is due.
+func (m *Machine[R]) plus(op *Operation[R], t Trigger) time.Duration {
+	if d, ok := m.options.triggers[op.Name]; ok {
+		return d
+	}
+	return t.Plus
 }
 
-func (m *Machine[R]) Record(ctx context.Context, id string) (R, error)               { panic("x") }
-func (m *Machine[R]) List(ctx context.Context, q Query) iter.Seq2[R, error]          { panic("x") }
-func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[Event, error] { panic("x") }
-
-// Count returns the number of records per stored state word, of the given states or of all.
-func (m *Machine[R]) Count(ctx context.Context, states ...string) (map[string]int64, error) {
-	panic("x")
+// uniqueRule returns the rule of that name, or nil.
+func (m *Machine[R]) uniqueRule(name string) *UniqueRule {
+	for i := range m.schema.Uniques {
+		if m.schema.Uniques[i].Name == name {
+			return &m.schema.Uniques[i]
+		}
+	}
+	return nil
 }
-func (m *Machine[R]) Sweep(ctx context.Context) (int, error)   { panic("x") }
-func (m *Machine[R]) Startup(ctx context.Context) (int, error) { panic("x") }
-func (m *Machine[R]) Deliver(ctx context.Context) (int, error) { panic("x") }
-
-// Finding is something that an audit found.
-type Finding struct {
-	ID      string
-	Rev, N  int64
-	Check   string
-	Must    bool
-	Message string
-}
-
-// Probe asks the world about a record; generated code makes one of the Probes interface.
-type Probe[R any] func(ctx context.Context, r R) ([]Violation, error)
-
-func (m *Machine[R]) Audit(ctx context.Context, probes ...Probe[R]) iter.Seq2[Finding, error] {
-	panic("x")
-}
-

@@ -38,8 +38,10 @@ type Table interface {
 	// Commit makes one write durable: all of it or nothing. When it returns
 	// nil, the write survives a crash. Returns ErrMoved, ErrRequestTaken,
 	// ErrIDTaken or *ConflictError when nothing was written for that reason,
-	// a *Refusal with CodeBusy when surely nothing was written, and
-	// *AmbiguousError when it is not known.
+	// a *Refusal with CodeBusy when surely nothing was written, the context's
+	// own error when surely nothing was written because it ended, and
+	// *AmbiguousError when it is not known. The engine takes any other error
+	// of a commit for ambiguous.
 	Commit(ctx context.Context, w *Write) error
 	// View runs f over one consistent snapshot.
 	View(ctx context.Context, f func(Reader) error) error

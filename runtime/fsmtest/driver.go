@@ -21,7 +21,7 @@ type Driver[R any] struct {
 	// Project is the projection over the records of one group; nil when there is none.
 	Project func([]R) Projected
 	// Open opens the machine on a store that is migrated already.
-	Open func(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Durable[R], error)
+	Open func(ctx context.Context, store fsm.Store, fx *Effects, opts ...fsm.Option) (*Durable[R], error)
 	// Migrate prepares a store.
 	Migrate func(ctx context.Context, store fsm.Store) error
 	// Stores are the stores that the durable form is tested over, besides memstore.

@@ -1,0 +1,231 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Item is one call of a batch.
+type Item[R any] struct {
+	At   Target
+	Call Call[R]
+}
+
+// Apply makes one call on one record. A target that holds the record (the
+// record itself, or an Outcome) takes one write when nothing speaks against it;
+// a Ref is read first. The record held must be as the engine has returned it.
+// A refusal is always decided on the stored record.
+func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
+	var out Outcome[R]
+	q, ref, err := m.target(at, c)
+	if err != nil {
+		return out, err
+	}
+	u := m.unit(q.op, ref.ID, q.requestAt(ref.Rev))
+	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
+		u.fast = func() (error, bool) {
+			row := m.d.Encode(&held)
+			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
+			if err != nil {
+				return nil, true
+			}
+			if err := m.table.Commit(ctx, &s.write); err != nil {
+				return m.conflict(err, q.op, ref.ID, row.State), false
+			}
+			out = m.outcome(s.rec, &s.row, s.write.Event)
+			return nil, false
+		}
+	}
+	u.try = func(tx Tx, again bool) (err error) {
+		out, err = m.applyIn(ctx, tx, q, ref, again)
+		return err
+	}
+	u.find = func(r Reader) (bool, error) {
+		outs, err := m.known(r, q, ref.ID, q.requestAt(max(ref.Rev, q.tried)))
+		if len(outs) > 0 {
+			out = outs[0]
+		}
+		return len(outs) > 0, err
+	}
+	if err := m.run(ctx, u); err != nil {
+		return Outcome[R]{}, err
+	}
+	return out, nil
+}
+
+// ApplyIn is Apply within a transaction that the caller owns: Transactional.Adopt
+// gives tx. After an error the transaction is to be rolled back, unless the
+// error is a *Refusal that was decided before anything was written.
+func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (Outcome[R], error) {
+	q, ref, err := m.target(at, c)
+	if err != nil {
+		return Outcome[R]{}, err
+	}
+	out, err := m.applyIn(ctx, tx, q, ref, false)
+	if err != nil {
+		return Outcome[R]{}, m.unit(q.op, ref.ID, q.RequestID).blame(err)
+	}
+	return out, nil
+}
+
+// ApplyMany makes calls on several records in one transaction, in their order:
+// all of them or none. The error of a call that is refused names its index.
+// Calls whose request is known are replayed.
+func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
+	type one struct {
+		q   *request[R]
+		ref Ref
+	}
+	work := make([]one, len(items))
+	for i, it := range items {
+		q, ref, err := m.target(it.At, it.Call)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		work[i] = one{q, ref}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	outs := make([]Outcome[R], len(items))
+	u := m.unit(work[0].q.op, work[0].ref.ID, work[0].q.requestAt(work[0].ref.Rev))
+	u.try = func(tx Tx, again bool) (err error) {
+		for i, w := range work {
+			if outs[i], err = m.applyIn(ctx, tx, w.q, w.ref, again); err != nil {
+				return fmt.Errorf("item %d: %w", i, err)
+			}
+		}
+		return nil
+	}
+	u.find = func(r Reader) (bool, error) {
+		for i, w := range work {
+			known, err := m.known(r, w.q, w.ref.ID, w.q.requestAt(max(w.ref.Rev, w.q.tried)))
+			if err != nil || len(known) == 0 {
+				return false, err
+			}
+			outs[i] = known[0]
+		}
+		return true, nil
+	}
+	if err := m.run(ctx, u); err != nil {
+		return nil, err
+	}
+	return outs, nil
+}
+
+// target prepares a call on a record that exists.
+func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
+	if at == nil {
+		return nil, Ref{}, fmt.Errorf("%s: the call names no record", m.schema.Machine)
+	}
+	ref := at.Ref()
+	q, err := m.prepare(c, ref.ID)
+	if err != nil {
+		return nil, ref, err
+	}
+	if q.op.Creates {
+		return nil, ref, fmt.Errorf("%s: %s creates records and cannot be applied to one", m.schema.Machine, q.op.Name)
+	}
+	invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
+	switch {
+	case ref.ID == "":
+		invalid.Name, invalid.Message = "id", "the call names no record"
+		return nil, ref, invalid
+	case ref.Rev < 0, ref.Rev == 0 && m.schema.ExpectedRev == Required:
+		invalid.Name = "rev"
+		invalid.Message = "this machine needs the revision that the call was decided on; hand in the record, or a Ref with it"
+		return nil, ref, invalid
+	}
+	if q.RequestID == "" && q.op.By != BySystem {
+		q.ownID()
+	}
+	return q, ref, nil
+}
+
+// requestAt returns the request id of a call on a record at the revision that
+// it was decided on; empty while a system operation does not know it.
+func (q *request[R]) requestAt(rev int64) string {
+	if q.op.By != BySystem {
+		return q.RequestID
+	}
+	if rev == 0 {
+		return ""
+	}
+	return systemID(q.op, rev)
+}
+
+// holds returns the record that a target holds.
+func holds[R any](at Target) (R, bool) {
+	switch t := any(at).(type) {
+	case R:
+		return t, true
+	case *R:
+		if t != nil {
+			return *t, true
+		}
+	case interface{ Held() R }:
+		return t.Held(), true
+	}
+	var zero R
+	return zero, false
+}
+
+// applyIn makes one call within a transaction: the request first, then the
+// revision, then the decision on the stored record.
+func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref, again bool) (Outcome[R], error) {
+	var none Outcome[R]
+	lookup := func(requestID string) ([]Outcome[R], error) {
+		if q.own && !again {
+			return nil, nil // nobody but an earlier try can have used it
+		}
+		return m.known(tx, q, ref.ID, requestID)
+	}
+	if outs, err := lookup(q.requestAt(max(ref.Rev, q.tried))); err != nil || len(outs) > 0 {
+		if err != nil {
+			return none, err
+		}
+		return outs[0], nil
+	}
+	row, err := tx.Row(ref.ID)
+	if errors.Is(err, ErrNotFound) {
+		return none, m.refusal(CodeNotFound, q.op, ref.ID, "")
+	}
+	if err != nil {
+		return none, err
+	}
+	compare := ref.Rev != 0 && (m.schema.ExpectedRev != Never || q.op.By == BySystem)
+	if compare && row.Rev != ref.Rev {
+		stale := m.refusal(CodeStale, q.op, ref.ID, row.State)
+		stale.Rev, stale.Expected = row.Rev, ref.Rev
+		return none, stale
+	}
+	if q.requestAt(ref.Rev) == "" {
+		q.tried = row.Rev
+		if outs, err := lookup(q.requestAt(row.Rev)); err != nil || len(outs) > 0 {
+			if err != nil {
+				return none, err
+			}
+			return outs[0], nil
+		}
+	}
+	rec, err := m.load(q.op, &row)
+	if err != nil {
+		return none, err
+	}
+	return m.advance(ctx, tx, q, &row, rec, row.ID, q.origin(q.requestAt(row.Rev), -1))
+}
+
+// advance takes the step of a call and those that follow it in its transaction.
+// row is nil for a creation.
+func (m *Machine[R]) advance(ctx context.Context, tx Tx, q *request[R], row *Row, rec R, id string, o origin) (Outcome[R], error) {
+	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, id, o)
+	if err != nil {
+		return Outcome[R]{}, err
+	}
+	last, events, err := m.follow(ctx, tx, s, q.at)
+	if err != nil {
+		return Outcome[R]{}, err
+	}
+	return m.outcome(last.rec, &last.row, events...), nil
+}

@@ -1,0 +1,159 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxCall is the greatest size of a call in bytes: inputs, labels and reason.
+const MaxCall = 8 << 20
+
+// reserved begins the request ids that the engine makes.
+const reserved = "sys:"
+
+// request is one call on its way through the engine.
+type request[R any] struct {
+	Call[R]
+	op          *Operation[R]
+	at          time.Time
+	fingerprint string
+	inputs      JSON
+	own         bool  // RequestID was made here, so nobody can have used it before
+	tried       int64 // the revision of an earlier try, where the caller named none
+}
+
+// prepare checks what can be checked of a call without a record.
+func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
+	op := c.Operation
+	if op == nil || m.byName[op.Name] != op {
+		return nil, errors.New("the call's operation is not one of this machine")
+	}
+	q := &request[R]{Call: c, op: op}
+	invalid := func(name, format string, args ...any) error {
+		r := m.refusal(CodeInvalidInput, op, id, "")
+		r.Name, r.Message = name, fmt.Sprintf(format, args...)
+		return r
+	}
+	if id != "" {
+		if err := CheckID(id); err != nil {
+			return nil, invalid("id", "%v", err)
+		}
+	}
+	switch {
+	case op.By == BySystem:
+		if c.RequestID != "" {
+			return nil, invalid("request_id", "a system operation gets its own")
+		}
+		q.Actor = SystemActor
+	case c.RequestID == "" && m.schema.RequestID == Required:
+		return nil, m.refusal(CodeRequestMissing, op, id, "")
+	case c.RequestID != "" && m.schema.RequestID == Never:
+		return nil, invalid("request_id", "this machine takes none")
+	case strings.HasPrefix(c.RequestID, reserved):
+		return nil, invalid("request_id", "%q begins with %q, which is reserved", c.RequestID, reserved)
+	case c.RequestID != "":
+		if err := CheckID(c.RequestID); err != nil {
+			return nil, invalid("request_id", "%v", err)
+		}
+	}
+	if q.Actor == "" && (op.NeedActor || op.By == ByOperator) {
+		return nil, m.refusal(CodeActorMissing, op, id, "")
+	}
+	if q.Actor != "" {
+		if err := CheckID(q.Actor); err != nil {
+			return nil, invalid("actor", "%v", err)
+		}
+	}
+	if q.Reason == "" && op.By == ByOperator {
+		return nil, m.refusal(CodeReasonMissing, op, id, "")
+	}
+	if err := CheckText(q.Reason); err != nil {
+		return nil, invalid("reason", "%v", err)
+	}
+	size := len(q.Reason)
+	for k, v := range q.Labels {
+		if err := errors.Join(CheckText(k), CheckText(v)); err != nil {
+			return nil, invalid("labels", "%q: %v", k, err)
+		}
+		size += len(k) + len(v)
+	}
+	q.at = Time(c.At)
+	if c.At.IsZero() {
+		q.at = m.now()
+	}
+	if y := q.at.Year(); y < 1 || y > 9999 {
+		return nil, invalid("at", "the year %d is not in 1 to 9999", y)
+	}
+	var err error
+	if q.inputs, err = inputObject(c.Inputs); err != nil {
+		return nil, invalid("", "%v", err)
+	}
+	if size += len(q.inputs.text); size > MaxCall {
+		r := m.refusal(CodeTooLarge, op, id, "")
+		r.Message = fmt.Sprintf("it has %d bytes, at most %d are possible", size, MaxCall)
+		return nil, r
+	}
+	q.fingerprint, err = Fingerprint(op.Stored, q.Actor, q.Reason, c.Inputs)
+	return q, err
+}
+
+// ownID gives the request an id that finds it again after a lost answer.
+func (q *request[R]) ownID() {
+	q.RequestID, q.own = reserved+"call:"+NewID(), true
+}
+
+// systemID returns the request id of a system operation at a revision: the same
+// for everybody who runs it there, so that they converge.
+func systemID[R any](op *Operation[R], rev int64) string {
+	return reserved + op.Stored + ":" + strconv.FormatInt(rev, 10)
+}
+
+// refusal returns a refusal of op. The state is a stored word.
+func (m *Machine[R]) refusal(code Code, op *Operation[R], id, state string) *Refusal {
+	r := &Refusal{Code: code, Machine: m.schema.Machine, ID: id}
+	if op != nil {
+		r.Operation = op.Name
+	}
+	if state != "" {
+		r.State = m.schema.StateName(state)
+	}
+	return r
+}
+
+// load makes a record of a row and checks it. A row that breaks a MUST rule
+// comes back with a refusal beside it, one that cannot be decoded without.
+func (m *Machine[R]) load(op *Operation[R], row *Row) (R, error) {
+	rec, err := m.d.Decode(*row)
+	if err != nil {
+		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
+		r.Cause = err
+		return rec, r
+	}
+	var broken []string
+	for _, v := range m.d.Check(&rec) {
+		if v.Must {
+			broken = append(broken, v.String())
+		}
+	}
+	if broken != nil {
+		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
+		r.Message = strings.Join(broken, ", ")
+		return rec, r
+	}
+	return rec, nil
+}
+
+// outcome makes the outcome of a call that wrote events and left row.
+func (m *Machine[R]) outcome(rec R, row *Row, events ...Event) Outcome[R] {
+	return Outcome[R]{
+		Record:       rec,
+		Events:       events,
+		RecordOnly:   len(events) > 0 && events[0].RecordOnly(),
+		Current:      row.Ref(),
+		CurrentState: m.schema.StateName(row.State),
+		ref:          row.Ref(),
+	}
+}

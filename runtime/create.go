@@ -1,0 +1,181 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Create makes a record. A known request id is replayed; then a record with the
+// same dedupe value is returned as it is (Existing); then an id that is taken is
+// refused with ErrExists. Without an ID in the call the engine makes one.
+func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) {
+	var out Outcome[R]
+	q, id, err := m.creation(c)
+	if err != nil {
+		return out, err
+	}
+	u := m.unit(q.op, id, q.RequestID)
+	if simple(q.op, &q.Call) {
+		u.fast = func() (error, bool) {
+			var zero R
+			s, err := m.decide(q.op, &q.Call, nil, zero, id, nil, q.origin(q.RequestID, 0))
+			if err != nil {
+				return nil, true
+			}
+			if err := m.table.Commit(ctx, &s.write); err != nil {
+				return m.conflict(err, q.op, id, ""), false
+			}
+			out = m.outcome(s.rec, &s.row, s.write.Event)
+			return nil, false
+		}
+	}
+	u.try = func(tx Tx, again bool) (err error) {
+		out, err = m.createIn(ctx, tx, q, id, again)
+		return err
+	}
+	u.find = func(r Reader) (bool, error) {
+		outs, err := m.known(r, q, "", q.RequestID)
+		if len(outs) > 0 {
+			out = outs[0]
+		}
+		return len(outs) > 0, err
+	}
+	if err := m.run(ctx, u); err != nil {
+		return Outcome[R]{}, err
+	}
+	return out, nil
+}
+
+// CreateIn is Create within a transaction that the caller owns; see ApplyIn.
+func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R], error) {
+	q, id, err := m.creation(c)
+	if err != nil {
+		return Outcome[R]{}, err
+	}
+	out, err := m.createIn(ctx, tx, q, id, false)
+	if err != nil {
+		return Outcome[R]{}, m.unit(q.op, id, q.RequestID).blame(err)
+	}
+	return out, nil
+}
+
+// CreateMany makes records in one transaction, in the order of the calls: all
+// of them or none. The error of a call that is refused names its index. Calls
+// whose request is known are replayed, and existing records returned, one by one.
+func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	queue := make([]*request[R], len(calls))
+	ids := make([]string, len(calls))
+	for i, c := range calls {
+		var err error
+		if queue[i], ids[i], err = m.creation(c); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	outs := make([]Outcome[R], len(calls))
+	u := m.unit(queue[0].op, ids[0], queue[0].RequestID)
+	u.try = func(tx Tx, again bool) (err error) {
+		for i, q := range queue {
+			if outs[i], err = m.createIn(ctx, tx, q, ids[i], again); err != nil {
+				return fmt.Errorf("item %d: %w", i, err)
+			}
+		}
+		return nil
+	}
+	u.find = func(r Reader) (bool, error) {
+		for i, q := range queue {
+			known, err := m.known(r, q, "", q.RequestID)
+			if err != nil {
+				return false, err
+			}
+			if len(known) == 0 {
+				if known, err = m.existing(r, q); err != nil || len(known) == 0 {
+					return false, err
+				}
+			}
+			outs[i] = known[0]
+		}
+		return true, nil
+	}
+	if err := m.run(ctx, u); err != nil {
+		return nil, err
+	}
+	return outs, nil
+}
+
+// creation prepares a call that makes a record, and its id.
+func (m *Machine[R]) creation(c Call[R]) (*request[R], string, error) {
+	q, err := m.prepare(c, c.ID)
+	if err != nil {
+		return nil, "", err
+	}
+	if !q.op.Creates {
+		return nil, "", fmt.Errorf("%s: %s creates no record", m.schema.Machine, q.op.Name)
+	}
+	if q.RequestID == "" {
+		q.ownID()
+	}
+	id := q.Call.ID
+	if id == "" {
+		id = NewID()
+	}
+	return q, id, nil
+}
+
+// createIn makes a record within a transaction.
+func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id string, again bool) (Outcome[R], error) {
+	var none Outcome[R]
+	if !q.own || again {
+		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
+			if err != nil {
+				return none, err
+			}
+			return outs[0], nil
+		}
+	}
+	outs, err := m.existing(tx, q)
+	if err != nil {
+		return none, err
+	}
+	if len(outs) > 0 {
+		return outs[0], nil
+	}
+	row, err := tx.Row(id)
+	if err == nil {
+		return none, m.refusal(CodeExists, q.op, id, row.State)
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return none, err
+	}
+	var zero R
+	return m.advance(ctx, tx, q, nil, zero, id, q.origin(q.RequestID, 0))
+}
+
+// existing returns the outcome of a creation that finds a record by its dedupe
+// rule, or nil.
+func (m *Machine[R]) existing(r Reader, q *request[R]) ([]Outcome[R], error) {
+	rule := m.uniqueRule(q.op.Dedupe)
+	if rule == nil || q.Dedupe == nil {
+		return nil, nil
+	}
+	query := Query{States: rule.States, Limit: 1}
+	for i, c := range rule.Columns {
+		query.Where = append(query.Where, Cond{Column: c, Op: OpEq, Value: q.Dedupe[i]})
+	}
+	for row, err := range r.Rows(query) {
+		if err != nil {
+			return nil, err
+		}
+		rec, err := m.load(q.op, &row)
+		if err != nil {
+			return nil, err
+		}
+		out := m.outcome(rec, &row)
+		out.Existing = true
+		return []Outcome[R]{out}, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,218 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Deliver performs the effects that are due and returns how many it performed.
+// Each is performed at least once: a crash between the effect and the note that
+// it was performed leads to another delivery with the same key. An effect that
+// fails waits, longer each time, and holds back no other; its error is joined
+// into the error at the end, inside an *EffectError. The step that `then` asks
+// for is taken in the transaction that removes the delivery. Where there is
+// one, a delivery whose record has left the revision meanwhile is dropped.
+//
+// Within one process no delivery is performed twice at a time; processes that
+// deliver from one store may meet.
+func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
+	if m.recovers && !m.started.Load() {
+		return 0, fmt.Errorf("deliver %s: call Startup first: recovery runs before delivery", m.schema.Machine)
+	}
+	now := m.now()
+	performed := 0
+	var errs []error
+	for {
+		var due []Delivery
+		err := m.table.View(ctx, func(r Reader) (err error) {
+			due, err = r.Outbox(now, pageSize)
+			return err
+		})
+		if err != nil {
+			return performed, errors.Join(append(errs, err)...)
+		}
+		progress := false
+		for _, d := range due {
+			done, ok, err := m.deliver(ctx, d)
+			progress = progress || done
+			if ok {
+				performed++
+			}
+			var failed *EffectError
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
+				return performed, errors.Join(errs...)
+			}
+		}
+		if !progress {
+			return performed, errors.Join(errs...)
+		}
+	}
+}
+
+// deliver performs one effect. done is false when another goroutine has it;
+// performed is true when the effect ran and all that follows was written. Any
+// error but an *EffectError is one of the store.
+func (m *Machine[R]) deliver(ctx context.Context, d Delivery) (done, performed bool, err error) {
+	key := Ref{d.ID, d.Rev}
+	if _, busy := m.inFlight.LoadOrStore(key, true); busy {
+		return false, false, nil
+	}
+	defer m.inFlight.Delete(key)
+
+	job, err := m.delivery(ctx, d)
+	if err != nil {
+		return false, false, err
+	}
+	if job.obsolete {
+		return true, false, m.settle(ctx, d, nil)
+	}
+	cause := job.err
+	if cause == nil {
+		cause = m.effects[d.Effect](ctx, nil, job.rec, d.Key, job.event)
+		if cause != nil && ctx.Err() != nil {
+			return true, false, ctx.Err() // interrupted, not failed: it stays due
+		}
+	}
+	if cause == nil {
+		err := m.settle(ctx, d, job.op)
+		var refused *Refusal
+		if err == nil {
+			return true, true, nil
+		}
+		if !errors.As(err, &refused) || refused.Code == CodeBusy {
+			return true, false, err
+		}
+		cause = err // what follows is refused: tell and try again later
+	}
+	failed := &EffectError{
+		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,
+	}
+	due := m.now().Add(m.wait(d.Attempts))
+	err = m.table.Update(ctx, func(tx Tx) error {
+		return tx.Postpone(d.ID, d.Rev, due, shortText(cause.Error()))
+	})
+	if err != nil {
+		return true, false, errors.Join(failed, fmt.Errorf("postpone: %w", err))
+	}
+	return true, false, failed
+}
+
+// wait returns how long a delivery waits after one more failure.
+func (m *Machine[R]) wait(attempts int) time.Duration {
+	d := m.options.backoff
+	for range attempts {
+		if d *= 2; d >= m.options.longest {
+			return m.options.longest
+		}
+	}
+	return d
+}
+
+// deliveryJob is what is needed to perform a delivery.
+type deliveryJob[R any] struct {
+	op       *Operation[R]
+	rec      R // as of the delivery's revision
+	event    Event
+	obsolete bool
+	err      error // why it cannot be performed
+}
+
+// delivery reads what a delivery is about.
+func (m *Machine[R]) delivery(ctx context.Context, d Delivery) (deliveryJob[R], error) {
+	var job deliveryJob[R]
+	err := m.table.View(ctx, func(r Reader) error {
+		job = deliveryJob[R]{}
+		row, err := r.Row(d.ID)
+		if errors.Is(err, ErrNotFound) {
+			job.obsolete = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for e, err := range r.Events(d.ID, d.Rev) {
+			if err != nil {
+				return err
+			}
+			job.event = e
+			break
+		}
+		job.op = m.byStored[job.event.Operation]
+		if job.event.Rev != d.Rev || job.op == nil || job.op.Effect == nil || job.op.Effect.Name != d.Effect {
+			job.err = fmt.Errorf("no operation of this specification has the effect %s at revision %d", d.Effect, d.Rev)
+			return nil
+		}
+		if job.op.Then != "" && row.Rev != d.Rev {
+			job.obsolete = true
+			return nil
+		}
+		if row.Rev != d.Rev {
+			if row, _, err = m.rowAt(r, d.ID, d.Rev, nil); err != nil {
+				job.err = err
+				return nil
+			}
+		}
+		job.rec, job.err = m.d.Decode(row)
+		return nil
+	})
+	return job, err
+}
+
+// settle removes a delivery and, with an op that has one, takes the step of
+// `then`, in one transaction.
+func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) error {
+	if op == nil || op.Then == "" {
+		return m.table.Update(ctx, func(tx Tx) error { return tx.Settle(d.ID, d.Rev) })
+	}
+	next := m.byName[op.Then]
+	requestID := systemID(next, d.Rev)
+	u := m.unit(next, d.ID, requestID)
+	u.try = func(tx Tx, _ bool) error {
+		if err := tx.Settle(d.ID, d.Rev); err != nil {
+			return err
+		}
+		row, err := tx.Row(d.ID)
+		if errors.Is(err, ErrNotFound) || err == nil && row.Rev != d.Rev {
+			return nil // it has moved on: what would follow has no place any more
+		}
+		if err != nil {
+			return err
+		}
+		rec, err := m.load(next, &row)
+		if err != nil {
+			return err
+		}
+		at := m.now()
+		s, err := m.thenStep(ctx, tx, op, &row, rec, at, requestID)
+		if err != nil {
+			return err
+		}
+		_, _, err = m.follow(ctx, tx, s, at)
+		return err
+	}
+	u.find = func(r Reader) (bool, error) {
+		events, err := r.Request(d.ID, requestID)
+		return len(events) > 0, err
+	}
+	return m.run(ctx, u)
+}
+
+// shortText makes a text that every store takes out of an error's.
+func shortText(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "�"), "�")
+	if len(s) <= 1000 {
+		return s
+	}
+	s = s[:1000]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s
+}

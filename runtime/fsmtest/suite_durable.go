@@ -1,0 +1,300 @@
+package fsmtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// durable runs the suites of the durable layer over one store.
+func (s *suite[R]) durable(st Store) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Run("transitions", func(t *testing.T) { s.transitions(t, st) })
+		t.Run("creations", func(t *testing.T) { s.creations(t, st) })
+		t.Run("others", func(t *testing.T) { s.others(t, st) })
+		t.Run("next", func(t *testing.T) { s.next(t, st) })
+		t.Run("batches", func(t *testing.T) { s.batches(t, st) })
+		t.Run("effects", func(t *testing.T) { s.effects(t, st) })
+		t.Run("triggers", func(t *testing.T) { s.triggers(t, st) })
+		t.Run("startup", func(t *testing.T) { s.startup(t, st) })
+		t.Run("walks", func(t *testing.T) { s.walks(t, st) })
+	}
+}
+
+// byWay returns, for an operation and a state, one case for each way in which
+// the operation can be decided on a sound record without others.
+func (m *model) byWay(o *operation, s *state) []theCase {
+	var list []theCase
+	seen := map[string]bool{}
+	for c := range m.cases(o, s) {
+		if s != nil && !m.sound(c.row) || slices.ContainsFunc(o.require, func(g *guard) bool { return g.Fewer > 0 && c.call.Peers[g.Name] != 0 }) {
+			continue
+		}
+		v := m.decide(o, c.row, c.call)
+		key := v.way + strings.Join(v.failing, ",")
+		if v.code == "" {
+			for i := range c.row.Values { // another set of changed fields is another way
+				key += fmt.Sprint(" ", c.row.Values[i] != v.row.Values[i])
+			}
+		}
+		if !seen[key] {
+			seen[key] = true
+			c = c.clone()
+			c.call.Inputs = maps.Clone(c.call.Inputs)
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// grouped lists the fields by which records are grouped or unique.
+func (m *model) grouped() map[string]bool {
+	g := map[string]bool{}
+	add := func(names string) {
+		for _, n := range list(names) {
+			g[n] = true
+		}
+	}
+	for _, u := range m.Uniques {
+		add(u.Fields)
+	}
+	for _, x := range m.Guards {
+		add(x.Same)
+	}
+	for _, o := range m.operations {
+		add(o.Dedupe)
+	}
+	for _, f := range m.fields {
+		add(f.Per)
+	}
+	return g
+}
+
+// apart gives a case values of its own in the fields by which records are
+// grouped, so that cases in one store do not meet. It reports whether it could.
+func (m *model) apart(o *operation, c *theCase, n int) bool {
+	could := true
+	mark := func(v any) any {
+		if s, ok := v.(string); ok {
+			return fmt.Sprintf("%s #%d", s, n)
+		}
+		could = could && v == nil
+		return v
+	}
+	for name := range m.grouped() {
+		f := m.fields[name]
+		if f.kind != fsm.KindString {
+			could = could && f.kind == fsm.KindSequence
+			continue
+		}
+		if c.row.Values != nil {
+			c.row.Values[f.index] = mark(c.row.Values[f.index])
+		}
+		for _, a := range o.effects.set {
+			if a.field == name && strings.HasPrefix(a.value, "input") {
+				in := or(strings.TrimPrefix(strings.TrimPrefix(a.value, "input"), "."), name)
+				if strings.HasPrefix(in, " ") {
+					in = name
+				}
+				c.call.Inputs[in] = mark(c.call.Inputs[in])
+				if c.call.Inputs[in] == nil {
+					delete(c.call.Inputs, in)
+				}
+			}
+		}
+	}
+	for _, u := range m.Uniques {
+		could = could && u.Fields != ""
+	}
+	return could
+}
+
+// exported reports whether the durable layer offers the operation by name.
+func (h *harness[R]) exported(o *operation) bool { return h.d.Operations[o.Name].Do != nil }
+
+// transitions runs every operation on a record in every state: the outcome, the
+// stored record and the log must be as decided; then the call comes again, and
+// other calls come under its request id.
+func (s *suite[R]) transitions(t *testing.T, st Store) {
+	for _, o := range s.m.operations {
+		if o.creates {
+			continue
+		}
+		t.Run(o.Name, func(t *testing.T) {
+			h := s.newHarness(t, st)
+			if !h.exported(o) {
+				t.Skip("not exported: reached by `then` only")
+			}
+			n := 0
+			for _, from := range s.m.stateOrder {
+				for _, c := range s.m.byWay(o, from) {
+					n++
+					c.row.ID = fmt.Sprintf("record-%d", n)
+					if !s.m.apart(o, &c, n) {
+						h = s.newHarness(t, st)
+					}
+					h.t = t
+					h.transition(fmt.Sprintf("in %s, case %d", from.Name, n), o, c)
+				}
+			}
+			s.durableCount += n
+		})
+	}
+}
+
+func (h *harness[R]) transition(what string, o *operation, c theCase) {
+	h.t.Helper()
+	h.seed(c.row)
+	ref := fsm.Ref{ID: c.row.ID, Rev: 1}
+	call := c.call
+	call.Labels = map[string]string{"trace": "t1"}
+	caller := o.By != "system"
+	if caller {
+		call.RequestID = h.requestID()
+		if h.m.RequestID != "none" {
+			bare := call
+			bare.RequestID = ""
+			if h.m.RequestID == "required" {
+				h.call(what+", without a request id", o, ref, bare)
+			}
+			bare.RequestID = "sys:" + o.stored + ":1"
+			h.call(what+", with the runtime's own kind of request id", o, ref, bare)
+		}
+	} else {
+		call.Reason = ""
+	}
+	h.call(what+", at another revision", o, fsm.Ref{ID: ref.ID, Rev: 99}, call)
+	h.call(what+", of an unknown record", o, fsm.Ref{ID: "nobody", Rev: 1}, call)
+	if caller && h.m.ExpectedRev == "required" {
+		h.call(what+", without a revision", o, fsm.Ref{ID: ref.ID}, call)
+	}
+	if h.m.ExpectedRev == "none" {
+		h.w.rows[ref.ID] = h.w.rows[ref.ID] // the revision in the target is not looked at
+	}
+	h.same(what + ", before the call")
+
+	held, err := h.s.d.Descriptor.Decode(h.w.rows[ref.ID])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	moved := h.w.rows[ref.ID].Rev
+	var target fsm.Target = fsm.Ref{ID: ref.ID, Rev: moved}
+	if h.n%2 == 0 {
+		target, _ = any(held).(fsm.Target)
+	}
+	_, want := h.call(what, o, target, call)
+	h.same(what)
+	if want.code != "" || !caller || h.m.RequestID == "none" {
+		if want.code == "" && !caller {
+			h.call(what+", again", o, target, call) // two sweepers converge
+			h.same(what + ", again")
+		}
+		return
+	}
+
+	again := call
+	again.At = again.At.Add(time.Second)
+	again.Labels = map[string]string{"trace": "t2"}
+	h.call(what+", again", o, target, again)
+	for _, in := range o.inputs {
+		other := again
+		other.Inputs = maps.Clone(call.Inputs)
+		other.Inputs[in.Name] = another(&field{typ: in.typ, Field: Field{Name: in.Name}}, or2(call.Inputs[in.Name], in.empty()))
+		if h.m.acceptable(o, in, other.Inputs[in.Name]) {
+			h.call(what+", again with another "+in.Name, o, target, other)
+		}
+	}
+	other := again
+	other.Actor = "somebody else"
+	h.call(what+", again by another actor", o, target, other)
+	other = again
+	other.Reason = "another reason"
+	h.call(what+", again for another reason", o, target, other)
+	for _, p := range h.m.operations {
+		if p != o && !p.creates && p.By != "system" && h.exported(p) {
+			for pc := range h.m.cases(p, h.m.stateOrder[0]) {
+				reuse := pc.call
+				reuse.RequestID = call.RequestID
+				h.call(what+", its request id for "+p.Name, p, target, reuse)
+				break
+			}
+		}
+	}
+	late := again
+	late.RequestID = h.requestID()
+	h.call(what+", once more under a new request id", o, target, late)
+	h.call(what+", the first call again after that", o, target, again)
+	h.same(what + ", at the end")
+}
+
+// or2 returns the first value that is there.
+func or2(a, b any) any {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// creations makes records in every way, again, and over others.
+func (s *suite[R]) creations(t *testing.T, st Store) {
+	for _, o := range s.m.operations {
+		if !o.creates {
+			continue
+		}
+		t.Run(o.Name, func(t *testing.T) {
+			for n, c := range s.m.byWay(o, nil) {
+				h := s.newHarness(t, st)
+				what := fmt.Sprintf("case %d", n+1)
+				call := c.call
+				call.RequestID = h.requestID()
+				call.Labels = map[string]string{"trace": "t1"}
+				if s.m.RequestID == "required" {
+					bare := call
+					bare.RequestID = ""
+					h.create(what+", without a request id", o, bare)
+				}
+				_, want := h.create(what, o, call)
+				h.same(what)
+				s.durableCount++
+				if want.code != "" {
+					continue
+				}
+				if s.m.RequestID != "none" {
+					again := call
+					again.At = again.At.Add(time.Second)
+					again.ID = "another-id"
+					h.create(what+", again", o, again)
+					other := again
+					other.Actor = "somebody else"
+					h.create(what+", again by another actor", o, other)
+					for _, in := range o.inputs {
+						other := again
+						other.Inputs = maps.Clone(call.Inputs)
+						other.Inputs[in.Name] = another(&field{typ: in.typ, Field: Field{Name: in.Name}}, or2(call.Inputs[in.Name], in.empty()))
+						if s.m.acceptable(o, in, other.Inputs[in.Name]) {
+							h.create(what+", again with another "+in.Name, o, other)
+						}
+					}
+				}
+				taken := call
+				taken.RequestID = h.requestID()
+				h.create(what+", its id once more", o, taken)
+				taken.ID, taken.RequestID = "record-2", h.requestID()
+				h.create(what+", a second one", o, taken)
+				h.same(what + ", at the end")
+
+				free := call
+				free.ID, free.RequestID = "", h.requestID()
+				s.m.apart(o, &theCase{call: free}, 77)
+				if got, err := h.d.Operations[o.Name].Do(h.ctx, nil, free); err == nil && got.Record != *new2(got.Record) {
+					_ = got
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package fsmtest
+
+import (
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// sweep runs every trigger that is due, in the order of the specification, and
+// returns how many records moved.
+func (w *world) sweep(now time.Time) int {
+	n := 0
+	for _, o := range w.m.operations {
+		for _, id := range sortedKeys(w.rows) {
+			if r := w.rows[id]; w.due(o, r, now) {
+				c := w.m.baseCall(o)
+				c.At, c.Reason = now, ""
+				if e := w.call(o, id, r.Rev, c); e.code == "" {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// startup runs the recovery of every record that is in a state for it.
+func (w *world) startup(now time.Time) int {
+	n := 0
+	for _, o := range w.m.operations {
+		if !slices.Contains(o.Triggers, "startup") {
+			continue
+		}
+		for _, id := range sortedKeys(w.rows) {
+			r := w.rows[id]
+			if k := o.cells[w.m.stateOf(r.State).Name].kind; k != cellMove && k != cellChoose {
+				continue
+			}
+			c := w.m.baseCall(o)
+			c.At, c.Reason = now, ""
+			if e := w.call(o, id, r.Rev, c); e.code == "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// deliver performs the effects that wait, and what follows them.
+func (w *world) deliver(now time.Time) int {
+	n := 0
+	for _, p := range slices.Clone(w.outbox) {
+		if w.fail[p.o.Effect] {
+			continue
+		}
+		w.performed = append(w.performed, w.m.effectOf(p.o, w.rowAt(p.id, p.rev)))
+		w.outbox = slices.DeleteFunc(w.outbox, func(x pending) bool { return x == p })
+		n++
+		if p.o.Then != "" {
+			c := Call{ID: p.id, Actor: fsm.SystemActor, At: now, Inputs: map[string]any{}}
+			w.commit(w.m.operation(p.o.Then), w.rows[p.id], c, false, p.o.stored)
+		}
+	}
+	return n
+}
+
+// rowAt is a record as of one of its revisions.
+func (w *world) rowAt(id string, rev int64) fsm.Row {
+	for _, e := range w.log {
+		if e.ID == id && e.Rev == rev && e.N == 0 {
+			return e.after
+		}
+	}
+	return fsm.Row{}
+}

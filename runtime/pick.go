@@ -1,0 +1,168 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Pick makes a call on the first n records, in the order of the operation's
+// `next`, that it accepts; fewer when there are no more. All of them carry the
+// request id, whose scope is the machine: the same call again gives the same
+// records. Finding none is ErrNothingToDo, which is not remembered.
+func (m *Machine[R]) Pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) {
+	q, err := m.prepare(c, "")
+	if err != nil {
+		return nil, err
+	}
+	if !q.op.Picks {
+		return nil, fmt.Errorf("%s: %s picks no record", m.schema.Machine, q.op.Name)
+	}
+	if n < 1 {
+		r := m.refusal(CodeInvalidInput, q.op, "", "")
+		r.Name, r.Message = "n", "at least one record must be asked for"
+		return nil, r
+	}
+	if q.RequestID == "" {
+		q.ownID()
+	}
+	var outs []Outcome[R]
+	passOver := map[string]bool{} // records that cannot be taken although they seemed to fit
+	u := m.unit(q.op, "", q.RequestID)
+	u.try = func(tx Tx, again bool) (err error) {
+		outs, err = m.pickIn(ctx, tx, n, q, passOver, again)
+		return err
+	}
+	u.find = func(r Reader) (found bool, err error) {
+		outs, err = m.known(r, q, "", q.RequestID)
+		return len(outs) > 0, err
+	}
+	for {
+		err := m.run(ctx, u)
+		var over *passedOver
+		if errors.As(err, &over) {
+			passOver[over.id] = true
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return outs, nil
+	}
+}
+
+// passedOver ends a transaction in which a record turned out not to be
+// takeable only after something was written; the pick goes on without it.
+type passedOver struct {
+	id  string
+	err error
+}
+
+func (p *passedOver) Error() string { return "pass over " + p.id + ": " + p.err.Error() }
+
+func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], passOver map[string]bool, again bool) ([]Outcome[R], error) {
+	if !q.own || again {
+		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
+			return outs, err
+		}
+	}
+	var outs []Outcome[R]
+	seen := map[string]bool{}
+	// Where says nearly everything, so n rows mostly suffice; those that Fits
+	// or a guard refuses make a wider look necessary.
+	for limit := n; ; limit *= 8 {
+		rows, err := collect(tx, Query{
+			States: q.op.From, Where: q.Where, Order: q.op.Order, Limit: limit, Lock: true,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			row := &rows[i]
+			if seen[row.ID] || passOver[row.ID] {
+				continue
+			}
+			seen[row.ID] = true
+			rec, err := m.load(q.op, row)
+			if err != nil || q.Fits != nil && !q.Fits(&rec, q.at) {
+				continue // a quarantined record is never handed out
+			}
+			out, wrote, err := m.pickOne(ctx, tx, q, row, rec, int64(len(outs)))
+			var refused *Refusal
+			switch {
+			case err == nil:
+				outs = append(outs, out)
+			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code):
+				continue
+			default:
+				return nil, err
+			}
+			if len(outs) == n {
+				return outs, nil
+			}
+		}
+		if len(rows) < limit {
+			break
+		}
+	}
+	if len(outs) == 0 {
+		return nil, m.refusal(CodeNothingToDo, q.op, "", "")
+	}
+	return outs, nil
+}
+
+// pickOne takes one record. wrote is set when an error came too late to go on
+// with the next record in this transaction.
+func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row, rec R, index int64) (out Outcome[R], wrote bool, err error) {
+	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, row.ID, q.origin(q.RequestID, index))
+	if err != nil {
+		var refused *Refusal
+		var effect *EffectError
+		switch {
+		case errors.As(err, &effect):
+			return out, true, err
+		case errors.Is(err, ErrNotUnique):
+			return out, true, &passedOver{row.ID, err}
+		case errors.As(err, &refused):
+			return out, false, err
+		}
+		if errors.Is(err, ErrRequestTaken) {
+			if events, lookErr := tx.Request(row.ID, q.RequestID); lookErr == nil && len(events) > 0 {
+				return out, true, m.refusal(CodeRequestReused, q.op, row.ID, row.State)
+			}
+		}
+		return out, true, err
+	}
+	last, events, err := m.follow(ctx, tx, s, q.at)
+	if err != nil {
+		var refused *Refusal
+		var effect *EffectError
+		if errors.As(err, &refused) && !errors.As(err, &effect) {
+			return out, true, &passedOver{row.ID, err}
+		}
+		return out, true, err
+	}
+	return m.outcome(last.rec, &last.row, events...), true, nil
+}
+
+// ofRecord reports whether a refusal speaks of one record, so that another one
+// may be taken, and not of the call or the store.
+func ofRecord(c Code) bool {
+	switch c {
+	case CodeWrongState, CodeTerminal, CodeGuard, CodeInvariant, CodeNotUnique, CodeQuarantined:
+		return true
+	}
+	return false
+}
+
+// collect reads the rows of a query to the end, so that writes may follow.
+func collect(r Reader, q Query) ([]Row, error) {
+	var rows []Row
+	for row, err := range r.Rows(q) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

@@ -1,0 +1,108 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+)
+
+// known looks a request up: in the record's log, or in the machine's with an
+// empty id. It returns the outcomes of the request, nil when it is unknown, and
+// a refusal when its id belongs to another request.
+func (m *Machine[R]) known(r Reader, q *request[R], id, requestID string) ([]Outcome[R], error) {
+	if requestID == "" {
+		return nil, nil
+	}
+	events, err := r.Request(id, requestID)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	outs := make([]Outcome[R], 0, len(events))
+	for i := range events {
+		e := &events[i]
+		if e.Operation != q.op.Stored || e.Fingerprint != q.fingerprint || q.op.Creates && q.Call.ID != "" && q.Call.ID != e.ID {
+			reused := m.refusal(CodeRequestReused, q.op, e.ID, "")
+			reused.Message = fmt.Sprintf("%q stands at revision %d for operation %s", requestID, e.Rev, m.operationName(e.Operation))
+			return nil, reused
+		}
+		out, err := m.replay(r, e)
+		if err != nil {
+			return nil, err
+		}
+		out.Replayed = !q.own
+		outs = append(outs, out)
+	}
+	return outs, nil
+}
+
+// operationName returns the specification's name of a stored operation.
+func (m *Machine[R]) operationName(stored string) string {
+	if op := m.byStored[stored]; op != nil {
+		return op.Name
+	}
+	return stored
+}
+
+// replay makes the outcome of an event and of the steps of `then` that were
+// taken in its transaction: the record as of the last of them, whatever has
+// happened since.
+func (m *Machine[R]) replay(r Reader, first *Event) (Outcome[R], error) {
+	var out Outcome[R]
+	row, events, err := m.rowAt(r, first.ID, first.Rev, first)
+	if err != nil {
+		return out, err
+	}
+	rec, err := m.d.Decode(row)
+	if err != nil {
+		refused := m.refusal(CodeQuarantined, nil, row.ID, row.State)
+		refused.Cause = err
+		return out, refused
+	}
+	current, err := r.Row(first.ID)
+	if err != nil {
+		return out, err
+	}
+	out = m.outcome(rec, &row, events...)
+	out.Current, out.CurrentState = current.Ref(), m.schema.StateName(current.State)
+	return out, nil
+}
+
+// rowAt folds the row as of revision rev. With first, the event of that
+// revision which a request led to, it goes on over the steps that followed in
+// its transaction, and returns first and them.
+func (m *Machine[R]) rowAt(r Reader, id string, rev int64, first *Event) (Row, []Event, error) {
+	from := max(1, rev-rev%imageEvery)
+	for {
+		row, events, err := m.foldFrom(r, id, from, rev, first)
+		if err == nil || from == 1 {
+			return row, events, err
+		}
+		from = 1 // the log may have come from somewhere without images
+	}
+}
+
+func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event) (row Row, chain []Event, err error) {
+	if first != nil {
+		chain = []Event{*first}
+	}
+	for e, err := range r.Events(id, from) {
+		if err != nil {
+			return row, nil, err
+		}
+		if e.Rev > rev && !e.RecordOnly() {
+			if first == nil || first.RecordOnly() || e.Cause == "" || e.RequestID != "" {
+				break
+			}
+			chain = append(chain, e)
+		}
+		if err := foldEvent(m.schema, &row, &e); err != nil {
+			return row, nil, fmt.Errorf("fold %s %q at revision %d: %w", m.schema.Machine, id, e.Rev, err)
+		}
+	}
+	if row.Rev < rev {
+		return row, nil, fmt.Errorf("fold %s %q: the log ends at revision %d, before %d: %w",
+			m.schema.Machine, id, row.Rev, rev, errLogShort)
+	}
+	return row, chain, nil
+}
+
+var errLogShort = errors.New("the log is too short")

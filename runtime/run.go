@@ -1,0 +1,172 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	maxTries    = 12 // of one call: after a moved record, a busy store or a lost answer
+	maxLookups  = 5  // of one lost answer, each with a fresh context
+	lookupLimit = 5 * time.Second
+)
+
+// unit is one transaction's worth of work.
+type unit struct {
+	// fast, when not nil, is the first try: one write without a transaction of
+	// its own. With slow set nothing was tried, and the answer must come from try.
+	fast func() (err error, slow bool)
+	// try does the work in a transaction. again is false in the first try.
+	try func(tx Tx, again bool) error
+	// find looks whether the work was done by a try whose answer was lost.
+	find func(r Reader) (bool, error)
+	// blame makes an error of the call out of one that no try got past.
+	blame func(err error) error
+	// lost makes the error that says that nobody knows.
+	lost func(err error) error
+}
+
+// run does the work until it is known what became of it: a moved record, a
+// taken request id and a busy store lead to another try, a lost answer to a
+// look into the log.
+func (m *Machine[R]) run(ctx context.Context, u unit) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var last error
+	for n := range maxTries {
+		if n > 1 {
+			if err := pause(ctx, n); err != nil {
+				return err
+			}
+		}
+		err, certain := m.attempt(ctx, &u, n)
+		last = err
+		var refused *Refusal
+		switch {
+		case err == nil:
+			return nil
+		case retriable(err):
+			continue
+		case errors.As(err, &refused) && refused.Code == CodeBusy:
+			continue
+		case certain || refused != nil || !ambiguous(err):
+			return err
+		}
+		found, lookErr := m.resolve(ctx, u.find)
+		if found {
+			return nil
+		}
+		if lookErr != nil || ctx.Err() != nil {
+			return u.lost(err)
+		}
+		// It is not there now. If it lands later, the next try meets it: a write
+		// is conditional on the revision and on the request id.
+	}
+	var refused *Refusal
+	if !retriable(last) && !errors.As(last, &refused) {
+		return u.lost(last)
+	}
+	return u.blame(last)
+}
+
+// attempt is one try. The error is certain when surely nothing was written.
+func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (err error, certain bool) {
+	if n == 0 && u.fast != nil {
+		err, slow := u.fast()
+		if !slow {
+			return err, false
+		}
+	}
+	begun, ours := false, false
+	err = m.table.Update(ctx, func(tx Tx) error {
+		err := u.try(tx, n > 0)
+		begun, ours = true, err != nil
+		return err
+	})
+	return err, ours || !begun
+}
+
+// retriable reports whether err asks for another look at the store.
+func retriable(err error) bool {
+	var c *ConflictError
+	return errors.Is(err, ErrMoved) || errors.Is(err, ErrRequestTaken) || errors.Is(err, ErrIDTaken) || errors.As(err, &c)
+}
+
+// ambiguous reports whether the work may have been done in spite of what a
+// commit returned. Stores return the context's own error only when surely
+// nothing was written.
+func ambiguous(err error) bool {
+	var a *AmbiguousError
+	return errors.As(err, &a) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// resolve looks for the work of a try whose answer was lost. The caller's
+// context is usually what ended, so it has one of its own.
+func (m *Machine[R]) resolve(ctx context.Context, find func(Reader) (bool, error)) (found bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupLimit)
+	defer cancel()
+	for n := range maxLookups {
+		if n > 0 {
+			if err := pause(ctx, n+2); err != nil {
+				return false, err
+			}
+		}
+		err = m.table.View(ctx, func(r Reader) error {
+			found, err = find(r)
+			return err
+		})
+		if err == nil {
+			return found, nil
+		}
+	}
+	return false, err
+}
+
+// pause waits a little longer at each try, with jitter, so that those who met
+// do not meet again.
+func pause(ctx context.Context, n int) error {
+	d := time.Millisecond << min(n, 7)
+	t := time.NewTimer(d/2 + rand.N(d))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// unit returns the common part of the work for one call.
+func (m *Machine[R]) unit(op *Operation[R], id, requestID string) unit {
+	return unit{
+		blame: func(err error) error {
+			var c *ConflictError
+			var effect *EffectError
+			switch {
+			case errors.As(err, &effect):
+				return err
+			case errors.As(err, &c):
+				return m.notUnique(c, op, id, "")
+			case errors.Is(err, ErrRequestTaken):
+				return m.refusal(CodeRequestReused, op, id, "")
+			case errors.Is(err, ErrIDTaken):
+				return m.refusal(CodeExists, op, id, "")
+			case errors.Is(err, ErrMoved):
+				r := m.refusal(CodeBusy, op, id, "")
+				r.Cause = err
+				return r
+			}
+			return err
+		},
+		lost: func(err error) error {
+			var a *AmbiguousError
+			if errors.As(err, &a) && a.Err != nil {
+				err = a.Err
+			}
+			return &AmbiguousError{Machine: m.schema.Machine, ID: id, Operation: op.Name, RequestID: requestID, Err: err}
+		},
+	}
+}

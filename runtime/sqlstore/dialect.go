@@ -1,0 +1,64 @@
+package sqlstore
+
+import (
+	"context"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Dialect is what differs between databases. Its methods are not exported: a
+// dialect and the statements that this package builds are one piece of work.
+type Dialect interface {
+	// Name is the key of the generated schema in fsm.Schema.SQL.
+	Name() string
+
+	// writers is how many sessions may write at the same time; 0: any number.
+	writers() int
+	// settings returns an error that names every setting of the session that
+	// would break the store's promises, and how to mend it.
+	settings(ctx context.Context, q querier) error
+	// file returns the database's file, for the lock beside it. Empty: a server.
+	file(ctx context.Context, q querier) (string, error)
+	// snapshot begins a transaction that reads one state of the database.
+	snapshot() string
+	// claim is the first statement of a writing transaction: it takes the write
+	// lock before anything is read. Empty: not needed.
+	claim() string
+	// objects returns the names of the tables, indexes, triggers and views.
+	objects(ctx context.Context, q querier) (map[string]bool, error)
+	// reshape makes the machine's tables fit another specification. All of its
+	// other objects are gone afterwards and are made anew by the schema.
+	reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error
+
+	// placeholder returns the n-th parameter, from 1.
+	placeholder(n int) string
+	// bind returns a value as the driver takes it.
+	bind(v any) any
+	// operand returns a column as it can be compared.
+	operand(column string, kind fsm.Kind) string
+	// present returns the condition that a column of a set is not empty.
+	present(column string) string
+	// order returns the sort keys of a column, absent values last.
+	order(column string, optional, descending bool) []string
+	// lock ends a query whose rows are to be locked, passing over locked ones.
+	lock() string
+	// lockGroup raises the lock of a group: parameters are name and key. Empty:
+	// the write lock does it.
+	lockGroup(table string) string
+
+	// failure says what an error of the database means.
+	failure(err error) failure
+}
+
+// failure is the meaning of a database's error.
+type failure uint8
+
+const (
+	failOther      failure = iota
+	failConstraint         // a rule of the schema: this statement did nothing
+	failBusy               // a lock was not to be had: nothing was written
+	failFull               // no space: nothing was written, unless it was the commit
+	failTooLarge           // a value is larger than the database takes
+	failSchema             // a table or column is missing
+	failGone               // there is no transaction any more: the database took it back
+)

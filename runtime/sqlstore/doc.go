@@ -1,0 +1,25 @@
+// Package sqlstore keeps records and their logs in a relational database, over
+// database/sql and the standard library alone. What differs between databases
+// is a Dialect; SQLite is here. The tables are those of the generated schema.
+//
+// # Guarantees
+//
+//   - A write is one transaction: row, event, request id and outbox row, or none
+//     of them. A write happens at the revision and in the state it was decided on.
+//   - Commit and Update answer nil only when the transaction is durable. An error
+//     of the commit itself is an *fsm.AmbiguousError unless the database surely
+//     took the transaction back; after an input/output error at a commit the
+//     store refuses all writes (fsm.CodePoisoned) until it is opened again.
+//   - Cancelling a context ends waiting, and ends a transaction before its commit
+//     as a whole. A commit that has begun is not cut off.
+//   - One process writes a SQLite file: a lock on a file beside it (name + ".lock")
+//     is held for the store's life; a second store gets fsm.CodeLocked.
+//   - A database whose settings would break these promises is refused, never
+//     changed: every connection is asked what its settings are before its first use.
+//
+// # What it does not do
+//
+// It does not decide anything: the engine above it does. It runs no migration of
+// data beyond what Migrate says. It does not guard against a program that writes
+// the same tables past the generated triggers on purpose.
+package sqlstore

@@ -1,0 +1,200 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Store is a fsm.Store in a relational database.
+type Store struct {
+	dialect  Dialect
+	writers  *pool
+	readers  *pool // may be the same as writers
+	enforce  string
+	release  []func() error // what Close undoes at the end, last first
+	poison   atomic.Pointer[error]
+	closing  sync.Once
+	closeErr error
+
+	mu      sync.Mutex
+	running map[*sql.Tx]*session // the transactions of Update and their sessions
+}
+
+var _ fsm.Transactional[*sql.Tx] = (*Store)(nil)
+
+// Option changes how New makes a store.
+type Option func(*options)
+
+type options struct {
+	readers    *sql.DB
+	maxReaders int
+	enforce    string
+	release    []func() error
+}
+
+// WithReaders gives reads a database of their own, opened on the same data.
+// Without it, reads and writes share the connections of the one given to New.
+func WithReaders(db *sql.DB) Option { return func(o *options) { o.readers = db } }
+
+// WithMaxReaders bounds how many reads run at the same time. The default is 4.
+func WithMaxReaders(n int) Option { return func(o *options) { o.maxReaders = max(n, 1) } }
+
+// WithEnforce lowers the level of enforcement that Migrate installs and Check
+// expects, for tests that make up rows: "checks" leaves out what ties rows and
+// events together. A schema that was generated at a lower level stays there.
+func WithEnforce(level string) Option { return func(o *options) { o.enforce = level } }
+
+// WithRelease makes Close call f at its end, for what the opener owns: the
+// databases, a file. The functions run last first.
+func WithRelease(f func() error) Option {
+	return func(o *options) { o.release = append(o.release, f) }
+}
+
+// New returns a store over db. It refuses a database whose settings would
+// break the store's promises, and one that another store holds. The caller
+// keeps owning db, but must not close it before the store; the store keeps one
+// connection of it for writing and a few for reading. A db that has but one
+// connection serves both, one after the other.
+func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
+	o := options{maxReaders: 4, enforce: "full"}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	switch o.enforce {
+	case "none", "checks", "full":
+	default:
+		return nil, fmt.Errorf("sqlstore: unknown enforcement level %q; expected none, checks or full", o.enforce)
+	}
+	s := &Store{dialect: d, enforce: o.enforce, running: map[*sql.Tx]*session{}}
+	writers := d.writers()
+	if most := db.Stats().MaxOpenConnections; writers == 0 {
+		writers = 8
+		if most > 0 {
+			writers = min(writers, most)
+		}
+	} else if o.readers == nil && most > 0 {
+		o.maxReaders = min(o.maxReaders, most-writers)
+	}
+	s.writers = newPool(db, d, writers)
+	switch {
+	case o.readers != nil:
+		s.readers = newPool(o.readers, d, o.maxReaders)
+	case d.writers() == 0 || o.maxReaders < 1:
+		s.readers = s.writers
+	default:
+		s.readers = newPool(db, d, o.maxReaders)
+	}
+	if err := s.open(); err != nil {
+		s.writers.close()
+		return nil, err
+	}
+	s.release = append(o.release, s.release...)
+	return s, nil
+}
+
+// open takes the lock and asks the first session for its settings.
+func (s *Store) open() error {
+	ctx := context.Background()
+	conn, err := s.writers.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.writers.give(conn, false)
+	file, err := s.dialect.file(ctx, conn)
+	if err != nil || file == "" {
+		return err
+	}
+	unlock, err := lockFile(file)
+	if err != nil {
+		return err
+	}
+	s.release = append(s.release, unlock)
+	return nil
+}
+
+// Close ends the store; calls in flight end first.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.readers.close()
+		if s.writers != s.readers {
+			s.writers.close()
+		}
+		var errs []error
+		for i := len(s.release) - 1; i >= 0; i-- {
+			errs = append(errs, s.release[i]())
+		}
+		s.closeErr = errors.Join(errs...)
+	})
+	return s.closeErr
+}
+
+// Table returns the store's part for one machine.
+func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
+	t, err := newTable(s, schema)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Transaction returns the database transaction behind tx, or nil when tx is
+// not of this kind of store.
+func (s *Store) Transaction(tx fsm.Tx) *sql.Tx {
+	if x, ok := tx.(*txn); ok {
+		return x.tx
+	}
+	return nil
+}
+
+// Adopt returns the reader and writer of one machine's tables within a
+// transaction that its caller owns and commits: that of an atomic effect, or
+// one of the caller's own database. In the second case the transaction's
+// connection must have the store's settings, and the caller finds out about a
+// lost commit alone: the same calls again, with the same request ids.
+func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.Tx, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := newTable(s, schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.poisoned(schema.Machine); err != nil {
+		return nil, err
+	}
+	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, tx: tx}
+	s.mu.Lock()
+	own := s.running[tx]
+	s.mu.Unlock()
+	if own != nil {
+		x.q = own
+		return x, nil
+	}
+	x.q = txQuerier{tx}
+	if err := s.dialect.settings(x.ctx, x.q); err != nil {
+		return nil, err
+	}
+	if text := s.dialect.claim(); text != "" {
+		if _, err := x.q.exec(x.ctx, text); err != nil {
+			return nil, t.fault("take the write lock", err)
+		}
+	}
+	return x, nil
+}
+
+// poisoned returns the refusal of a store that must be opened again.
+func (s *Store) poisoned(machine string) error {
+	if cause := s.poison.Load(); cause != nil {
+		return &fsm.Refusal{Code: fsm.CodePoisoned, Machine: machine, Cause: *cause}
+	}
+	return nil
+}
+
+// poisonWith makes the store refuse writes from now on.
+func (s *Store) poisonWith(err error) { s.poison.CompareAndSwap(nil, &err) }

@@ -1,0 +1,215 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// step is one decided step of one record, before it is written.
+type step[R any] struct {
+	op      *Operation[R]
+	rec     R // after it
+	row     Row
+	write   Write
+	atomic  bool // its effect runs in the transaction
+	written bool
+}
+
+// origin is what an event says about where a step came from.
+type origin struct {
+	at          time.Time
+	actor       string
+	reason      string
+	requestID   string
+	requestN    int64
+	fingerprint string
+	labels      map[string]string
+	inputs      JSON
+	cause       string
+}
+
+func (q *request[R]) origin(requestID string, n int64) origin {
+	return origin{
+		at: q.at, actor: q.Actor, reason: q.Reason,
+		requestID: requestID, requestN: n, fingerprint: q.fingerprint,
+		labels: q.Labels, inputs: q.inputs,
+	}
+}
+
+// decide runs the pure method on a copy of rec and makes the write of what it
+// decided. prev is nil for a creation.
+func (m *Machine[R]) decide(op *Operation[R], c *Call[R], prev *Row, rec R, id string, peers []int64, o origin) (*step[R], error) {
+	s := &step[R]{op: op, rec: rec}
+	decided, err := c.Decide(&s.rec, id, peers, o.at)
+	if err != nil {
+		return nil, err
+	}
+	w := &s.write
+	w.Prev = Ref{ID: id}
+	before := blankRow(m.schema)
+	if prev != nil {
+		w.Prev, w.PrevState, before = prev.Ref(), prev.State, *prev
+	}
+	w.Event = Event{
+		ID: id, Operation: op.Stored, Name: op.Event, From: decided.From, To: decided.To,
+		At: o.at, Actor: o.actor, Reason: o.reason,
+		RequestID: o.requestID, RequestN: o.requestN, Fingerprint: o.fingerprint,
+		Labels: o.labels, Inputs: o.inputs, Version: m.schema.Version, Cause: o.cause, Guard: decided.Guard,
+	}
+	e := &w.Event
+	if decided.RecordOnly {
+		if prev == nil {
+			return nil, fmt.Errorf("%s: %s: a creation cannot be recorded only", m.schema.Machine, op.Name)
+		}
+		s.rec, s.row = rec, *prev
+		e.Rev, e.From, e.To, e.Changes = prev.Rev, prev.State, prev.State, JSON{"{}"}
+		e.Sum = Checksum(e)
+		return s, nil
+	}
+	s.row = m.d.Encode(&s.rec)
+	if s.row.ID != id || s.row.Rev != before.Rev+1 || s.row.State != decided.To || s.write.PrevState != decided.From {
+		return nil, fmt.Errorf("%s: %s decided on %s in state %q, but made %s in state %q out of %s in state %q: the pure method is wrong",
+			m.schema.Machine, op.Name, w.Prev, decided.From, s.row.Ref(), s.row.State, w.Prev, w.PrevState)
+	}
+	if w.Changed, e.Changes, err = changesOf(m.schema, before.Values, s.row.Values); err != nil {
+		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
+	}
+	e.Rev = s.row.Rev
+	if e.Rev == 1 || e.Rev%imageEvery == 0 {
+		if e.Image, err = imageOf(m.schema, &s.row); err != nil {
+			return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
+		}
+	}
+	e.Sum = Checksum(e)
+	w.Row = &s.row
+	w.Leave = m.leave && prev != nil
+	if op.Effect != nil {
+		s.atomic = op.Effect.Atomic
+		if !s.atomic {
+			w.Outbox = &Delivery{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}
+		}
+	}
+	return s, nil
+}
+
+// effectKey returns the idempotency key of a step's effect.
+func (m *Machine[R]) effectKey(s *step[R]) string {
+	if s.op.Effect.Key != nil {
+		return s.op.Effect.Key(&s.rec)
+	}
+	return m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10)
+}
+
+// simple reports whether the step of op is one write that needs no other.
+func simple[R any](op *Operation[R], c *Call[R]) bool {
+	return c.Peers == nil && (op.Effect == nil || !op.Effect.Atomic) && (op.Then == "" || delayed(op))
+}
+
+// delayed reports whether the `then` of op waits for its effect.
+func delayed[R any](op *Operation[R]) bool { return op.Effect != nil && !op.Effect.Atomic }
+
+// takeStep decides one step within a transaction, writes it and runs its atomic effect.
+func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *Call[R], prev *Row, rec R, id string, o origin) (*step[R], error) {
+	var peers []int64
+	if c.Peers != nil {
+		peerRec := rec
+		for _, pq := range c.Peers(&peerRec, id) {
+			ask := tx.Peers
+			if pq.Sequence {
+				ask = tx.NextNumber
+			}
+			n, err := ask(pq)
+			if err != nil {
+				return nil, err
+			}
+			peers = append(peers, n)
+		}
+	}
+	s, err := m.decide(op, c, prev, rec, id, peers, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Write(&s.write); err != nil {
+		return nil, m.conflict(err, op, id, s.write.PrevState)
+	}
+	s.written = true
+	if !s.atomic || s.write.Row == nil {
+		return s, nil
+	}
+	key := m.effectKey(s)
+	if err := m.effects[op.Effect.Name](ctx, tx, s.rec, key, s.write.Event); err != nil {
+		return s, &EffectError{
+			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,
+		}
+	}
+	return s, nil
+}
+
+// conflict makes a refusal of a broken unique rule, except where looking again
+// gives a better answer: an existing record, or the next number.
+func (m *Machine[R]) conflict(err error, op *Operation[R], id, state string) error {
+	var c *ConflictError
+	if !errors.As(err, &c) || c.Rule == op.Dedupe && op.Creates || m.isSequence(c.Rule) {
+		return err
+	}
+	return m.notUnique(c, op, id, state)
+}
+
+func (m *Machine[R]) notUnique(c *ConflictError, op *Operation[R], id, state string) *Refusal {
+	r := m.refusal(CodeNotUnique, op, id, state)
+	r.Name = c.Rule
+	if u := m.uniqueRule(c.Rule); u != nil {
+		r.Cause, r.Message = u.Err, u.Message
+	}
+	return r
+}
+
+func (m *Machine[R]) isSequence(rule string) bool {
+	for i := range m.schema.Columns {
+		c := &m.schema.Columns[i]
+		if c.Kind == KindSequence && rule == "sequence_"+c.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// follow takes the steps that `then` asks for, in the same transaction, and
+// returns the last step and all events.
+func (m *Machine[R]) follow(ctx context.Context, tx Tx, s *step[R], at time.Time) (*step[R], []Event, error) {
+	events := []Event{s.write.Event}
+	for s.write.Row != nil && s.op.Then != "" && !delayed(s.op) {
+		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, at, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		events = append(events, next.write.Event)
+		s = next
+	}
+	return s, events, nil
+}
+
+// thenStep takes the step that follows op. requestID is empty in op's own
+// transaction.
+func (m *Machine[R]) thenStep(ctx context.Context, tx Tx, op *Operation[R], prev *Row, rec R, at time.Time, requestID string) (*step[R], error) {
+	next := m.byName[op.Then]
+	c, err := next.System(&rec, at)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: source of %s: %w", m.schema.Machine, prev.ID, next.Name, err)
+	}
+	inputs, err := inputObject(c.Inputs)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, prev.ID, next.Name, err)
+	}
+	o := origin{at: at, actor: SystemActor, requestN: -1, inputs: inputs, cause: op.Stored}
+	if requestID != "" {
+		o.requestID = requestID
+		if o.fingerprint, err = Fingerprint(next.Stored, SystemActor, "", c.Inputs); err != nil {
+			return nil, err
+		}
+	}
+	return m.takeStep(ctx, tx, next, &c, prev, rec, prev.ID, o)
+}

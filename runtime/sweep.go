@@ -1,0 +1,121 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Sweep runs every operation with an `after` trigger on every record whose
+// deadline has come (now == deadline is past it; an absent one never comes) and
+// returns how many steps it took. It asks for what it does not do by itself:
+// call it regularly, from as many processes as you like; they converge, since
+// each step belongs to the revision that was read.
+//
+// A record that has moved on or that a guard holds back is passed over. A
+// record that cannot be loaded, and any other error of one record, is joined
+// into the error at the end and keeps no other record from being swept; an
+// error of the store ends the sweep.
+func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
+	now := m.now()
+	total := 0
+	var errs []error
+	for _, op := range m.d.Operations {
+		for _, t := range op.Triggers {
+			if t.Startup {
+				continue
+			}
+			due := Cond{Column: t.After, Op: OpLe, Value: now.Add(-m.plus(op, t))}
+			n, err := m.fire(ctx, op, now, due)
+			total += n
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				return total, errors.Join(errs...)
+			}
+		}
+	}
+	return total, errors.Join(errs...)
+}
+
+// Startup runs every operation with a `startup` trigger on every record in one
+// of its states and returns how many steps it took: the recovery of what a
+// crash has left. It presumes that no other process works on the machine, so
+// call it once after opening, before any other call and before Deliver.
+func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
+	now := m.now()
+	total := 0
+	var errs []error
+	for _, op := range m.d.Operations {
+		for _, t := range op.Triggers {
+			if !t.Startup {
+				continue
+			}
+			n, err := m.fire(ctx, op, now)
+			total += n
+			errs = append(errs, err)
+		}
+	}
+	err := errors.Join(errs...)
+	if err == nil {
+		m.started.Store(true)
+	}
+	return total, err
+}
+
+// held is a record that was read, as a target.
+type held[R any] struct {
+	rec R
+	ref Ref
+}
+
+func (h held[R]) Held() R  { return h.rec }
+func (h held[R]) Ref() Ref { return h.ref }
+
+// fire runs op on every record in one of its states that fits.
+func (m *Machine[R]) fire(ctx context.Context, op *Operation[R], now time.Time, where ...Cond) (int, error) {
+	var errs []error
+	n := 0
+	for row, err := range m.rows(ctx, Query{States: op.From, Where: where}) {
+		if err != nil {
+			return n, errors.Join(append(errs, err)...)
+		}
+		moved, err := m.fireOne(ctx, op, &row, now)
+		switch {
+		case err == nil && moved:
+			n++
+		case err != nil && !passable(err):
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				return n, errors.Join(errs...)
+			}
+		}
+	}
+	return n, errors.Join(errs...)
+}
+
+func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row, now time.Time) (bool, error) {
+	rec, err := m.load(op, row)
+	if err != nil {
+		return false, err
+	}
+	c, err := op.System(&rec, now)
+	if err != nil {
+		return false, err
+	}
+	c.Operation, c.At = op, now
+	out, err := m.Apply(ctx, held[R]{rec, row.Ref()}, c)
+	return err == nil && !out.Replayed, err
+}
+
+// passable reports whether an error means that there is nothing to do here now.
+func passable(err error) bool {
+	var r *Refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	switch r.Code {
+	case CodeStale, CodeWrongState, CodeTerminal, CodeGuard, CodeNotFound:
+		return true
+	}
+	return false
+}
