@@ -113,6 +113,13 @@ used; 3 a bug in fsmgen.`,
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.explainCommand(), c.versionCommand())
+	// Cobra's own, which without this would call an unknown shell a success.
+	root.InitDefaultCompletionCmd()
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+		cmd.RunE = func(*cobra.Command, []string) error {
+			return usagef("a shell is missing; write bash, fish, powershell or zsh")
+		}
+	}
 	return root
 }
 
