@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -36,14 +37,13 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := validate.Run(m).Err(); err != nil {
+		return nil, err
+	}
 	n, err := newNames(m, opt)
 	if err != nil {
 		return nil, err
 	}
-	emitters := []struct {
-		suffix string
-		emit   func(*spec.Machine, *names, Options) ([]byte, error)
-	}{}
 	var files []File
 	for _, e := range emitters {
 		data, err := e.emit(m, n, opt)
@@ -53,6 +53,15 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 		files = append(files, File{Name: m.Name + e.suffix, Data: data})
 	}
 	return files, nil
+}
+
+// emitters make the files of a package, in the order of File names.
+var emitters = []struct {
+	suffix string
+	emit   func(*spec.Machine, *names, Options) ([]byte, error)
+}{
+	{"_fsm.go", pureFile},
+	{".mmd", func(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }},
 }
 
 // complete fills in the defaults and refuses what is none of the choices.

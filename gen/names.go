@@ -17,7 +17,7 @@ type names struct {
 
 	states  map[*spec.State]string
 	fields  map[*spec.Field]string
-	ops     map[*spec.Operation]*operationNames
+	ops     map[*spec.Operation]*opNames
 	inputs  map[*spec.Input]string
 	enums   []*enumNames // in the order of the specification: fields, then inputs
 	byField map[*spec.Field]*enumNames
@@ -26,8 +26,8 @@ type names struct {
 	errors  []*sentinel
 }
 
-// operationNames are the identifiers of one operation.
-type operationNames struct {
+// opNames are the identifiers of one operation.
+type opNames struct {
 	Const   string // OpComplete
 	Event   string // EventSucceeded
 	Method  string // Complete: of the record, of Machine; for a creation the function
@@ -87,7 +87,7 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		Record:  m.Entity,
 		states:  make(map[*spec.State]string),
 		fields:  make(map[*spec.Field]string),
-		ops:     make(map[*spec.Operation]*operationNames),
+		ops:     make(map[*spec.Operation]*opNames),
 		inputs:  make(map[*spec.Input]string),
 		byField: make(map[*spec.Field]*enumNames),
 		byInput: make(map[*spec.Input]*enumNames),
@@ -96,38 +96,38 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		return nil, fmt.Errorf("package name %q is no Go identifier; name another one", opt.Package)
 	}
 	for _, s := range m.States {
-		n.states[s] = "State" + goName(s.Name)
+		n.states[s] = "State" + spec.GoName(s.Name)
 	}
 	for _, f := range slices.Concat(m.Fields, m.Builtin) {
-		n.fields[f] = goName(f.Name)
+		n.fields[f] = spec.GoName(f.Name)
 	}
 	for _, f := range m.Fields {
 		if f.Type.Kind == spec.KindEnum {
-			n.byField[f] = n.newEnum(goName(f.Name), "the field "+f.Name, f.Type.Values)
+			n.byField[f] = n.newEnum(spec.GoName(f.Name), "the field "+f.Name, f.Type.Values)
 		}
 	}
 	for _, o := range m.Operations {
-		n.ops[o] = newOperationNames(o)
+		n.ops[o] = newOpNames(o)
 		n.addEvent(o)
 		for _, in := range o.Inputs {
-			n.inputs[in] = goName(in.Name)
+			n.inputs[in] = spec.GoName(in.Name)
 			if in.Type.Kind == spec.KindEnum {
 				n.byInput[in] = n.inputEnum(o, in)
 			}
 		}
 		if needsPeers(m, o) {
-			n.ops[o].Peers = goName(o.Name) + "Peers"
+			n.ops[o].Peers = spec.GoName(o.Name) + "Peers"
 		}
 	}
 	n.collectErrors(m)
 	return n, nil
 }
 
-func newOperationNames(o *spec.Operation) *operationNames {
-	name := goName(o.Name)
-	return &operationNames{
+func newOpNames(o *spec.Operation) *opNames {
+	name := spec.GoName(o.Name)
+	return &opNames{
 		Const:   "Op" + name,
-		Event:   "Event" + goName(o.Event),
+		Event:   "Event" + spec.GoName(o.Event),
 		Method:  name,
 		Can:     "Can" + name,
 		Request: name + "Request",
@@ -145,7 +145,7 @@ func newOperationNames(o *spec.Operation) *operationNames {
 func (n *names) newEnum(typ, doc string, values []*spec.EnumValue) *enumNames {
 	e := &enumNames{Type: typ, Doc: doc, Values: values}
 	for _, v := range values {
-		e.Consts = append(e.Consts, typ+goName(v.Name))
+		e.Consts = append(e.Consts, typ+spec.GoName(v.Name))
 	}
 	n.enums = append(n.enums, e)
 	return e
@@ -162,7 +162,7 @@ func (n *names) inputEnum(o *spec.Operation, in *spec.Input) *enumNames {
 			return e
 		}
 	}
-	return n.newEnum(goName(o.Name)+goName(in.Name), "the input "+in.Name+" of "+o.Name, in.Type.Values)
+	return n.newEnum(spec.GoName(o.Name)+spec.GoName(in.Name), "the input "+in.Name+" of "+o.Name, in.Type.Values)
 }
 
 func (n *names) addEvent(o *spec.Operation) {
@@ -192,7 +192,7 @@ func (n *names) addError(name, message, user string) {
 	}
 	e := n.error(name)
 	if e == nil {
-		e = &sentinel{Name: name, Var: "Err" + goName(name)}
+		e = &sentinel{Name: name, Var: "Err" + spec.GoName(name)}
 		n.errors = append(n.errors, e)
 	}
 	if e.Message == "" {
@@ -223,7 +223,7 @@ func (n *names) field(f *spec.Field) string { return n.fields[f] }
 func (n *names) input(in *spec.Input) string { return n.inputs[in] }
 
 // op returns the identifiers of an operation.
-func (n *names) op(o *spec.Operation) *operationNames { return n.ops[o] }
+func (n *names) op(o *spec.Operation) *opNames { return n.ops[o] }
 
 // fieldEnum returns the type of an enum field.
 func (n *names) fieldEnum(f *spec.Field) *enumNames { return n.byField[f] }
@@ -232,13 +232,13 @@ func (n *names) fieldEnum(f *spec.Field) *enumNames { return n.byField[f] }
 func (n *names) inputType(in *spec.Input) *enumNames { return n.byInput[in] }
 
 // peer returns the field of a Peers struct that counts for a guard.
-func (n *names) peer(g *spec.Guard) string { return goName(g.Name) }
+func (n *names) peer(g *spec.Guard) string { return spec.GoName(g.Name) }
 
 // sequence returns the field of a Peers struct that holds the next number.
 func (n *names) sequence(m *spec.Machine, f *spec.Field) string {
-	name := goName(f.Name)
+	name := spec.GoName(f.Name)
 	for _, g := range m.Guards {
-		if g.Peers != nil && goName(g.Name) == name {
+		if g.Peers != nil && spec.GoName(g.Name) == name {
 			return name + "Number"
 		}
 	}

@@ -1,0 +1,286 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// change is the value that one field is about to get. It is computed before
+// anything is written, so a refusal leaves the record as it was.
+type change struct {
+	field   *spec.Field
+	operand             // the new value as later facts see it
+	assign  string      // the right side, of the field's own type
+	step    int64       // increment only: how much is added; 0 otherwise
+	before  []jen.Code  // statements that compute a local variable, which assign then names
+	reads   *spec.Field // another field whose stored value assign reads, or nil
+	checked bool        // the value is an input, whose bounds were looked at
+}
+
+// changes are the changes of one step, in the order in which they are written.
+type changes struct{ list []*change }
+
+func (c *changes) of(f *spec.Field) *change {
+	for _, x := range c.list {
+		if x.field == f {
+			return x
+		}
+	}
+	return nil
+}
+
+// clone returns changes that a branch can add to.
+func (c *changes) clone() *changes {
+	return &changes{slices.Clone(c.list)}
+}
+
+func (c *changes) put(x *change) {
+	for i := range c.list {
+		if c.list[i].field == x.field {
+			c.list[i] = x
+			return
+		}
+	}
+	c.list = append(c.list, x)
+}
+
+// locals lists the statements that must run before the facts that look at the
+// changes.
+func (c *changes) locals() []jen.Code {
+	var code []jen.Code
+	for _, x := range c.list {
+		code = append(code, x.before...)
+	}
+	return code
+}
+
+// writes lists the assignments. A value that comes out of a field which is
+// written too is kept in a variable first.
+func (c *changes) writes(n *names) []jen.Code {
+	var saved, code []jen.Code
+	for _, x := range c.list {
+		target := "j." + n.field(x.field)
+		switch {
+		case x.step == 1:
+			code = append(code, raw(target+"++"))
+		case x.step > 1:
+			code = append(code, raw("%s += %d", target, x.step))
+		case x.reads != nil && x.reads != x.field && c.of(x.reads) != nil:
+			saved = append(saved, raw("%s := %s", n.local(x.field), x.assign))
+			code = append(code, raw("%s = %s", target, n.local(x.field)))
+		case x.assign != target:
+			code = append(code, raw("%s = %s", target, x.assign))
+		}
+	}
+	return append(saved, code...)
+}
+
+// apply adds effects to changes. Right sides read the stored record; increment
+// and add come on top of what the changes have already. The variables of sets
+// are named, because facts look at them: looked says whether they do.
+func (s scope) apply(e *spec.Effects, looked func(*spec.Field) bool) error {
+	for _, a := range e.Set {
+		x, err := s.set(a)
+		if err != nil {
+			return err
+		}
+		s.changes.put(x)
+	}
+	for _, f := range e.Clear {
+		s.changes.put(&change{
+			field:   f.Field,
+			operand: operand{kind: f.Field.Type.Kind, enum: s.n.fieldEnum(f.Field), here: absent},
+			assign:  s.n.fieldType(f.Field) + "{}",
+		})
+	}
+	for _, f := range e.Increment {
+		s.changes.put(s.increment(f.Field))
+	}
+	for _, a := range e.Add {
+		s.changes.put(s.add(a, looked(a.Field)))
+	}
+	return nil
+}
+
+// set is one assignment.
+func (s scope) set(a spec.Assign) (*change, error) {
+	f := a.Field
+	x := &change{field: f}
+	if a.Value.Kind == spec.ValueInputOrSame {
+		s.setOrKeep(x, a.Value.Input)
+		return x, nil
+	}
+	src := s.value(a.Value, f)
+	x.checked = a.Value.Input != nil
+	if a.Value.Kind == spec.ValueField {
+		x.reads = a.Value.Field
+	}
+	enum := s.n.fieldEnum(f)
+	if f.Type.Kind == spec.KindEnum && src.enum != enum {
+		if src.here == maybe {
+			local := s.n.local(f)
+			x.before = []jen.Code{
+				raw("var %s %s", local, s.n.fieldType(f)),
+				jen.If(raw("v, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "v"))),
+			}
+			src = operand{kind: src.kind, here: maybe, opt: local, val: local + ".Or(0)"}
+			x.reads = nil
+		} else {
+			src.val = convert(src.enum, enum, src.val)
+		}
+		src.enum = enum
+	}
+	x.operand = src
+	switch {
+	case !isOptional(f.Type) && src.here != present:
+		return nil, fmt.Errorf("field %s cannot take %s, which may be absent", f.Name, a.Value.Text)
+	case !isOptional(f.Type):
+		x.assign = src.val
+	case src.here == present:
+		x.assign = "fsm.Some(" + typed(src) + ")"
+	case src.here == absent:
+		x.assign = s.n.fieldType(f) + "{}"
+	default:
+		x.assign = src.opt
+	}
+	return x, nil
+}
+
+// setOrKeep is `input or same`: what was not sent keeps the old value.
+func (s scope) setOrKeep(x *change, in *spec.Input) {
+	f := x.field
+	old := s.stored(f)
+	sent := s.input(in)
+	if old.here == present && sent.here == maybe {
+		code := sent.opt + ".Or(" + old.val + ")"
+		x.operand, x.assign = plain(f.Type.Kind, s.n.fieldEnum(f), code), code
+		return
+	}
+	local := s.n.local(f)
+	test, value, stored := isPresent(sent).String(), sent.opt, old.opt
+	if sent.here == present {
+		value, stored = sent.val, old.val
+	}
+	x.before = []jen.Code{
+		raw("%s := %s", local, stored),
+		jen.If(raw(test)).Block(raw("%s = %s", local, value)),
+	}
+	x.operand, x.assign = variable(f.Type, s.n.fieldEnum(f), local), local
+}
+
+// increment adds one to what the field has.
+func (s scope) increment(f *spec.Field) *change {
+	x := &change{field: f, step: 1}
+	base := s.stored(f).val
+	if c := s.changes.of(f); c != nil {
+		if c.step == 0 { // set before: written as a sum
+			x.step = 0
+			x.assign = c.assign + " + 1"
+			x.operand = plain(spec.KindInt, nil, x.assign)
+			return x
+		}
+		x.step = c.step + 1
+	}
+	x.operand = plain(spec.KindInt, nil, base+" + "+strconv.FormatInt(x.step, 10))
+	if s.fresh {
+		x.num = &x.step
+		x.val = strconv.FormatInt(x.step, 10)
+	}
+	return x
+}
+
+// add puts a member into a set. When a fact looks at the new set, it is a
+// variable: adding allocates, so it happens once.
+func (s scope) add(a spec.Assign, looked bool) *change {
+	f := a.Field
+	code := s.field(f).val + ".With(" + s.value(a.Value, f).val + ")"
+	x := &change{field: f}
+	if a.Value.Kind == spec.ValueField {
+		x.reads = a.Value.Field
+	}
+	if !looked {
+		x.operand, x.assign = plain(spec.KindSet, nil, code), code
+		return x
+	}
+	local := s.n.local(f)
+	define := ":="
+	if c := s.changes.of(f); c != nil && c.assign == local {
+		define = "="
+		x.before = slices.Clone(c.before)
+	}
+	x.before = append(x.before, raw("%s %s %s", local, define, code))
+	x.reads = nil
+	x.operand, x.assign = plain(spec.KindSet, nil, local), local
+	return x
+}
+
+// value is the right side of an assignment to f.
+func (s scope) value(v spec.Value, f *spec.Field) operand {
+	switch v.Kind {
+	case spec.ValueInput, spec.ValueInputOrAbsent:
+		return s.input(v.Input)
+	case spec.ValueField:
+		return s.stored(v.Field)
+	case spec.ValueActor:
+		return plain(spec.KindString, nil, "req.Actor")
+	case spec.ValueNow:
+		if v.Plus == 0 {
+			return plain(spec.KindTime, nil, "now")
+		}
+		return plain(spec.KindTime, nil, "now.Add("+durationExpr(v.Plus)+")")
+	case spec.ValueInt:
+		o := plain(spec.KindInt, nil, strconv.FormatInt(v.Int, 10))
+		o.num = &v.Int
+		return o
+	case spec.ValueBool:
+		return plain(spec.KindBool, nil, strconv.FormatBool(v.Bool))
+	}
+	enum := s.n.fieldEnum(f)
+	o := plain(spec.KindEnum, enum, enum.word(v.Word.Name))
+	o.word = v.Word.Name
+	return o
+}
+
+// convert turns a value of one enum into the other's type.
+func convert(from, to *enumNames, code string) string {
+	if sameWords(from.Values, to.Values) {
+		return to.Type + "(" + code + ")"
+	}
+	return converter(from, to) + "(" + code + ")"
+}
+
+// converter names the function that finds a word of one enum in another one.
+func converter(from, to *enumNames) string {
+	return lowerFirst(to.Type) + "Of" + from.Type
+}
+
+// conversion is a pair of enums that needs a converter.
+type conversion struct{ from, to *enumNames }
+
+// conversions lists the converters that a machine needs.
+func (n *names) conversions(m *spec.Machine) []conversion {
+	var found []conversion
+	add := func(from, to *enumNames) {
+		c := conversion{from, to}
+		if from != nil && to != nil && from != to && !sameWords(from.Values, to.Values) && !slices.Contains(found, c) {
+			found = append(found, c)
+		}
+	}
+	for _, o := range m.Operations {
+		for _, e := range allEffects(o) {
+			for _, a := range e.Set {
+				switch a.Value.Kind {
+				case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame:
+					add(n.inputType(a.Value.Input), n.fieldEnum(a.Field))
+				case spec.ValueField:
+					add(n.fieldEnum(a.Value.Field), n.fieldEnum(a.Field))
+				}
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,225 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// pureFile returns the pure layer: types, operations, checks.
+func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
+	f := newFile(n)
+	f.PackageComment(strings.TrimRight(doc(packageDoc(m, n)...).GoString(), "\n"))
+	handshake(f)
+	enum(f, stateType(m, n))
+	stateMethods(f, m, n)
+	enum(f, operationType(m, n))
+	listFunc(f, "Operations", "operations", "Operation", operationType(m, n))
+	enum(f, eventType(n))
+	for _, e := range n.enums {
+		enum(f, valueType(e))
+	}
+	sentinels(f, n)
+	record(f, m, n)
+	event(f)
+	p := &pure{m: m, n: n, used: make(map[string]bool)}
+	for _, o := range m.Operations {
+		request(f, m, n, o)
+		peers(f, m, n, o)
+		if err := p.operation(f, o); err != nil {
+			return nil, err
+		}
+	}
+	classify(f, m, n)
+	check(f, m, n)
+	if m.Projection != nil {
+		if err := projection(f, m, n); err != nil {
+			return nil, err
+		}
+	}
+	p.allowed(f)
+	p.steps(f)
+	p.refusals(f)
+	p.values(f)
+	return render(f)
+}
+
+func packageDoc(m *spec.Machine, n *names) []string {
+	first := fmt.Sprintf("Package %s is the machine of %s.", n.Package, n.Record)
+	if m.Doc != "" {
+		first = fmt.Sprintf("Package %s is the machine of %s: %s", n.Package, n.Record, lead(sentence(m.Doc)))
+	}
+	return []string{first,
+		fmt.Sprintf("The pure layer is the methods of %s and the functions that make one: no input or output, no clock, "+
+			"and the record is untouched when they refuse. The durable layer is Machine: the same operations over a store.", n.Record)}
+}
+
+// handshake makes the package fail to compile against another generation of
+// the runtime.
+func handshake(f *jen.File) {
+	f.Add(doc("If this does not compile, runtime and generator have drifted apart: update github.com/fsmgen/fsmgen and run `go generate` again.")).
+		Const().Id("_").Op("=").Add(fsmName("Generated1"))
+}
+
+// listFunc adds a function that returns all values of a type.
+func listFunc(f *jen.File, name, plural, typ string, t *enumType) {
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s returns all %s, in the order of the specification.", name, plural))).
+		Func().Id(name).Params().Index().Id(typ).Block(
+		jen.Return(jen.Index().Id(typ).ValuesFunc(constantLines(t))),
+	)
+}
+
+func constantLines(t *enumType) func(*jen.Group) {
+	return func(g *jen.Group) {
+		for _, c := range t.consts {
+			g.Line().Id(c.name)
+		}
+		g.Line()
+	}
+}
+
+// stateMethods adds what only states have.
+func stateMethods(f *jen.File, m *spec.Machine, n *names) {
+	listFunc(f, "States", "states", "State", stateType(m, n))
+	var terminal []string
+	for _, s := range m.States {
+		if s.Terminal {
+			terminal = append(terminal, "s == "+n.state(s))
+		}
+	}
+	f.Line()
+	stateMethod(f.Add(doc("Terminal reports whether nothing leaves the state.")), "Terminal", terminal)
+	var final []string
+	for _, s := range m.States {
+		if s.Final {
+			final = append(final, "s == "+n.state(s))
+		}
+	}
+	if final != nil {
+		f.Line()
+		stateMethod(f.Add(doc("Final reports whether a record in the state is finished, though it may be taken up again.")), "Final", final)
+	}
+}
+
+func stateMethod(f *jen.Statement, name string, terms []string) {
+	if terms == nil {
+		f.Func().Params(raw("State")).Id(name).Params().Bool().Block(jen.Return(raw("false")))
+		return
+	}
+	f.Func().Params(raw("s State")).Id(name).Params().Bool().Block(jen.Return(raw(strings.Join(terms, " || "))))
+}
+
+// allowed adds the states in which each operation is possible, as refusals
+// name them. They are variables so that a refusal allocates once.
+func (p *pure) allowed(f *jen.File) {
+	if !p.used["refuseState"] {
+		return
+	}
+	f.Line()
+	f.Add(doc("The states in which an operation is possible, for refusals.")).
+		Var().DefsFunc(func(g *jen.Group) {
+		for _, o := range p.m.Operations {
+			if creates(o) {
+				continue
+			}
+			g.Id(p.n.op(o).Allowed).Op("=").Index().String().ValuesFunc(func(g *jen.Group) {
+				for _, s := range p.m.States {
+					if p.m.Class(s, o) == spec.Transition {
+						g.Lit(s.Name)
+					}
+				}
+			})
+		}
+	})
+}
+
+// steps adds what ends an accepted call.
+func (p *pure) steps(f *jen.File) {
+	f.Line()
+	f.Add(doc("move takes the step that was decided on: state, revision and time.")).
+		Func().Params(raw("j *%s", p.n.Record)).Id("move").Params(raw("op Operation, name EventName, to State, now time.Time")).Id("Event").Block(
+		raw("e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}"),
+		raw("j.State = to"),
+		raw("j.Rev = e.Rev"),
+		jen.If(raw("now.After(j.UpdatedAt)")).Block(raw("j.UpdatedAt = now")),
+		jen.Return(raw("e")),
+	)
+	if p.used["note"] {
+		f.Line()
+		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).
+			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
+			jen.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
+		)
+	}
+}
+
+// refusals adds the functions that make refusals, one allocation each.
+func (p *pure) refusals(f *jen.File) {
+	method := func(text, name, params string, body ...jen.Code) {
+		f.Line()
+		f.Add(doc(text)).
+			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Op("*").Add(fsmName("Refusal")).Block(append(body, jen.Return(raw("r")))...)
+	}
+	base := func(code string) *jen.Statement { return raw("r := j.refuse(op, %s)", code) }
+	method("refuse makes a refusal: the one allocation that refusing costs. A record without a state is one that a creation makes.",
+		"refuse", "op Operation, code fsm.Code",
+		raw("r := &fsm.Refusal{Code: code, Machine: %q, ID: j.ID, Operation: op.String()}", p.m.Name),
+		jen.If(raw("j.State != 0")).Block(raw("r.State = j.State.String()")),
+	)
+	if p.used["refuseState"] {
+		method("refuseState refuses an operation that is not possible in the record's state.",
+			"refuseState", "op Operation, allowed []string",
+			base("fsm.CodeWrongState"),
+			jen.If(raw("j.State.Terminal()")).Block(raw("r.Code = fsm.CodeTerminal")),
+			raw("r.Allowed = allowed"),
+		)
+	}
+	if p.used["refuseInput"] {
+		method("refuseInput refuses an input that cannot be taken.",
+			"refuseInput", "op Operation, name, problem string",
+			base("fsm.CodeInvalidInput"),
+			raw("r.Name, r.Message = name, problem"),
+		)
+	}
+	if p.used["refuseGuard"] {
+		method("refuseGuard refuses by one of the machine's own errors.",
+			"refuseGuard", "op Operation, guard string, err error, message string",
+			base("fsm.CodeGuard"),
+			raw("r.Guard, r.Cause, r.Message = guard, err, message"),
+		)
+	}
+	if p.used["refuseInvariant"] {
+		method("refuseInvariant refuses a step after which the record would break a rule: it was stored by somebody else.",
+			"refuseInvariant", "op Operation, rule string",
+			base("fsm.CodeInvariant"),
+			raw("r.Name = rule"),
+		)
+	}
+}
+
+// values adds the functions that look at values.
+func (p *pure) values(f *jen.File) {
+	if p.used["inYears"] {
+		f.Line()
+		f.Add(doc("inYears reports whether every store can hold the time.")).
+			Func().Id("inYears").Params(raw("t time.Time")).Bool().Block(
+			raw("year := t.UTC().Year()"),
+			jen.Return(raw("year >= 1 && year <= 9999")),
+		)
+	}
+	for _, c := range p.n.conversions(p.m) {
+		f.Line()
+		f.Add(doc(fmt.Sprintf("%s returns the same word as a %s.", converter(c.from, c.to), c.to.Type))).
+			Func().Id(converter(c.from, c.to)).Params(raw("v %s", c.from.Type)).Id(c.to.Type).Block(
+			jen.Switch(raw("v")).BlockFunc(func(g *jen.Group) {
+				for i, w := range c.from.Values {
+					g.Case(raw(c.from.Consts[i])).Block(jen.Return(raw(c.to.word(w.Name))))
+				}
+			}),
+			jen.Return(raw("0")),
+		)
+	}
+}

@@ -1,0 +1,511 @@
+package gen
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// pure is the pure layer of one machine in the making. used notes which of the
+// small functions at its end the operations call.
+type pure struct {
+	m    *spec.Machine
+	n    *names
+	used map[string]bool
+}
+
+// operationEmitter writes the pure form of one operation: everything is
+// checked first and written last.
+type operationEmitter struct {
+	*pure
+	o    *spec.Operation
+	c    *opNames
+	s    scope
+	code []jen.Code
+}
+
+// operation adds the pure form of an operation: a method, or a function for a
+// creation.
+func (p *pure) operation(f *jen.File, o *spec.Operation) error {
+	e := &operationEmitter{pure: p, o: o, c: p.n.op(o), s: scope{
+		n: p.n, changes: &changes{}, fresh: creates(o), known: make(map[*spec.Field]presence),
+	}}
+	if err := e.body(); err != nil {
+		return fmt.Errorf("operation %s: %w", o.Name, err)
+	}
+	f.Line()
+	declaration := f.Add(doc(operationDoc(p.m, p.n, o)...))
+	if creates(o) {
+		declaration.Func().Id(e.c.Method).Params(append([]jen.Code{raw("id string")}, e.params()...)...).
+			Params(raw(p.n.Record), raw("Event"), raw("error")).Block(e.code...)
+		return nil
+	}
+	declaration.Func().Params(raw("j *%s", p.n.Record)).Id(e.c.Method).Params(e.params()...).
+		Params(raw("Event"), raw("error")).Block(e.code...)
+	args := "req, now"
+	if e.c.Peers != "" {
+		args = "req, peers, now"
+	}
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s reports what %s would answer, and changes nothing.", e.c.Can, e.c.Method))).
+		Func().Params(raw("j %s", p.n.Record)).Id(e.c.Can).Params(e.params()...).Error().Block(
+		raw("_, err := j.%s(%s)", e.c.Method, args),
+		jen.Return(raw("err")),
+	)
+	return nil
+}
+
+// params are the parameters that follow the id of a creation.
+func (e *operationEmitter) params() []jen.Code {
+	p := []jen.Code{raw("req %s", e.c.Request)}
+	if e.c.Peers != "" {
+		p = append(p, raw("peers %s", e.c.Peers))
+	}
+	return append(p, jen.Id("now").Qual("time", "Time"))
+}
+
+func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code...) }
+
+// fail returns the refusal that a helper makes.
+func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
+	e.used[helper] = true
+	call := fmt.Sprintf("j.%s(%s)", helper, e.c.Const+fmt.Sprintf(format, args...))
+	if creates(e.o) {
+		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
+	}
+	return jen.Return(raw("Event{}, %s", call))
+}
+
+// refuseIf adds a refusal that happens when the condition holds.
+func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
+	if c.kind != condFalse {
+		e.add(jen.If(raw(c.String())).Block(refusal...))
+	}
+}
+
+func (e *operationEmitter) body() error {
+	e.add(raw("now = fsm.Time(now)"))
+	if creates(e.o) {
+		e.add(raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
+	}
+	e.caller()
+	for _, in := range e.o.Inputs {
+		e.input(in)
+	}
+	if creates(e.o) {
+		e.add(jen.If(raw("err := fsm.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
+	} else {
+		e.cell()
+	}
+	for _, r := range e.o.Require {
+		if e.require(r) {
+			return nil
+		}
+	}
+	e.sequences()
+	if err := e.s.apply(&e.o.Effects, e.looked); err != nil {
+		return err
+	}
+	if len(e.o.Choose) > 0 {
+		return e.choose()
+	}
+	if creates(e.o) {
+		e.finish(e.o.Creates[0].State, nil)
+	} else if e.o.Same {
+		e.finish(nil, states(e.o.From))
+	} else {
+		e.finish(e.o.To.State, nil)
+	}
+	return nil
+}
+
+// caller checks who asks and why.
+func (e *operationEmitter) caller() {
+	if needsActor(e.o) {
+		e.add(jen.If(raw(`req.Actor == ""`)).Block(e.fail("refuse", ", fsm.CodeActorMissing")))
+	}
+	if e.o.By == spec.ByOperator {
+		e.add(jen.If(raw(`req.Reason == ""`)).Block(e.fail("refuse", ", fsm.CodeReasonMissing")))
+	}
+	if needsActor(e.o) {
+		e.add(jen.If(raw("err := fsm.CheckID(req.Actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
+	}
+	if e.o.By == spec.ByOperator {
+		e.add(jen.If(raw("err := fsm.CheckText(req.Reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
+	}
+}
+
+// input checks one input, and brings a time into the form that records hold.
+func (e *operationEmitter) input(in *spec.Input) {
+	name := "req." + e.n.input(in)
+	optional := isOptional(in.Type)
+	refuse := func(problem string) *jen.Statement { return e.fail("refuseInput", ", %q, %q", in.Name, problem) }
+	sent := func(code ...jen.Code) { // runs code with v when the input was sent
+		e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok")).Block(code...))
+	}
+	text := func(value string) *jen.Statement {
+		return jen.If(raw("err := fsm.CheckText(%s)", value), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))
+	}
+	switch in.Type.Kind {
+	case spec.KindString:
+		if optional {
+			e.add(text(name + `.Or("")`))
+			return
+		}
+		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is required and empty")), text(name))
+	case spec.KindTime:
+		e.used["inYears"] = true
+		const years = "it is outside the years 1 to 9999"
+		if optional {
+			sent(
+				jen.If(raw("!inYears(v)")).Block(refuse(years)),
+				raw("%s = fsm.Some(fsm.Time(v))", name),
+			)
+			return
+		}
+		e.add(
+			raw("%s = fsm.Time(%s)", name, name),
+			jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and zero")),
+			jen.If(raw("!inYears(%s)", name)).Block(refuse(years)),
+		)
+	case spec.KindJSON:
+		if optional {
+			sent(
+				jen.If(raw("v.IsZero()")).Block(refuse("it is no JSON text")),
+				text("v.String()"),
+			)
+			return
+		}
+		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and missing")), text(name+".String()"))
+	case spec.KindEnum:
+		problem := "expected " + list(words(in.Type.Values), "or")
+		if optional {
+			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && !v.Valid()")).Block(refuse(problem)))
+			return
+		}
+		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
+	case spec.KindSet:
+		e.add(jen.If(raw("err := fsm.CheckSet(%s)", name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+		lo, hi := inputBounds(e.o, in)
+		value := name
+		if optional {
+			value = "v"
+		}
+		outside, problem := outsideBounds(value, lo, hi)
+		switch {
+		case outside == never.String():
+		case !optional:
+			e.add(jen.If(raw(outside)).Block(refuse(problem)))
+		case lo != nil && hi != nil:
+			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && (%s)", outside)).Block(refuse(problem)))
+		default:
+			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && %s", outside)).Block(refuse(problem)))
+		}
+	}
+}
+
+// inputBounds returns the bounds of an input: its own, and those of every field
+// that it is set into.
+func inputBounds(o *spec.Operation, in *spec.Input) (lo, hi *int64) {
+	narrow := func(t spec.Type) {
+		low := t.Min
+		if t.Kind == spec.KindCounter {
+			low = new(int64)
+		}
+		if low != nil && (lo == nil || *low > *lo) {
+			lo = low
+		}
+		if t.Max != nil && (hi == nil || *t.Max < *hi) {
+			hi = t.Max
+		}
+	}
+	narrow(in.Type)
+	for _, effects := range allEffects(o) {
+		for _, a := range effects.Set {
+			if a.Value.Input == in {
+				narrow(a.Field.Type)
+			}
+		}
+	}
+	return lo, hi
+}
+
+// outsideBounds returns the condition that a number is outside its bounds, and
+// how to say so.
+func outsideBounds(value string, lo, hi *int64) (code, problem string) {
+	switch {
+	case lo != nil && hi != nil:
+		return fmt.Sprintf("%s < %d || %s > %d", value, *lo, value, *hi), fmt.Sprintf("expected %d to %d", *lo, *hi)
+	case lo != nil:
+		return fmt.Sprintf("%s < %d", value, *lo), fmt.Sprintf("expected %d or more", *lo)
+	case hi != nil:
+		return fmt.Sprintf("%s > %d", value, *hi), fmt.Sprintf("expected %d or less", *hi)
+	}
+	return never.String(), ""
+}
+
+// words lists the names of enum values.
+func words(values []*spec.EnumValue) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = v.Name
+	}
+	return list
+}
+
+// cell adds the switch on the state: what goes on, what is recorded only, and
+// what is refused. A state that no case names is refused, an invalid one too.
+func (e *operationEmitter) cell() {
+	var moves, records []jen.Code
+	for _, s := range e.m.States {
+		switch e.m.Class(s, e.o) {
+		case spec.Transition:
+			moves = append(moves, raw(e.n.state(s)))
+		case spec.RecordOnly:
+			records = append(records, raw(e.n.state(s)))
+		}
+	}
+	e.used["refuseState"] = true
+	cases := []jen.Code{jen.Case(moves...).Block()}
+	if records != nil {
+		cases = append(cases, jen.Case(records...).Block(jen.Return(e.note("")).Op(",").Nil()))
+	}
+	cases = append(cases, jen.Default().Block(e.fail("refuseState", ", %s", e.c.Allowed)))
+	e.add(jen.Switch(raw("j.State")).Block(cases...))
+}
+
+// note is the event of a call that is recorded and changes nothing.
+func (e *operationEmitter) note(guard string) *jen.Statement {
+	e.used["note"] = true
+	return raw("j.note(%s, %s, %q, now)", e.c.Const, e.c.Event, guard)
+}
+
+// require adds a guard, and reports whether it refuses every call.
+func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
+	g := r.Guard
+	var refused cond
+	if g.Peers != nil {
+		value := "peers." + e.n.peer(g)
+		bound := strconv.FormatInt(g.Peers.Than, 10)
+		refused = atom(value+" >= "+bound, value+" < "+bound)
+		if g.Peers.Than == 1 {
+			refused = atom(value+" > 0", value+" == 0")
+		}
+	} else {
+		refused = e.s.facts(r.When).not()
+	}
+	var answer []jen.Code
+	if e.o.OnRefusalRecordOnly && !creates(e.o) {
+		answer = []jen.Code{jen.Return(e.note(g.Name)).Op(",").Nil()}
+	} else {
+		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message)}
+	}
+	if refused.kind == condTrue {
+		e.add(answer...)
+		return true
+	}
+	e.refuseIf(refused, answer...)
+	e.s.learn(r.When)
+	return false
+}
+
+// guardRefusal refuses by the machine's own error. The message is handed over
+// when another guard gave the error its text.
+func (e *operationEmitter) guardRefusal(guard, name, message string) *jen.Statement {
+	x := e.n.error(name)
+	if phrase(message) == phrase(x.Message) {
+		message = ""
+	}
+	return e.fail("refuseGuard", ", %q, %s, %q", guard, x.Var, phrase(message))
+}
+
+// sequences takes over the numbers that the store gave.
+func (e *operationEmitter) sequences() {
+	for _, f := range sequences(e.m, e.o) {
+		value := "peers." + e.n.sequence(e.m, f)
+		e.refuseIf(call(value+" < 1"), e.fail("refuseInvariant", ", %q", f.Name))
+		e.s.changes.put(&change{field: f, operand: plain(spec.KindSequence, nil, value), assign: value})
+	}
+}
+
+// looked reports whether a fact of the operation, after its effects, looks at
+// the field: in a branch, or in an invariant of a state it can lead to.
+func (e *operationEmitter) looked(f *spec.Field) bool {
+	facts := slices.Clone(e.m.Invariant)
+	for _, b := range e.o.Choose {
+		facts = append(facts, b.When...)
+	}
+	for _, s := range targets(e.o) {
+		facts = append(facts, s.Invariant...)
+		for _, r := range slices.Concat(s.Present, s.Absent) {
+			if r.Field == f {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(facts, func(x *spec.Fact) bool { return x.Left.Field == f || x.Right.Field == f })
+}
+
+// targets lists the states that an operation can lead to.
+func targets(o *spec.Operation) []*spec.State {
+	list := states(o.Creates)
+	if o.To != nil {
+		list = append(list, o.To.State)
+	}
+	same := o.Same
+	for _, b := range o.Choose {
+		if b.To != nil {
+			list = append(list, b.To.State)
+		}
+		same = same || b.Same
+	}
+	if same {
+		list = append(list, states(o.From)...)
+	}
+	return list
+}
+
+// choose adds the branches. Each one ends by itself.
+func (e *operationEmitter) choose() error {
+	for _, x := range e.s.changes.list {
+		if e.looked(x.field) {
+			e.add(x.before...)
+			x.before = nil
+		}
+	}
+	outer, base, known := e.code, e.s.changes, e.s.known
+	defer func() { e.s.changes, e.s.known = base, known }()
+	var cases []jen.Code
+	closed := false
+	for _, b := range e.o.Choose {
+		e.s.changes, e.s.known = base, maps.Clone(known)
+		c := and(e.inStates(b.From), e.s.facts(b.When))
+		if c.kind == condFalse {
+			continue
+		}
+		e.s.learn(b.When)
+		e.code, e.s.changes = nil, base.clone()
+		if err := e.branch(b); err != nil {
+			return err
+		}
+		if c.kind == condTrue {
+			if cases == nil {
+				e.code = append(outer, e.code...)
+				return nil
+			}
+			cases = append(cases, jen.Default().Block(e.code...))
+			closed = true
+			break
+		}
+		cases = append(cases, jen.Case(raw(c.String())).Block(e.code...))
+	}
+	if !closed {
+		cases = append(cases, jen.Default().Block(e.fail("refuseInvariant", `, "choose"`)))
+	}
+	e.code = append(outer, jen.Switch().Block(cases...))
+	return nil
+}
+
+// inStates is the condition that the record is in one of the states; nil means
+// any that the operation starts from.
+func (e *operationEmitter) inStates(refs []spec.StateRef) cond {
+	if refs == nil || len(refs) >= len(e.o.From) {
+		return always
+	}
+	var parts []cond
+	for _, s := range states(refs) {
+		parts = append(parts, atom("j.State == "+e.n.state(s), "j.State != "+e.n.state(s)))
+	}
+	return or(parts...)
+}
+
+// branch adds what happens when a branch is taken.
+func (e *operationEmitter) branch(b *spec.Branch) error {
+	switch {
+	case b.Reject != "":
+		e.add(e.guardRefusal(b.Reject, b.Reject, ""))
+		return nil
+	case b.RecordOnly:
+		e.add(jen.Return(e.note("")).Op(",").Nil())
+		return nil
+	}
+	if err := e.s.apply(&b.Effects, e.looked); err != nil {
+		return err
+	}
+	if b.Same {
+		from := b.From
+		if from == nil {
+			from = e.o.From
+		}
+		e.finish(nil, states(from))
+		return nil
+	}
+	e.finish(b.To.State, nil)
+	return nil
+}
+
+// finish checks the invariants of the target, writes, and returns the event.
+// Without a target the record stays in its state, which is one of same.
+func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
+	e.add(e.s.changes.locals()...)
+	target := "j.State"
+	if to != nil {
+		target = e.n.state(to)
+		same = []*spec.State{to}
+	}
+	e.invariants(same)
+	e.add(e.s.changes.writes(e.n)...)
+	move := fmt.Sprintf("j.move(%s, %s, %s, now)", e.c.Const, e.c.Event, target)
+	if creates(e.o) {
+		e.add(raw("e := "+move), jen.Return(raw("j, e, nil")))
+		return
+	}
+	e.add(jen.Return(raw("%s, nil", move)))
+}
+
+// invariants adds what the record must fulfil in the state that it comes to.
+// With more than one possible state, what they do not share is looked at by state.
+func (e *operationEmitter) invariants(possible []*spec.State) {
+	lists := make([][]broken, len(possible))
+	for i, s := range possible {
+		lists[i] = e.s.broken(e.m, s)
+	}
+	for _, b := range lists[0] {
+		if shared(lists, b) {
+			e.add(e.breach(b))
+		}
+	}
+	var cases []jen.Code
+	for i, s := range possible {
+		var own []jen.Code
+		for _, b := range lists[i] {
+			if !shared(lists, b) {
+				own = append(own, e.breach(b))
+			}
+		}
+		if own != nil {
+			cases = append(cases, jen.Case(raw(e.n.state(s))).Block(own...))
+		}
+	}
+	if cases != nil {
+		e.add(jen.Switch(raw("j.State")).Block(cases...))
+	}
+}
+
+func shared(lists [][]broken, b broken) bool {
+	for _, l := range lists {
+		if !slices.ContainsFunc(l, func(x broken) bool { return x.rule == b.rule && x.when.String() == b.when.String() }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *operationEmitter) breach(b broken) *jen.Statement {
+	return jen.If(raw(b.when.String())).Block(e.fail("refuseInvariant", ", %q", b.rule))
+}

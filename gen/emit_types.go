@@ -1,0 +1,223 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// sentinels adds one error variable per error name.
+func sentinels(f *jen.File, n *names) {
+	if len(n.errors) == 0 {
+		return
+	}
+	f.Line()
+	f.Add(doc("The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a call returns.")).
+		Var().DefsFunc(func(g *jen.Group) {
+		for _, e := range n.errors {
+			g.Add(docIndented(1, fmt.Sprintf("%s: refused by %s.", e.Var, list(e.Users, "and")))).
+				Id(e.Var).Op("=").Qual("errors", "New").Call(jen.Lit(e.text()))
+		}
+	})
+}
+
+// text is what the error says: the specification's message, or its name.
+func (e *sentinel) text() string {
+	if e.Message != "" {
+		return phrase(e.Message)
+	}
+	return strings.ReplaceAll(e.Name, "_", " ")
+}
+
+// tag writes the name of a field in JSON.
+func tag(name string, omit bool) map[string]string {
+	if omit {
+		name += ",omitzero"
+	}
+	return map[string]string{"json": name}
+}
+
+// record adds the type of the record with the methods that every record has.
+func record(f *jen.File, m *spec.Machine, n *names) {
+	f.Line()
+	f.Add(doc(
+		fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its revision and its invariants.", n.Record),
+		"Times are UTC, cut to microseconds.")).
+		Type().Id(n.Record).StructFunc(func(g *jen.Group) {
+		g.Id("ID").String().Tag(tag("id", false))
+		g.Id("State").Id("State").Tag(tag("state", false))
+		g.Id("Rev").Int64().Tag(tag("rev", false)).Comment("1 after the creation, one more with every transition")
+		g.Id("CreatedAt").Qual("time", "Time").Tag(tag("created_at", false))
+		g.Id("UpdatedAt").Qual("time", "Time").Tag(tag("updated_at", false)).Comment("of the last transition")
+		if len(m.Fields) > 0 {
+			g.Line()
+		}
+		for _, x := range m.Fields {
+			if x.Doc != "" {
+				g.Add(docIndented(1, fieldDoc(n, x))).Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
+			} else {
+				g.Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
+			}
+		}
+	})
+	f.Line()
+	f.Add(doc(fmt.Sprintf("Ref returns id and revision, so that a %s is a target of the durable operations.", n.Record))).
+		Func().Params(raw("j %s", n.Record)).Id("Ref").Params().Add(fsmName("Ref")).Block(
+		jen.Return(raw("fsm.Ref{ID: j.ID, Rev: j.Rev}")),
+	)
+	f.Line()
+	f.Add(doc("Equal reports whether both records are the same in every field; times are compared as instants.")).
+		Func().Params(raw("j %s", n.Record)).Id("Equal").Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
+}
+
+// fieldDoc is the doc text of a field. It starts with the field's name.
+func fieldDoc(n *names, f *spec.Field) string {
+	return n.field(f) + ": " + lead(sentence(f.Doc))
+}
+
+// equal compares field by field where == does not compare values. Fields that
+// are compared by == come first.
+func equal(m *spec.Machine, n *names) []jen.Code {
+	terms := []string{"j.ID == other.ID", "j.State == other.State", "j.Rev == other.Rev",
+		"j.CreatedAt.Equal(other.CreatedAt)", "j.UpdatedAt.Equal(other.UpdatedAt)"}
+	for _, f := range m.Fields {
+		a := "j." + n.field(f)
+		b := "other." + n.field(f)
+		switch {
+		case f.Type.Kind == spec.KindTime && isOptional(f.Type):
+			terms = append(terms, fmt.Sprintf("%s.Present() == %s.Present()", a, b),
+				fmt.Sprintf("%s.Or(time.Time{}).Equal(%s.Or(time.Time{}))", a, b))
+		case f.Type.Kind == spec.KindTime, f.Type.Kind == spec.KindSet:
+			terms = append(terms, a+".Equal("+b+")")
+		default:
+			terms = append(terms, a+" == "+b)
+		}
+	}
+	return []jen.Code{jen.Return(raw(strings.Join(terms, " &&\n")))}
+}
+
+// event adds the type of what a pure method did.
+func event(f *jen.File) {
+	f.Line()
+	f.Add(doc("Event says what a call did to a record.")).
+		Type().Id("Event").Struct(
+		jen.Id("Operation").Id("Operation"),
+		jen.Id("Name").Id("EventName"),
+		jen.Id("From").Id("State").Comment("zero for a creation"),
+		jen.Id("To").Id("State"),
+		jen.Id("Rev").Int64().Comment("after it"),
+		jen.Id("At").Qual("time", "Time"),
+		jen.Id("RecordOnly").Bool().Comment("the call is recorded and changes nothing"),
+		jen.Id("Guard").String().Comment("with RecordOnly: the guard that failed, if it was one"),
+	)
+}
+
+// request adds the request struct of an operation.
+func request(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
+	c := n.op(o)
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s is the request of %s.", c.Request, c.Method))).
+		Type().Id(c.Request).StructFunc(func(g *jen.Group) {
+		if creates(o) {
+			g.Id("ID").String().Comment("durable form: of the new record; empty: one is made. The pure form has its own")
+		}
+		if hasRequestID(m, o) {
+			g.Id("RequestID").String().Comment(requestIDNote(m))
+		}
+		if o.By != spec.BySystem {
+			g.Id("Actor").String().Comment(actorNote(o))
+		}
+		g.Id("Reason").String().Comment(reasonNote(o))
+		g.Id("At").Qual("time", "Time").Comment("durable form: when; zero is the machine's clock")
+		g.Id("Labels").Map(jen.String()).String().Comment("durable form: stored with the event; no rule reads them")
+		if len(o.Inputs) > 0 {
+			g.Line()
+		}
+		for _, in := range o.Inputs {
+			s := g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
+			if note := inputNote(in); note != "" {
+				s.Comment(note)
+			}
+		}
+	})
+}
+
+// hasRequestID reports whether a caller of the durable form gives a request id.
+// The system makes its own.
+func hasRequestID(m *spec.Machine, o *spec.Operation) bool {
+	return m.RequestID != spec.None && o.By != spec.BySystem
+}
+
+func requestIDNote(m *spec.Machine) string {
+	if m.RequestID == spec.Required {
+		return "durable form: required, makes a retry safe"
+	}
+	return "durable form: makes a retry safe; may be empty"
+}
+
+func actorNote(o *spec.Operation) string {
+	switch {
+	case o.By == spec.ByOperator:
+		return "the operator; required"
+	case needsActor(o):
+		return "who asks; required, the rules look at it"
+	}
+	return "who asks"
+}
+
+func reasonNote(o *spec.Operation) string {
+	if o.By == spec.ByOperator {
+		return "why; required, stored with the event"
+	}
+	return "why; stored with the event"
+}
+
+func inputNote(in *spec.Input) string {
+	if in.Doc != "" {
+		return phrase(lead(in.Doc))
+	}
+	if isOptional(in.Type) {
+		return "may be absent"
+	}
+	return ""
+}
+
+// peers adds what an operation must know of other records.
+func peers(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
+	c := n.op(o)
+	if c.Peers == "" {
+		return
+	}
+	f.Line()
+	f.Add(doc(fmt.Sprintf("%s is what %s must know of the other records. The durable form counts them under a lock.", c.Peers, c.Method))).
+		Type().Id(c.Peers).StructFunc(func(g *jen.Group) {
+		for _, x := range peerGuards(o) {
+			g.Id(n.peer(x)).Int64().Comment(peerNote(x))
+		}
+		for _, x := range sequences(m, o) {
+			g.Id(n.sequence(m, x)).Int64().Comment(sequenceNote(x))
+		}
+	})
+}
+
+func peerNote(g *spec.Guard) string {
+	note := "how many other records"
+	if same := fieldNames(g.Peers.Same); len(same) > 0 {
+		note += " with the same " + list(same, "and")
+	}
+	return note + " are " + list(stateNames(states(g.Peers.In)), "or")
+}
+
+func sequenceNote(f *spec.Field) string {
+	note := "the next " + f.Name
+	if len(f.Per) > 0 {
+		var per []string
+		for _, p := range f.Per {
+			per = append(per, p.Name)
+		}
+		note += " for the same " + list(per, "and")
+	}
+	return note + ", from 1"
+}

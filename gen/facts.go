@@ -1,0 +1,297 @@
+package gen
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// presence says whether a value is there.
+type presence uint8
+
+const (
+	maybe   presence = iota // known at run time only
+	present                 // there in every call
+	absent                  // there in no call
+)
+
+// operand is one value as Go code: a side of a fact, or the source of an
+// assignment.
+type operand struct {
+	kind spec.Kind
+	enum *enumNames
+	here presence
+	opt  string // with maybe: the Optional
+	val  string // the plain value; with maybe it is the zero value when there is none
+	word string // of a word of an enum: its name
+	num  *int64 // of an integer: its value
+}
+
+// isNumber reports whether values of the kind are int64.
+func isNumber(k spec.Kind) bool {
+	return k == spec.KindInt || k == spec.KindCounter || k == spec.KindSequence
+}
+
+// zero returns the zero value of a Go type.
+func zero(kind spec.Kind) string {
+	switch kind {
+	case spec.KindInt, spec.KindCounter, spec.KindSequence, spec.KindEnum:
+		return "0"
+	case spec.KindBool:
+		return "false"
+	case spec.KindTime:
+		return "time.Time{}"
+	case spec.KindJSON:
+		return "fsm.JSON{}"
+	case spec.KindSet:
+		return "fsm.Set{}"
+	}
+	return `""`
+}
+
+// plain is an operand that is always there.
+func plain(kind spec.Kind, enum *enumNames, code string) operand {
+	return operand{kind: kind, enum: enum, here: present, val: code}
+}
+
+// variable is the operand of a field or an input of type t that is written code.
+func variable(t spec.Type, enum *enumNames, code string) operand {
+	if !isOptional(t) {
+		return plain(t.Kind, enum, code)
+	}
+	return operand{kind: t.Kind, enum: enum, opt: code, val: fmt.Sprintf("%s.Or(%s)", code, zero(t.Kind))}
+}
+
+// scope resolves the terms of facts and values for one operation.
+type scope struct {
+	n *names
+	// changes are the fields that the operation has given a value which is not
+	// written yet.
+	changes *changes
+	fresh   bool // the record is one that a creation makes: nothing is in it yet
+	// known says of stored fields what the guards that have passed tell: whether
+	// they are present.
+	known map[*spec.Field]presence
+}
+
+// field returns a field of the record, or the value it is about to get.
+func (s scope) field(f *spec.Field) operand {
+	if s.changes != nil {
+		if c := s.changes.of(f); c != nil {
+			return c.operand
+		}
+	}
+	return s.stored(f)
+}
+
+// stored returns a field of the record as it is stored.
+func (s scope) stored(f *spec.Field) operand {
+	o := variable(f.Type, s.n.fieldEnum(f), "j."+s.n.field(f))
+	switch {
+	case s.fresh && o.here == maybe:
+		o.here = absent
+	case s.fresh && isNumber(f.Type.Kind):
+		o.val, o.num = "0", new(int64)
+	case o.here == maybe && s.known[f] != maybe:
+		o.here = s.known[f]
+	}
+	return o
+}
+
+// learn notes what facts that have passed tell about the presence of stored
+// fields: a comparison that holds makes its fields present.
+func (s scope) learn(facts []*spec.Fact) {
+	for _, f := range facts {
+		for _, t := range []spec.Term{f.Left, f.Right} {
+			if t.Field == nil || s.changes.of(t.Field) != nil {
+				continue
+			}
+			s.known[t.Field] = present
+			if f.Op == spec.Absent {
+				s.known[t.Field] = absent
+			}
+		}
+	}
+}
+
+// input returns an input of the call.
+func (s scope) input(in *spec.Input) operand {
+	return variable(in.Type, s.n.inputType(in), "req."+s.n.input(in))
+}
+
+// term returns one side of a fact. The words of an enum belong to the enum of
+// the other side.
+func (s scope) term(t, other spec.Term) operand {
+	switch t.Kind {
+	case spec.TermField:
+		return s.field(t.Field)
+	case spec.TermInput:
+		return s.input(t.Input)
+	case spec.TermActor:
+		return plain(spec.KindString, nil, "req.Actor")
+	case spec.TermNow:
+		return plain(spec.KindTime, nil, "now")
+	case spec.TermInt:
+		o := plain(spec.KindInt, nil, strconv.FormatInt(t.Int, 10))
+		o.num = &t.Int
+		return o
+	case spec.TermBool:
+		return plain(spec.KindBool, nil, strconv.FormatBool(t.Bool))
+	}
+	enum := s.term(other, t).enum
+	o := plain(spec.KindEnum, enum, enum.word(t.Word.Name))
+	o.word = t.Word.Name
+	return o
+}
+
+// facts returns the condition that all facts hold.
+func (s scope) facts(facts []*spec.Fact) cond {
+	parts := make([]cond, len(facts))
+	for i, f := range facts {
+		parts[i] = s.fact(f)
+	}
+	return and(parts...)
+}
+
+// fact returns one fact as Go code. A comparison with an absent value is false.
+func (s scope) fact(f *spec.Fact) cond {
+	switch f.Op {
+	case spec.Present:
+		return isPresent(s.term(f.Left, f.Right))
+	case spec.Absent:
+		return isPresent(s.term(f.Left, f.Right)).not()
+	}
+	left, right := s.term(f.Left, f.Right), s.term(f.Right, f.Left)
+	if left.here == absent || right.here == absent {
+		return never
+	}
+	if c, ok := wrapped(f.Op, left, right); ok {
+		return c
+	}
+	return and(there(left), there(right), compare(f.Op, left, right))
+}
+
+// isPresent is the fact `x is present`.
+func isPresent(o operand) cond {
+	switch {
+	case o.kind == spec.KindSet && o.here == present:
+		return call("!" + o.val + ".IsZero()")
+	case o.here == maybe:
+		return call(o.opt + ".Present()")
+	}
+	return constant(o.here == present)
+}
+
+// there is the condition that a value can be compared. A set always can.
+func there(o operand) cond {
+	if o.here == maybe {
+		return call(o.opt + ".Present()")
+	}
+	return constant(o.here == present)
+}
+
+// wrapped compares an optional value with one that is there in a single step:
+// `j.Owner == fsm.Some(req.Actor)`.
+func wrapped(op spec.FactOp, left, right operand) (cond, bool) {
+	if op != spec.Eq || (left.here == maybe) == (right.here == maybe) {
+		return cond{}, false
+	}
+	if left.here != maybe {
+		left, right = right, left
+	}
+	switch {
+	case left.kind == spec.KindTime, left.kind == spec.KindSet, left.enum != right.enum:
+		return cond{}, false
+	}
+	some := "fsm.Some(" + typed(right) + ")"
+	return atom(left.opt+" == "+some, left.opt+" != "+some), true
+}
+
+// typed writes an operand so that Go infers its own type from it.
+func typed(o operand) string {
+	if o.num != nil {
+		return "int64(" + o.val + ")"
+	}
+	return o.val
+}
+
+// compare compares two values that are there.
+func compare(op spec.FactOp, left, right operand) cond {
+	if left.num != nil && right.num != nil {
+		return constant(compareInts(op, *left.num, *right.num))
+	}
+	l, r := left.val, right.val
+	switch {
+	case op == spec.In:
+		return call(r + ".Has(" + l + ")")
+	case op == spec.NotIn:
+		return call("!" + r + ".Has(" + l + ")")
+	case op == spec.Covers:
+		return call(l + ".Covers(" + r + ")")
+	case left.kind == spec.KindTime:
+		return compareTimes(op, l, r)
+	case left.kind == spec.KindSet:
+		return equality(op, l+".Equal("+r+")")
+	case left.kind == spec.KindBool && (r == "true" || r == "false"):
+		return compareBool(op, l, r)
+	case left.kind == spec.KindBool && (l == "true" || l == "false"):
+		return compareBool(op, r, l)
+	case left.enum != right.enum:
+		l, r = l+".String()", r+".String()"
+	}
+	return atom(l+" "+goOperators[op]+" "+r, l+" "+goOperators[opposite[op]]+" "+r)
+}
+
+var goOperators = map[spec.FactOp]string{
+	spec.Eq: "==", spec.Ne: "!=", spec.Lt: "<", spec.Le: "<=", spec.Gt: ">", spec.Ge: ">=",
+}
+
+var opposite = map[spec.FactOp]spec.FactOp{
+	spec.Eq: spec.Ne, spec.Ne: spec.Eq, spec.Lt: spec.Ge, spec.Ge: spec.Lt, spec.Gt: spec.Le, spec.Le: spec.Gt,
+}
+
+func compareInts(op spec.FactOp, a, b int64) bool {
+	switch op {
+	case spec.Eq:
+		return a == b
+	case spec.Ne:
+		return a != b
+	case spec.Lt:
+		return a < b
+	case spec.Le:
+		return a <= b
+	case spec.Gt:
+		return a > b
+	}
+	return a >= b
+}
+
+func compareTimes(op spec.FactOp, l, r string) cond {
+	switch op {
+	case spec.Lt:
+		return call(l + ".Before(" + r + ")")
+	case spec.Le:
+		return call("!" + l + ".After(" + r + ")")
+	case spec.Gt:
+		return call(l + ".After(" + r + ")")
+	case spec.Ge:
+		return call("!" + l + ".Before(" + r + ")")
+	}
+	return equality(op, l+".Equal("+r+")")
+}
+
+// equality is == or != by a call that says whether two values are equal.
+func equality(op spec.FactOp, code string) cond {
+	if op == spec.Ne {
+		return call(code).not()
+	}
+	return call(code)
+}
+
+func compareBool(op spec.FactOp, l, literal string) cond {
+	if (literal == "true") == (op == spec.Eq) {
+		return call(l)
+	}
+	return call(l).not()
+}
