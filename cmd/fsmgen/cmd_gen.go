@@ -167,6 +167,9 @@ func (c *cli) plan(s *source, f genFlags) (*plan, error) {
 		p.dir = filepath.Join(filepath.Dir(s.path), name)
 	}
 	for _, file := range files {
+		if file.Name != filepath.Base(file.Name) || !isGenerated(file.Name, file.Data) {
+			return nil, internalError{fmt.Errorf("generate %s: the file %q has no header or is in another folder", s.name, file.Name)}
+		}
 		p.targets = append(p.targets, &target{path: filepath.Join(p.dir, file.Name), data: file.Data})
 	}
 	if p.stale, err = staleFiles(p.dir, s.machine.Name, p.targets); err != nil {
