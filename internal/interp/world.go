@@ -133,7 +133,9 @@ func (w World) existing(m *spec.Machine, r Record, c Call) (Record, bool) {
 	if d.Unique != nil {
 		in = d.Unique.In
 	}
-	found := w.same(m, d.Fields, in, apply(m, &c.Op.Effects, r, r, c))
+	made := apply(m, &c.Op.Effects, r, r, c)
+	made.ID = "" // a record under the id that is asked for is found as any other
+	found := w.same(m, d.Fields, in, made)
 	if len(found) == 0 {
 		return Record{}, false
 	}
