@@ -367,57 +367,51 @@ func TestDecideRefusesCorruptRecords(t *testing.T) {
 	}
 }
 
-func TestHoldsWithAbsentTerms(t *testing.T) {
+func TestBranchesOfASource(t *testing.T) {
 	t.Parallel()
 	m := parse(t, `
 fsm: 1
-machine: facts
-entity: Fact
+machine: lift
+entity: Lift
 otherwise: reject
 fields:
-  s: optional string
-  n: optional int
-  all: set
-  some: set
+  load: int
 states:
-  one: {}
-  two: {terminal: true}
-guards:
-  eq: {when: s == actor, error: e}
-  ne: {when: s != actor, error: e}
-  lt: {when: n < 3, error: e}
-  ge: {when: n >= 3, error: e}
-  in: {when: s in all, error: e}
-  out: {when: s not in all, error: e}
-  cov: {when: all covers some, error: e}
+  low: {}
+  high: {}
+  stuck: {terminal: true}
 operations:
-  make: {creates: one, set: {s: input or absent, n: input or absent, all: input, some: input}}
-  go: {by: operator, from: one, to: two, require: [eq, ne, lt, ge, in, out, cov]}
-  end: {by: operator, from: one, to: two}
+  make: {creates: [low, high], input: {up: bool}, set: {load: input}, choose: [{when: input.up == true, to: high}, {to: low}]}
+  move:
+    from: [low, high]
+    choose:
+      - {from: low, when: load < 5, to: high}
+      - {from: high, to: low}
+      - {from: low, when: load > 7, to: stuck}
 `)
-	absent := interp.NewRecord(m, "a").In(m.State("one"))
-	there := absent.With(m, "s", interp.String("w1")).With(m, "n", interp.Int(3)).With(m, "all", interp.Set("w1", "w2")).With(m, "some", interp.Set("w2"))
+	lift := func(state string, load int64) interp.Record {
+		return interp.NewRecord(m, "a").In(m.State(state)).With(m, "load", interp.Int(load))
+	}
 	tests := []struct {
-		guard         string
-		absent, there bool
+		state string
+		load  int64
+		to    string // empty: no branch fits
 	}{
-		{"eq", false, true}, {"ne", false, false}, {"lt", false, false}, {"ge", false, true},
-		{"in", false, true}, {"out", false, false}, {"cov", true, true},
+		{"low", 4, "high"}, {"high", 4, "low"}, {"high", 9, "low"}, {"low", 8, "stuck"}, {"low", 6, ""},
 	}
-	for i, tt := range tests {
-		f := m.Operation("go").Require[i].When[0]
-		if m.Guards[i].Name != tt.guard {
-			t.Fatalf("guard %d is %s", i, m.Guards[i].Name)
-		}
-		c := interp.Call{Actor: "w1"}
-		if got := interp.Holds(m, f, absent, c); got != tt.absent {
-			t.Errorf("%s with absent terms: %t", f.Text, got)
-		}
-		if got := interp.Holds(m, f, there, c); got != tt.there {
-			t.Errorf("%s: %t", f.Text, got)
+	for _, tt := range tests {
+		d, refusal := interp.Decide(m, lift(tt.state, tt.load), interp.Call{Op: m.Operation("move"), At: t0}, interp.Others{})
+		switch {
+		case tt.to == "" && (refusal == nil || refusal.Code != interp.CodeInvariant || refusal.Name != "choose"):
+			t.Errorf("%s with %d: %+v, %v; want a broken invariant", tt.state, tt.load, d, refusal)
+		case tt.to != "" && (refusal != nil || d.To.Name != tt.to):
+			t.Errorf("%s with %d: %+v, %v; want %s", tt.state, tt.load, d, refusal, tt.to)
 		}
 	}
-	if f := m.Operation("go").Require[6].When[0]; interp.Holds(m, f, there.With(m, "some", interp.Set("w3")), interp.Call{}) {
-		t.Errorf("%s holds although a member is missing", f.Text)
+	for up, want := range map[bool]string{true: "high", false: "low"} {
+		s := tell(t, m)
+		if out := s.does(s.call("make", in{"load": interp.Int(1), "up": interp.Bool(up)})); out.Record.State.Name != want {
+			t.Errorf("made in %s, want %s", out.Record.State.Name, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package interp_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -417,5 +418,15 @@ func TestStepEventsHoldTheCall(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{`owner="w1"`, "lease=2026-03-01T12:01:00Z", "attempt=1"}, changed); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+// The clock of a caller may run backwards: a log is still its record.
+func TestClockThatRunsBackwards(t *testing.T) {
+	t.Parallel()
+	s := enqueued(t)
+	out := s.does(s.call("claim_next", in{"lease": interp.Time(at(60))}, when(t0.Add(-time.Hour))))
+	if !out.Record.UpdatedAt.Equal(t0) || !out.Events[0].At.Equal(t0.Add(-time.Hour)) {
+		t.Errorf("updated at %v, event at %v", out.Record.UpdatedAt, out.Events[0].At)
 	}
 }
