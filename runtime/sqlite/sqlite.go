@@ -1,0 +1,120 @@
+// Package sqlite opens a store in a SQLite file, with the driver
+// modernc.org/sqlite: no cgo, no server.
+//
+// The database is in WAL mode with synchronous=FULL: an acknowledged transition
+// survives a crash of the process and of the machine. One process writes a
+// file, see package sqlstore; any number may read it by other means. A path
+// that is no file (":memory:") is refused: tests use memstore.
+//
+// What it does not do: it opens no file on a network file system safely. SQLite
+// needs locks and shared memory that such systems do not give.
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+)
+
+// Option changes how Open opens a store.
+type Option func(*options)
+
+type options struct {
+	busy    time.Duration
+	readers int
+	store   []sqlstore.Option
+}
+
+// WithEnforce lowers the level of enforcement, for tests that make up rows:
+// "checks" leaves out what ties rows and events together. See
+// sqlstore.WithEnforce.
+func WithEnforce(level string) Option {
+	return func(o *options) { o.store = append(o.store, sqlstore.WithEnforce(level)) }
+}
+
+// WithBusyTimeout sets how long a call waits for another program's lock before
+// it is refused with fsm.CodeBusy. The default is 5 s.
+func WithBusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d } }
+
+// WithMaxReaders bounds how many reads run at the same time. The default is 4.
+func WithMaxReaders(n int) Option { return func(o *options) { o.readers = max(n, 1) } }
+
+// Open opens the store in the file at path and makes the file when there is
+// none. It makes no tables: the generated Migrate does. Returns a *fsm.Refusal
+// with fsm.CodeLocked when another store holds the file.
+func Open(path string, opts ...Option) (*sqlstore.Store, error) {
+	o := options{busy: 5 * time.Second, readers: 4}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
+		return nil, fmt.Errorf("sqlite: %q is no path of a file; expected one like jobs.db (use memstore for a store in memory)", path)
+	}
+	if o.busy < time.Millisecond {
+		return nil, fmt.Errorf("sqlite: a busy timeout of %s; expected at least 1ms", o.busy)
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if info, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("sqlite: the folder of the database: %w", err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("sqlite: %s is no folder", dir)
+		}
+	}
+	write, err := sql.Open("sqlite", dsn(path, o.busy, false))
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	write.SetMaxOpenConns(1)
+	write.SetConnMaxLifetime(0)
+	read, err := sql.Open("sqlite", dsn(path, o.busy, true))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: %w", err), write.Close())
+	}
+	read.SetMaxOpenConns(o.readers)
+	read.SetMaxIdleConns(o.readers)
+	read.SetConnMaxLifetime(0)
+	store, err := sqlstore.New(write, sqlstore.SQLite(), append(o.store,
+		sqlstore.WithReaders(read), sqlstore.WithMaxReaders(o.readers),
+		sqlstore.WithRelease(write.Close), sqlstore.WithRelease(read.Close))...)
+	if err != nil {
+		return nil, errors.Join(err, read.Close(), write.Close())
+	}
+	return store, nil
+}
+
+// dsn returns the driver's name of the database with every setting that the
+// store asks for. The first one is the busy timeout, since the others may have
+// to wait already.
+func dsn(path string, busy time.Duration, readOnly bool) string {
+	pragmas := []string{
+		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"foreign_keys(1)",
+		"recursive_triggers(1)",
+		"trusted_schema(0)",
+		"cell_size_check(1)",
+		"journal_size_limit(67108864)",
+	}
+	if runtime.GOOS == "darwin" { // fsync alone leaves data in the drive's cache there
+		pragmas = append(pragmas, "fullfsync(1)", "checkpoint_fullfsync(1)")
+	}
+	query := url.Values{"_dqs": {"0"}}
+	if readOnly {
+		pragmas = append(pragmas, "query_only(1)")
+	} else {
+		query.Set("_txlock", "immediate")
+	}
+	query["_pragma"] = pragmas
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query.Encode()}).String()
+}

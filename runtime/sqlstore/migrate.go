@@ -1,0 +1,211 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// The generated schema is cut at these lines: a store that is opened at a
+// lower level of enforcement leaves sections out.
+const sectionMark = "-- section: "
+
+// sections returns the parts of the generated schema by name.
+func sections(schema string) map[string]string {
+	parts := map[string]string{}
+	name := ""
+	for line := range strings.Lines(schema) {
+		if after, ok := strings.CutPrefix(line, sectionMark); ok {
+			name = strings.TrimSpace(after)
+			continue
+		}
+		parts[name] += line
+	}
+	return parts
+}
+
+// created finds the names of what a schema makes.
+var created = regexp.MustCompile(`(?m)^CREATE (?:OR REPLACE |UNIQUE |CONSTRAINT )*(?:TABLE|INDEX|TRIGGER|VIEW) (?:IF NOT EXISTS )?"((?:[^"]|"")+)"`)
+
+var levels = map[string]int{"none": 0, "checks": 1, "full": 2}
+
+// enforce returns the level that the tables have: the lower one of the
+// generated schema and the store.
+func (t *table) enforce() string {
+	if levels[t.store.enforce] < levels[t.schema.Enforce] {
+		return t.store.enforce
+	}
+	return t.schema.Enforce
+}
+
+// script returns the generated schema up to the level, without the row that it
+// would write into the meta table: Migrate notes the level that it installs.
+func (t *table) script() (all, tables string, err error) {
+	parts := sections(t.schema.SQL[t.dialect.Name()])
+	tables = parts["tables"]
+	if tables == "" {
+		return "", "", fmt.Errorf("sqlstore: the generated package of %s has no schema for %s; generate it again", t.schema.Machine, t.dialect.Name())
+	}
+	all = tables
+	for _, level := range []string{"checks", "full"} {
+		if levels[level] <= levels[t.enforce()] {
+			all += parts[level]
+		}
+	}
+	return all, tables, nil
+}
+
+func (t *table) mend() string {
+	return fmt.Sprintf("call %s.Migrate(ctx, store), or run the generated %s.%s.sql on the database", t.schema.Machine, t.schema.Machine, t.dialect.Name())
+}
+
+func (t *table) mismatch(format string, args ...any) error {
+	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf(format, args...) + "; " + t.mend()}
+}
+
+// meta is what the database says about a machine's tables.
+type meta struct {
+	version                int
+	hash, enforce, dialect string
+}
+
+func (t *table) meta(ctx context.Context, q querier) (*meta, error) {
+	objects, err := t.dialect.objects(ctx, q)
+	if err != nil || !objects["fsm_meta"] {
+		return nil, err
+	}
+	rows, err := q.query(ctx, t.statement(`SELECT "version", "hash", "enforce", "dialect" FROM "fsm_meta" WHERE "machine" = ?`), t.schema.Machine)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return nil, rows.Err()
+	}
+	var m meta
+	if err := rows.Scan(&m.version, &m.hash, &m.enforce, &m.dialect); err != nil {
+		return nil, err
+	}
+	return &m, rows.Err()
+}
+
+// Check returns a refusal unless the database holds this specification's
+// tables, with all indexes and triggers of the level.
+func (t *table) Check(ctx context.Context) error {
+	script, _, err := t.script()
+	if err != nil {
+		return err
+	}
+	s, err := t.store.readers.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.store.readers.give(s, false)
+	m, err := t.meta(ctx, s)
+	switch {
+	case err != nil:
+		return t.fault("read the meta table", err)
+	case m == nil:
+		return t.mismatch("the database has no tables of this machine")
+	case m.hash != t.schema.Hash:
+		return t.mismatch("the tables are those of version %d (hash %.12s), the program is version %d (hash %.12s)",
+			m.version, m.hash, t.schema.Version, t.schema.Hash)
+	case m.dialect != t.dialect.Name():
+		return t.mismatch("the tables were made for %s", m.dialect)
+	case m.enforce != t.enforce():
+		return t.mismatch("the database enforces level %q, the program expects %q", m.enforce, t.enforce())
+	}
+	objects, err := t.dialect.objects(ctx, s)
+	if err != nil {
+		return t.fault("read the schema", err)
+	}
+	for _, match := range created.FindAllStringSubmatch(script, -1) {
+		if name := strings.ReplaceAll(match[1], `""`, `"`); !objects[name] {
+			return t.mismatch("%q is missing in the database", name)
+		}
+	}
+	return nil
+}
+
+// Migrate creates what is missing and notes version, hash and level, in one
+// transaction. Tables of another specification of this machine are rebuilt when
+// their rows fit the new one: columns of the same name keep their values, new
+// ones begin absent, empty or at 0. Otherwise nothing changes and the refusal
+// says what does not fit.
+func (t *table) Migrate(ctx context.Context) error {
+	script, tables, err := t.script()
+	if err != nil {
+		return err
+	}
+	// The meta table is made first: making it takes the write lock.
+	err = t.transact(ctx, "", func(x *txn) error {
+		if _, err := x.tx.ExecContext(x.ctx, metaTable(tables)); err != nil {
+			return t.fault("make the meta table", err)
+		}
+		if claim := t.dialect.claim(); claim != "" {
+			if _, err := x.tx.ExecContext(x.ctx, claim); err != nil {
+				return t.fault("take the write lock", err)
+			}
+		}
+		return t.migrate(x, script, tables)
+	})
+	return err
+}
+
+// metaTable returns the statement that makes the meta table: the first one of
+// the schema.
+func metaTable(tables string) string {
+	statement, _, _ := strings.Cut(tables, ";\n")
+	return statement + ";"
+}
+
+func (t *table) migrate(x *txn, script, tables string) error {
+	q := txQuerier{x.tx}
+	m, err := t.meta(x.ctx, q)
+	if err != nil {
+		return t.fault("read the meta table", err)
+	}
+	if m != nil && (m.hash != t.schema.Hash || m.enforce != t.enforce()) {
+		if err := t.dialect.reshape(x.ctx, q, t.schema, tables); err != nil {
+			return t.unfit(m, err)
+		}
+	}
+	if _, err := x.tx.ExecContext(x.ctx, script); err != nil {
+		return t.unfit(m, err)
+	}
+	var res sql.Result
+	if m == nil {
+		res, err = q.exec(x.ctx, t.statement(`INSERT INTO "fsm_meta" ("version", "hash", "enforce", "dialect", "machine") VALUES (?, ?, ?, ?, ?)`), t.metaArgs()...)
+	} else {
+		res, err = q.exec(x.ctx, t.statement(`UPDATE "fsm_meta" SET "version" = ?, "hash" = ?, "enforce" = ?, "dialect" = ? WHERE "machine" = ?`), t.metaArgs()...)
+	}
+	if err != nil {
+		return t.fault("note the specification", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("sqlstore: note the specification of %s: %d rows written, %w", t.schema.Machine, n, err)
+	}
+	return nil
+}
+
+func (t *table) metaArgs() []any {
+	return []any{t.schema.Version, t.schema.Hash, t.enforce(), t.dialect.Name(), t.schema.Machine}
+}
+
+// unfit says why tables cannot become those of this specification.
+func (t *table) unfit(m *meta, err error) error {
+	if m == nil {
+		return t.fault("create the tables", err)
+	}
+	switch t.dialect.failure(err) {
+	case failBusy, failFull, failGone, failTooLarge:
+		return t.fault("rebuild the tables", err)
+	}
+	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d; mend them first", m.version, m.hash, t.schema.Version), Cause: err}
+}

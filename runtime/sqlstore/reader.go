@@ -1,0 +1,216 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"math"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// reader reads one machine's tables in one transaction.
+type reader struct {
+	ctx context.Context
+	t   *table
+	q   querier
+	err error // the first error of the database: nothing is believed after it
+}
+
+// chunk is how many rows one query fetches. The rows of a chunk are read before
+// the caller sees the first, so a caller may query and write between two rows.
+const chunk = 256
+
+// each runs a query and calls f for each row. It keeps the first error of the
+// database.
+func (r *reader) each(text string, args []any, f func(*sql.Rows) error) error {
+	if r.err != nil {
+		return r.err
+	}
+	rows, err := r.q.query(r.ctx, text, args...)
+	if err != nil {
+		return r.fail(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return r.fail(err)
+	}
+	return nil
+}
+
+// fail notes that the transaction can no longer be trusted: some errors make
+// the database take it back, and what followed would stand by itself.
+func (r *reader) fail(err error) error {
+	err = r.t.fault("read or write", err)
+	if r.err == nil {
+		r.err = err
+	}
+	return err
+}
+
+// found reports whether a query has a row.
+func (r *reader) found(text string, args ...any) (bool, error) {
+	found := false
+	err := r.each(text, args, func(*sql.Rows) error { found = true; return nil })
+	return found, err
+}
+
+// integer returns the integer of a query's only row; ok is false without a row.
+func (r *reader) integer(text string, args ...any) (n int64, ok bool, err error) {
+	err = r.each(text, args, func(rows *sql.Rows) error { ok = true; return rows.Scan(&n) })
+	return n, ok, err
+}
+
+// Row returns the row, or ErrNotFound.
+func (r *reader) Row(id string) (fsm.Row, error) {
+	var row fsm.Row
+	found := false
+	err := r.each(r.t.sql.row, []any{id}, func(rows *sql.Rows) (err error) {
+		found = true
+		row, err = r.t.rowOf(rows)
+		return err
+	})
+	if err == nil && !found {
+		err = fsm.ErrNotFound
+	}
+	return row, err
+}
+
+func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
+	b, err := r.t.selectRows(q)
+	if err != nil {
+		return nil, err
+	}
+	var list []fsm.Row
+	err = r.each(b.String(), b.args, func(rows *sql.Rows) error {
+		row, err := r.t.rowOf(rows)
+		list = append(list, row)
+		return err
+	})
+	return list, err
+}
+
+// Rows returns the rows that fit the query, in its order. In the order of ids
+// it fetches chunk after chunk; in another order, all up to the limit at once.
+func (r *reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	return func(yield func(fsm.Row, error) bool) {
+		left := q.Limit
+		if left <= 0 {
+			left = math.MaxInt
+		}
+		for left > 0 {
+			if len(q.Order) == 0 {
+				q.Limit = min(left, chunk)
+			}
+			list, err := r.rows(&q)
+			if err != nil {
+				yield(fsm.Row{}, err)
+				return
+			}
+			for _, row := range list {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(q.Order) > 0 || len(list) < q.Limit {
+				return
+			}
+			left -= len(list)
+			q.After = list[len(list)-1].ID
+		}
+	}
+}
+
+// Count returns how many rows fit the query.
+func (r *reader) Count(q fsm.Query) (int64, error) {
+	b := &text{d: r.t.dialect}
+	b.WriteString("SELECT count(*) FROM " + r.t.name)
+	if err := r.t.where(b, &q); err != nil {
+		return 0, err
+	}
+	n, _, err := r.integer(b.String(), b.args...)
+	return n, err
+}
+
+func (r *reader) events(text string, args ...any) ([]fsm.Event, error) {
+	var list []fsm.Event
+	err := r.each(text, args, func(rows *sql.Rows) error {
+		e, err := r.t.eventOf(rows)
+		list = append(list, e)
+		return err
+	})
+	return list, err
+}
+
+// Events returns the log of a record from revision from on, chunk after chunk.
+func (r *reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		rev, n := from, int64(-1)
+		for {
+			list, err := r.events(r.t.sql.events, id, rev, n, chunk)
+			if err != nil {
+				yield(fsm.Event{}, err)
+				return
+			}
+			for _, e := range list {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if len(list) < chunk {
+				return
+			}
+			last := &list[len(list)-1]
+			rev, n = last.Rev, last.N
+		}
+	}
+}
+
+// Request returns the events that carry the request id.
+func (r *reader) Request(id, requestID string) ([]fsm.Event, error) {
+	switch {
+	case requestID == "":
+		return nil, nil
+	case id == "":
+		return r.events(r.t.sql.batch, requestID)
+	}
+	return r.events(r.t.sql.request, id, requestID)
+}
+
+// unlimited stands for no limit; every database takes it.
+func unlimited(limit int) int64 {
+	if limit <= 0 {
+		return math.MaxInt64
+	}
+	return int64(limit)
+}
+
+// Outbox returns deliveries that are due, oldest first.
+func (r *reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+	var list []fsm.Delivery
+	err := r.each(r.t.sql.outbox, []any{r.t.bind(due), unlimited(limit)}, func(rows *sql.Rows) error {
+		var d fsm.Delivery
+		err := rows.Scan(&d.ID, &d.Rev, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
+		list = append(list, d)
+		return err
+	})
+	return list, err
+}
+
+// Orphans returns ids that have events but no row.
+func (r *reader) Orphans(after string, limit int) ([]string, error) {
+	var list []string
+	err := r.each(r.t.sql.orphans, []any{after, unlimited(limit)}, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		list = append(list, id)
+		return err
+	})
+	return list, err
+}

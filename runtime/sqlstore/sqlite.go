@@ -1,0 +1,321 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// SQLite is the dialect of SQLite from 3.51.3 on, in WAL mode, by any driver.
+func SQLite() Dialect { return sqlite{} }
+
+type sqlite struct{}
+
+func (sqlite) Name() string { return "sqlite" }
+
+func (sqlite) writers() int { return 1 }
+
+// sqliteSettings are the PRAGMAs that a connection must have, and why.
+var sqliteSettings = []struct {
+	pragma string
+	want   string
+	fits   func(string) bool
+	why    string
+}{
+	{"journal_mode", "wal", is("wal"), "readers and the writer work side by side"},
+	{"synchronous", "FULL", is("2", "3"), "an acknowledged transition survives a power cut"},
+	{"foreign_keys", "1", is("1"), "references hold"},
+	{"recursive_triggers", "1", is("1"), "REPLACE asks the triggers"},
+	{"trusted_schema", "0", is("0"), "a schema runs no function that could do harm"},
+	{"cell_size_check", "1", is("1"), "a corrupt page is found early"},
+	{"busy_timeout", "5000", func(v string) bool { return v != "" && v != "0" && v[0] != '-' }, "a busy database is waited for"},
+	{"ignore_check_constraints", "0", is("0"), "the schema's CHECKs hold"},
+	{"writable_schema", "0", is("0"), "the schema is not edited by hand"},
+}
+
+func is(values ...string) func(string) bool {
+	return func(v string) bool {
+		for _, want := range values {
+			if strings.EqualFold(v, want) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// oldestSQLite is the first version without a known way to corrupt a database
+// in WAL mode: before it, a checkpoint at the wrong moment could reset the log
+// while a reader used it.
+var oldestSQLite = [3]int{3, 51, 3}
+
+func (d sqlite) settings(ctx context.Context, q querier) error {
+	version, err := one(ctx, q, "SELECT sqlite_version()")
+	if err != nil {
+		return fmt.Errorf("sqlstore: read SQLite's version: %w", err)
+	}
+	var have [3]int
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &have[0], &have[1], &have[2]); err != nil {
+		return fmt.Errorf("sqlstore: read SQLite's version %q: %w", version, err)
+	}
+	if older(have, oldestSQLite) {
+		return fmt.Errorf("sqlstore: SQLite %s can corrupt a database in WAL mode; use a driver with 3.51.3 or later", version)
+	}
+	var wrong []string
+	for _, s := range sqliteSettings {
+		value, err := one(ctx, q, "PRAGMA "+s.pragma)
+		if err != nil {
+			return fmt.Errorf("sqlstore: read PRAGMA %s: %w", s.pragma, err)
+		}
+		if !s.fits(value) {
+			wrong = append(wrong, fmt.Sprintf("%s is %q, expected %s so that %s", s.pragma, value, s.want, s.why))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("sqlstore: the connection's settings do not do: %s; set them for every connection, as sqlite.Open does", strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+func older(have, want [3]int) bool {
+	for i := range have {
+		if have[i] != want[i] {
+			return have[i] < want[i]
+		}
+	}
+	return false
+}
+
+// one returns the first column of the only row of a query, as text.
+func one(ctx context.Context, q querier, text string) (string, error) {
+	rows, err := q.query(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	var value string
+	if rows.Next() {
+		if err := rows.Scan(&value); err != nil {
+			return "", err
+		}
+	}
+	return value, errors.Join(rows.Err(), rows.Close())
+}
+
+func (sqlite) file(ctx context.Context, q querier) (string, error) {
+	file, err := one(ctx, q, `SELECT "file" FROM pragma_database_list WHERE "name" = 'main'`)
+	if err != nil {
+		return "", fmt.Errorf("sqlstore: ask for the database's file: %w", err)
+	}
+	if file == "" {
+		return "", errors.New("sqlstore: the database is in memory or temporary and would lose every transition; give it a file, or use memstore")
+	}
+	return file, nil
+}
+
+func (sqlite) snapshot() string { return "BEGIN" }
+
+// claim changes nothing. BEGIN alone takes the write lock at the first write
+// only, and a transaction that has read before it would be refused then.
+func (sqlite) claim() string { return `DELETE FROM "fsm_meta" WHERE 0` }
+
+func (sqlite) objects(ctx context.Context, q querier) (map[string]bool, error) {
+	names, err := column(ctx, q, `SELECT "name" FROM sqlite_master`)
+	if err != nil {
+		return nil, err
+	}
+	objects := make(map[string]bool, len(names))
+	for _, n := range names {
+		objects[n] = true
+	}
+	return objects, nil
+}
+
+// column returns the first column of a query, as text.
+func column(ctx context.Context, q querier, text string, args ...any) ([]string, error) {
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var values []string
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, rows.Err()
+}
+
+// reshape moves the rows of the machine's tables into newly made ones.
+func (d sqlite) reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error {
+	objects, err := d.objects(ctx, q)
+	if err != nil {
+		return err
+	}
+	names := []string{s.Table, s.Table + "_events", s.Table + "_outbox", s.Table + "_groups"}
+	for _, name := range names {
+		if !objects[name] {
+			continue
+		}
+		if err := d.strip(ctx, q, name); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quote(name), quote(name+"_old"))); err != nil {
+			return err
+		}
+	}
+	if _, err := q.exec(ctx, tables); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !objects[name] {
+			continue
+		}
+		if err := d.move(ctx, q, s, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strip drops the triggers and indexes of a table and the views over it.
+func (sqlite) strip(ctx context.Context, q querier, name string) error {
+	drops, err := column(ctx, q, `SELECT 'DROP ' || "type" || ' "' || replace("name", '"', '""') || '"' FROM sqlite_master
+		WHERE "sql" IS NOT NULL AND ("tbl_name" = ? AND "type" IN ('trigger', 'index') OR "type" = 'view' AND instr("sql", ?) > 0)`, name, quote(name))
+	if err != nil {
+		return err
+	}
+	for _, drop := range drops {
+		if _, err := q.exec(ctx, drop); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move copies the columns that old and new table share. Columns that are new
+// begin absent, empty or at 0.
+func (sqlite) move(ctx context.Context, q querier, s *fsm.Schema, name string) error {
+	const list = `SELECT "name" FROM pragma_table_info(?) ORDER BY "cid"`
+	before, err := column(ctx, q, list, name+"_old")
+	if err != nil {
+		return err
+	}
+	after, err := column(ctx, q, list, name)
+	if err != nil {
+		return err
+	}
+	had := map[string]bool{}
+	for _, c := range before {
+		had[c] = true
+	}
+	var into, values []string
+	for _, c := range after {
+		if had[c] {
+			into, values = append(into, quote(c)), append(values, quote(c))
+			continue
+		}
+		if i := s.Column(c); name == s.Table && i >= 0 {
+			switch s.Columns[i].Kind {
+			case fsm.KindSet:
+				into, values = append(into, quote(c)), append(values, "'[]'")
+			case fsm.KindCounter:
+				into, values = append(into, quote(c)), append(values, "0")
+			}
+		}
+	}
+	if _, err := q.exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s",
+		quote(name), strings.Join(into, ", "), strings.Join(values, ", "), quote(name+"_old"))); err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "DROP TABLE "+quote(name+"_old"))
+	return err
+}
+
+func (sqlite) placeholder(int) string { return "?" }
+
+func (sqlite) bind(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		return v.UnixMicro()
+	case bool:
+		if v {
+			return int64(1)
+		}
+		return int64(0)
+	}
+	return v
+}
+
+func (sqlite) operand(column string, _ fsm.Kind) string { return column }
+
+func (sqlite) present(column string) string { return "(json_array_length(" + column + ") > 0)" }
+
+func (sqlite) order(column string, optional, descending bool) []string {
+	var keys []string
+	if optional {
+		keys = append(keys, column+" IS NULL")
+	}
+	if descending {
+		column += " DESC"
+	}
+	return append(keys, column)
+}
+
+func (sqlite) lock() string { return "" }
+
+func (sqlite) lockGroup(string) string { return "" }
+
+// The primary result codes that matter here.
+const (
+	sqliteError      = 1
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteFull       = 13
+	sqliteTooBig     = 18
+	sqliteConstraint = 19
+)
+
+// failure reads the result code where the driver offers it as a method, and
+// SQLite's own words otherwise.
+func (sqlite) failure(err error) failure {
+	if err == nil {
+		return failOther
+	}
+	message := err.Error()
+	code := 0
+	var coded interface{ Code() int }
+	if errors.As(err, &coded) {
+		code = coded.Code() & 0xff
+	}
+	said := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(message, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case said("no transaction is active"):
+		return failGone
+	case code == sqliteError && said("no such table", "no such column", "has no column"), code == 0 && said("no such table", "no such column"):
+		return failSchema
+	case code == sqliteConstraint || code == 0 && said("constraint failed", "fsm: "):
+		return failConstraint
+	case code == sqliteBusy || code == sqliteLocked || code == 0 && said("database is locked", "database table is locked"):
+		return failBusy
+	case code == sqliteFull || code == 0 && said("database or disk is full"):
+		return failFull
+	case code == sqliteTooBig || code == 0 && said("string or blob too big"):
+		return failTooLarge
+	}
+	return failOther
+}

@@ -1,0 +1,242 @@
+package sqlstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// statements are the texts that do not depend on a call. They are built once
+// per table; sessions prepare them at their first use.
+type statements struct {
+	row           string // id
+	events        string // id, rev, n, limit
+	request       string // id, request id
+	batch         string // request id
+	outbox        string // due, limit
+	orphans       string // after, limit
+	insertRow     string
+	insertEvent   string
+	nextN         string // id, rev, id, rev, state: the number of the next recorded event
+	held          string // id, rev, state
+	exists        string // id
+	logged        string // id
+	insertOutbox  string
+	settle        string // id, rev
+	postpone      string // due, error, id, rev
+	number        string // name, key
+	putNumber     string // name, key, number
+	requestInLog  string // id, request id
+	batchInLog    string // request id, index
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = quote(n)
+	}
+	return strings.Join(list, ", ")
+}
+
+// text builds one statement and numbers its parameters.
+type text struct {
+	strings.Builder
+	d    Dialect
+	args []any
+	n    int
+}
+
+// arg adds a parameter and returns its place.
+func (b *text) arg(v any) string {
+	b.args = append(b.args, v)
+	return b.param()
+}
+
+func (b *text) param() string {
+	b.n++
+	return b.d.placeholder(b.n)
+}
+
+func (b *text) params(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = b.param()
+	}
+	return strings.Join(list, ", ")
+}
+
+// statement replaces each ? of a format by the dialect's parameter.
+func (t *table) statement(format string, args ...any) string {
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(fmt.Sprintf(format, args...), "?") {
+		if n > 0 {
+			b.WriteString(t.dialect.placeholder(n))
+		}
+		b.WriteString(part)
+		n++
+	}
+	return b.String()
+}
+
+// build writes all texts that are known now.
+func (t *table) build() {
+	s := t.schema
+	row := []string{"id", "state", "rev", "created_at", "updated_at"}
+	for i := range s.Columns {
+		row = append(row, s.Columns[i].Stored)
+	}
+	rows, events, outbox, groups := quote(s.Table), quote(s.Table+"_events"), quote(s.Table+"_outbox"), quote(s.Table+"_groups")
+	t.name, t.columns = rows, quoted(row)
+	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+	selectEvents := "SELECT " + quoted(eventColumns) + " FROM " + events
+	t.sql = statements{
+		row:         t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
+		events:      t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
+		request:     t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
+		batch:       t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
+		outbox:      t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?`, outbox),
+		orphans:     t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id") ORDER BY "id" LIMIT ?`, events, rows),
+		insertRow:   t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
+		insertEvent: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, quoted(eventColumns), places(len(eventColumns))),
+		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
+			events, rows),
+		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),
+		exists:       t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, rows),
+		logged:       t.statement(`SELECT 1 FROM %s WHERE "id" = ? LIMIT 1`, events),
+		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
+		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
+		insertOutbox: t.statement(`INSERT INTO %s ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?)`, outbox),
+		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
+		postpone:     t.statement(`UPDATE %s SET "attempts" = "attempts" + 1, "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
+		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
+		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
+			groups),
+	}
+}
+
+// update returns the statement that moves a row: the changed columns only, and
+// the state only when it changes, so that no index is touched for nothing.
+func (t *table) update(w *fsm.Write) (string, []any) {
+	b := &text{d: t.dialect}
+	fmt.Fprintf(b, `UPDATE %s SET "rev" = %s, "updated_at" = %s`, t.name, b.arg(w.Row.Rev), b.arg(t.bind(w.Row.UpdatedAt)))
+	if w.Row.State != w.PrevState {
+		fmt.Fprintf(b, `, "state" = %s`, b.arg(w.Row.State))
+	}
+	for _, i := range w.Changed {
+		fmt.Fprintf(b, ", %s = %s", quote(t.schema.Columns[i].Stored), b.arg(t.bind(w.Row.Values[i])))
+	}
+	fmt.Fprintf(b, ` WHERE "id" = %s AND "rev" = %s AND "state" = %s`, b.arg(w.Prev.ID), b.arg(w.Prev.Rev), b.arg(w.PrevState))
+	return b.String(), b.args
+}
+
+// states writes the condition on the state. The words are literals in the
+// order of the specification: a partial index is found only by the very words
+// it was made with.
+func (t *table) states(words []string) string {
+	if len(words) == 0 {
+		return "1 = 0"
+	}
+	var list []string
+	for i := range t.schema.States {
+		if word := t.schema.States[i].Stored; slices.Contains(words, word) {
+			list = append(list, literal(word))
+		}
+	}
+	var unknown []string
+	for _, w := range words {
+		if !slices.ContainsFunc(t.schema.States, func(st fsm.StateInfo) bool { return st.Stored == w }) {
+			unknown = append(unknown, literal(w))
+		}
+	}
+	slices.Sort(unknown)
+	return `"state" IN (` + strings.Join(append(list, slices.Compact(unknown)...), ", ") + ")"
+}
+
+// kind returns the kind of a column that a query names, and whether it may be
+// absent.
+func (t *table) kind(name string) (kind fsm.Kind, optional bool, err error) {
+	if name == "created_at" || name == "updated_at" {
+		return fsm.KindTime, false, nil
+	}
+	if i := t.schema.Column(name); i >= 0 {
+		return t.schema.Columns[i].Kind, t.schema.Columns[i].Optional, nil
+	}
+	return 0, false, fmt.Errorf("sqlstore: %s has no column %q", t.schema.Machine, name)
+}
+
+var comparisons = map[fsm.Op]string{
+	fsm.OpEq: "=", fsm.OpNe: "<>", fsm.OpLt: "<", fsm.OpLe: "<=", fsm.OpGt: ">", fsm.OpGe: ">=",
+}
+
+// where writes the conditions of a query.
+func (t *table) where(b *text, q *fsm.Query) error {
+	var parts []string
+	if q.States != nil {
+		parts = append(parts, t.states(q.States))
+	}
+	for _, c := range q.Where {
+		kind, _, err := t.kind(c.Column)
+		if err != nil {
+			return err
+		}
+		col := quote(c.Column)
+		switch {
+		case c.Op == fsm.OpPresent && kind == fsm.KindSet:
+			parts = append(parts, t.dialect.present(col))
+		case c.Op == fsm.OpAbsent && kind == fsm.KindSet:
+			parts = append(parts, "NOT "+t.dialect.present(col))
+		case c.Op == fsm.OpPresent:
+			parts = append(parts, col+" IS NOT NULL")
+		case c.Op == fsm.OpAbsent:
+			parts = append(parts, col+" IS NULL")
+		case c.Value == nil:
+			parts = append(parts, "1 = 0") // a comparison with an absent value is false
+		case comparisons[c.Op] == "":
+			return fmt.Errorf("sqlstore: unknown comparison %d of column %q", c.Op, c.Column)
+		default:
+			parts = append(parts, t.dialect.operand(col, kind)+" "+comparisons[c.Op]+" "+b.arg(t.bind(c.Value)))
+		}
+	}
+	if q.After != "" {
+		parts = append(parts, `"id" > `+b.arg(q.After))
+	}
+	if len(parts) > 0 {
+		b.WriteString(" WHERE " + strings.Join(parts, " AND "))
+	}
+	return nil
+}
+
+// selectRows returns the statement of a query.
+func (t *table) selectRows(q *fsm.Query) (*text, error) {
+	b := &text{d: t.dialect}
+	fmt.Fprintf(b, "SELECT %s FROM %s", t.columns, t.name)
+	if err := t.where(b, q); err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, o := range q.Order {
+		kind, optional, err := t.kind(o.Column)
+		if err != nil {
+			return nil, err
+		}
+		if optional {
+			optional = !slices.ContainsFunc(q.Where, func(c fsm.Cond) bool { return c.Column == o.Column && c.Op != fsm.OpAbsent })
+		}
+		keys = append(keys, t.dialect.order(t.dialect.operand(quote(o.Column), kind), optional, o.Descending)...)
+	}
+	b.WriteString(" ORDER BY " + strings.Join(append(keys, `"id"`), ", "))
+	if q.Limit > 0 {
+		b.WriteString(" LIMIT " + b.arg(q.Limit))
+	}
+	if q.Lock {
+		b.WriteString(t.dialect.lock())
+	}
+	return b, nil
+}

@@ -1,0 +1,179 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// table is the store's part for one machine.
+type table struct {
+	store   *Store
+	dialect Dialect
+	schema  *fsm.Schema
+	name    string // quoted
+	columns string // quoted, of a whole row
+	sql     statements
+}
+
+var _ fsm.Table = (*table)(nil)
+
+func newTable(s *Store, schema *fsm.Schema) (*table, error) {
+	if schema.Table == "" {
+		return nil, fmt.Errorf("sqlstore: the schema of %s names no table", schema.Machine)
+	}
+	t := &table{store: s, dialect: s.dialect, schema: schema}
+	for _, u := range schema.Uniques {
+		for _, name := range u.Columns {
+			if schema.Column(name) < 0 {
+				return nil, fmt.Errorf("sqlstore: the unique rule %s of %s names the column %q, which there is not", u.Name, schema.Machine, name)
+			}
+		}
+	}
+	t.build()
+	return t, nil
+}
+
+// bind returns a value as the driver takes it.
+func (t *table) bind(v any) any { return t.dialect.bind(v) }
+
+// sequence returns the stored name of a sequence field, or nothing.
+func (t *table) sequence(name string) string {
+	for i := range t.schema.Columns {
+		if c := &t.schema.Columns[i]; c.Kind == fsm.KindSequence && (c.Name == name || c.Stored == name) {
+			return c.Stored
+		}
+	}
+	return ""
+}
+
+// fault turns an error of the database into what the engine understands.
+func (t *table) fault(doing string, err error) error {
+	refusal := func(code fsm.Code) error {
+		return &fsm.Refusal{Code: code, Machine: t.schema.Machine, Cause: err}
+	}
+	if err == nil {
+		return fmt.Errorf("sqlstore: %s: %s changed nothing, and the database does not say why", t.schema.Machine, doing)
+	}
+	switch t.dialect.failure(err) {
+	case failConstraint:
+		return refusal(fsm.CodeInvariant)
+	case failBusy, failFull, failGone:
+		return refusal(fsm.CodeBusy)
+	case failTooLarge:
+		return refusal(fsm.CodeTooLarge)
+	case failSchema:
+		return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.mend(), Cause: err}
+	}
+	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
+}
+
+// Commit makes one write durable.
+func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+}
+
+// View runs f over one consistent snapshot.
+func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
+	s, err := t.store.readers.take(ctx)
+	if err != nil {
+		return err
+	}
+	broken := true // unless the transaction ends well, panics included
+	defer func() { t.store.readers.give(s, broken) }()
+	if _, err := s.exec(ctx, t.dialect.snapshot()); err != nil {
+		return t.fault("begin to read", err)
+	}
+	defer func() {
+		_, err := s.exec(context.WithoutCancel(ctx), "ROLLBACK")
+		broken = err != nil
+	}()
+	return f(&reader{ctx: ctx, t: t, q: s})
+}
+
+// Update runs f in one transaction.
+func (t *table) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return t.transact(ctx, t.dialect.claim(), func(x *txn) error { return f(x) })
+}
+
+// transact runs f in one transaction that has the write lock.
+func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) (err error) {
+	if err := t.store.poisoned(t.schema.Machine); err != nil {
+		return err
+	}
+	s, err := t.store.writers.take(ctx)
+	if err != nil {
+		return err
+	}
+	broken := false
+	defer func() { t.store.writers.give(s, broken) }()
+	if err := t.store.poisoned(t.schema.Machine); err != nil {
+		return err
+	}
+	// From here the context is only asked, never handed down: a statement that
+	// is cut off would leave open how much of it happened.
+	steady := context.WithoutCancel(ctx)
+	tx, err := s.conn.BeginTx(steady, nil)
+	if err != nil {
+		return t.fault("begin a transaction", err)
+	}
+	t.store.track(tx, s)
+	done := false
+	defer func() { // an error of f, a panic
+		t.store.track(tx, nil)
+		if !done {
+			if rollback := tx.Rollback(); rollback != nil && t.dialect.failure(rollback) != failGone {
+				broken = true
+			}
+		}
+	}()
+	if claim != "" {
+		if _, err := s.exec(steady, claim); err != nil {
+			return t.fault("take the write lock", err)
+		}
+	}
+	x := &txn{reader: reader{ctx: steady, t: t, q: s}, tx: tx}
+	if err := f(x); err != nil {
+		return err
+	}
+	if x.err != nil {
+		return x.err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	done = true
+	if err := tx.Commit(); err != nil {
+		broken = true
+		return t.lost(x, err)
+	}
+	return nil
+}
+
+// lost says what an error of the commit means. It is ambiguous unless the
+// database surely took the transaction back.
+func (t *table) lost(x *txn, err error) error {
+	switch t.dialect.failure(err) {
+	case failBusy, failConstraint, failGone:
+		return t.fault("commit", err)
+	}
+	t.store.poisonWith(err)
+	lost := &fsm.AmbiguousError{Machine: t.schema.Machine, Err: err}
+	if w := x.last; w != nil {
+		lost.ID, lost.Operation, lost.RequestID = w.Event.ID, w.Event.Operation, w.Event.RequestID
+	}
+	return lost
+}
+
+// track notes which session runs a transaction, so that Adopt knows our own.
+func (s *Store) track(tx *sql.Tx, on *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if on == nil {
+		delete(s.running, tx)
+		return
+	}
+	s.running[tx] = on
+}

@@ -1,0 +1,312 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// txn reads and writes one machine's tables in one transaction.
+type txn struct {
+	reader
+	tx   *sql.Tx
+	last *fsm.Write // the last one, for the error of a lost commit
+}
+
+var _ fsm.Tx = (*txn)(nil)
+
+// change runs a statement that writes. A constraint's refusal comes back as it
+// is: it took back this statement only.
+func (x *txn) change(text string, args ...any) (int64, error) {
+	if x.err != nil {
+		return 0, x.err
+	}
+	res, err := x.q.exec(x.ctx, text, args...)
+	if err != nil {
+		if x.t.dialect.failure(err) == failConstraint {
+			return 0, err
+		}
+		return 0, x.fail(err)
+	}
+	return res.RowsAffected()
+}
+
+// Write makes one write part of the transaction. The event goes first: the
+// schema lets a row change only when the event of its new revision is there.
+func (x *txn) Write(w *fsm.Write) error {
+	x.last = w
+	if w.Row == nil {
+		return x.record(w)
+	}
+	if len(w.Row.Values) != len(x.t.schema.Columns) {
+		return fmt.Errorf("sqlstore: the row of %q has %d values, %s has %d columns",
+			w.Prev.ID, len(w.Row.Values), x.t.schema.Machine, len(x.t.schema.Columns))
+	}
+	if err := x.log(w); err != nil {
+		return err
+	}
+	if w.Prev.Rev == 0 {
+		if err := x.insert(w); err != nil {
+			return err
+		}
+	} else if err := x.move(w); err != nil {
+		return err
+	}
+	if w.Leave {
+		if _, err := x.change(x.t.sql.settle, w.Prev.ID, w.Prev.Rev); err != nil {
+			return err
+		}
+	}
+	return x.ask(w.Outbox)
+}
+
+// record appends an event that changes nothing but the log.
+func (x *txn) record(w *fsm.Write) error {
+	if w.Prev.Rev == 0 {
+		return fmt.Errorf("sqlstore: a creation of %q without a row", w.Prev.ID)
+	}
+	id, rev := w.Prev.ID, w.Prev.Rev
+	n, held, err := x.integer(x.t.sql.nextN, id, rev, id, rev, w.PrevState)
+	if err != nil {
+		return err
+	}
+	if !held {
+		return x.explain(w, nil, false)
+	}
+	w.Event.N = n
+	if err := x.log(w); err != nil {
+		return err
+	}
+	return x.ask(w.Outbox)
+}
+
+func (x *txn) log(w *fsm.Write) error {
+	args, err := x.t.eventArgs(&w.Event)
+	if err != nil {
+		return err
+	}
+	if _, err := x.change(x.t.sql.insertEvent, args...); err != nil {
+		return x.explain(w, err, false)
+	}
+	return nil
+}
+
+func (x *txn) insert(w *fsm.Write) error {
+	row := w.Row
+	args := make([]any, 0, 5+len(row.Values))
+	args = append(args, row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
+	for _, v := range row.Values {
+		args = append(args, x.t.bind(v))
+	}
+	if _, err := x.change(x.t.sql.insertRow, args...); err != nil {
+		return x.explain(w, err, true)
+	}
+	return nil
+}
+
+func (x *txn) move(w *fsm.Write) error {
+	text, args := x.t.update(w)
+	n, err := x.change(text, args...)
+	if err != nil || n != 1 {
+		return x.explain(w, err, true)
+	}
+	return nil
+}
+
+func (x *txn) ask(d *fsm.Delivery) error {
+	if d == nil {
+		return nil
+	}
+	_, err := x.change(x.t.sql.insertOutbox, d.ID, d.Rev, d.Effect, d.Key, d.Attempts, x.t.bind(d.Due), d.LastError)
+	if err != nil {
+		return x.t.fault("ask for effect "+d.Effect, err)
+	}
+	return nil
+}
+
+// explain finds out why a write did nothing. The causes are asked for in the
+// order in which a caller must hear of them: a known request first, since its
+// answer is the first outcome. Logged says that the event is in the log by now,
+// so its request was new.
+func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
+	if x.err != nil {
+		return x.err
+	}
+	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
+	if !logged && e.RequestID != "" {
+		taken, err := x.found(sql.requestInLog, id, e.RequestID)
+		if err == nil && !taken && e.RequestN >= 0 {
+			taken, err = x.found(sql.batchInLog, e.RequestID, e.RequestN)
+		}
+		if err != nil {
+			return err
+		}
+		if taken {
+			return fsm.ErrRequestTaken
+		}
+	}
+	if w.Prev.Rev == 0 {
+		taken, err := x.found(sql.exists, id)
+		if err == nil && !taken && !logged {
+			taken, err = x.found(sql.logged, id)
+		}
+		if err != nil {
+			return err
+		}
+		if taken {
+			return fsm.ErrIDTaken
+		}
+	} else {
+		held, err := x.found(sql.held, id, w.Prev.Rev, w.PrevState)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return fsm.ErrMoved
+		}
+	}
+	if w.Row != nil {
+		if rule, err := x.conflict(w); err != nil || rule != "" {
+			if err == nil {
+				err = &fsm.ConflictError{Rule: rule}
+			}
+			return err
+		}
+	}
+	return x.t.fault("write", cause)
+}
+
+// conflict returns the unique rule that the new row would break. Two partial
+// indexes may be over the same columns, so the database's message does not say.
+func (x *txn) conflict(w *fsm.Write) (string, error) {
+	for i := range x.t.schema.Uniques {
+		u := &x.t.schema.Uniques[i]
+		if u.States != nil && !slices.Contains(u.States, w.Row.State) {
+			continue
+		}
+		q := fsm.Query{States: u.States}
+		for _, name := range u.Columns {
+			q.Where = append(q.Where, fsm.Cond{Column: name, Op: fsm.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
+		}
+		n, err := x.others(q, w.Row.ID)
+		if err != nil {
+			return "", err
+		}
+		if n > 0 {
+			return u.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// others counts the rows that fit, one id aside.
+func (x *txn) others(q fsm.Query, except string) (int64, error) {
+	b := &text{d: x.t.dialect}
+	b.WriteString("SELECT count(*) FROM " + x.t.name)
+	if err := x.t.where(b, &q); err != nil {
+		return 0, err
+	}
+	word := " AND "
+	if b.n == 0 && q.States == nil && len(q.Where) == 0 {
+		word = " WHERE "
+	}
+	b.WriteString(word + `"id" <> ` + b.arg(except))
+	n, _, err := x.integer(b.String(), b.args...)
+	return n, err
+}
+
+// groupKey returns the text of a group's values; whole is false when one of
+// them is absent.
+func groupKey(q *fsm.PeerQuery) (key string, whole bool, err error) {
+	values := make([]any, len(q.Values))
+	for i, v := range q.Values {
+		if v == nil {
+			return "", false, nil
+		}
+		if at, ok := v.(time.Time); ok {
+			v = at.UnixMicro()
+		}
+		values[i] = v
+	}
+	b, err := json.Marshal(values)
+	return string(b), true, err
+}
+
+func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
+	if len(q.Columns) != len(q.Values) {
+		return "", false, fmt.Errorf("sqlstore: group %s has %d columns and %d values", q.Name, len(q.Columns), len(q.Values))
+	}
+	key, whole, err = groupKey(q)
+	if err != nil || !whole {
+		return key, whole, err
+	}
+	if text := x.t.dialect.lockGroup(quote(x.t.schema.Table + "_groups")); text != "" {
+		_, err = x.change(text, q.Name, key)
+	}
+	return key, true, err
+}
+
+func groupQuery(q *fsm.PeerQuery) fsm.Query {
+	fit := fsm.Query{States: q.States}
+	for i, c := range q.Columns {
+		fit.Where = append(fit.Where, fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]})
+	}
+	return fit
+}
+
+// Peers counts the other records of a group.
+func (x *txn) Peers(q fsm.PeerQuery) (int64, error) {
+	if _, whole, err := x.group(&q); err != nil || !whole {
+		return 0, err
+	}
+	return x.others(groupQuery(&q), q.Except)
+}
+
+// NextNumber counts the group's sequence up. A number that a row of the group
+// holds is never given again, even when the group's own row is gone.
+func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
+	key, whole, err := x.group(&q)
+	if err != nil {
+		return 0, err
+	}
+	if !whole {
+		return 0, fmt.Errorf("sqlstore: the sequence %s needs a group, but one of its fields is absent", q.Name)
+	}
+	last, _, err := x.integer(x.t.sql.number, q.Name, key)
+	if err != nil {
+		return 0, err
+	}
+	if col := x.t.sequence(q.Name); col != "" {
+		b := &text{d: x.t.dialect}
+		fmt.Fprintf(b, "SELECT coalesce(max(%s), 0) FROM %s", quote(col), x.t.name)
+		fit := groupQuery(&fsm.PeerQuery{Columns: q.Columns, Values: q.Values})
+		if err := x.t.where(b, &fit); err != nil {
+			return 0, err
+		}
+		used, _, err := x.integer(b.String(), b.args...)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, used)
+	}
+	if _, err := x.change(x.t.sql.putNumber, q.Name, key, last+1); err != nil {
+		return 0, x.t.fault("count the sequence "+q.Name+" up", err)
+	}
+	return last + 1, nil
+}
+
+// Settle removes a delivery.
+func (x *txn) Settle(id string, rev int64) error {
+	_, err := x.change(x.t.sql.settle, id, rev)
+	return err
+}
+
+// Postpone notes a failed delivery.
+func (x *txn) Postpone(id string, rev int64, due time.Time, lastError string) error {
+	_, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev)
+	return err
+}
