@@ -84,11 +84,11 @@ func matrixCell(m *spec.Machine, s *spec.State, o *spec.Operation) string {
 
 // writeTable writes the rules of the machine in the specification's words.
 func (w *testWriter) writeTable(m *spec.Machine) {
-	w.line("var table = fsmtest.Table{")
+	w.line("var testTable = fsmtest.Table{")
 	w.text("Machine", m.Name)
 	w.text("RequestID", demandWord(m.RequestID))
 	w.text("ExpectedRev", demandWord(m.ExpectedRev))
-	w.line("Matrix: matrix,")
+	w.line("Matrix: testMatrix,")
 	if len(m.Fields) > 0 {
 		w.line("Fields: []fsmtest.Field{")
 		for _, f := range m.Fields {

@@ -2,6 +2,7 @@ package fsmtest
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -103,6 +104,7 @@ func (m *model) sound(r fsm.Row) bool { return len(m.broken(r)) == 0 }
 
 func (c theCase) clone() theCase {
 	c.row.Values = slices.Clone(c.row.Values)
+	c.call.Inputs = maps.Clone(c.call.Inputs)
 	return c
 }
 

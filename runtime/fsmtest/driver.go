@@ -2,9 +2,12 @@ package fsmtest
 
 import (
 	"context"
+	"fmt"
+	"testing"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // Driver is how the tests reach one generated package: typed adapters without
@@ -14,12 +17,16 @@ type Driver[R any] struct {
 	Check      func(R) []fsm.Violation
 	Equal      func(a, b R) bool
 	Classify   func(state, operation string) fsm.Class // by their names
+	Terminal   func(state string) bool
+	Final      func(state string) bool // nil when no state is final
 	Fold       func([]fsm.Event) (R, error)
 	Errors     map[string]error // the package's own sentinels by the names under `error` and `reject`
 	Words      []Vocabulary
 	Pure       map[string]Pure[R] // by operation
 	// Project is the projection over the records of one group; nil when there is none.
 	Project func([]R) Projected
+	// Leads reports whether the derived machine may move so by one step; nil when nothing is said.
+	Leads func(from, to string) bool
 	// Open opens the machine on a store that is migrated already.
 	Open func(ctx context.Context, store fsm.Store, fx *Effects, opts ...fsm.Option) (*Durable[R], error)
 	// Migrate prepares a store.
@@ -47,7 +54,7 @@ type Event struct {
 // Projected is what a projection makes of a group.
 type Projected struct {
 	State  string
-	Fields map[string]int64
+	Fields map[string]any // absent values are nil
 }
 
 // Durable is one generated machine, opened on a store.
@@ -62,3 +69,29 @@ type Durably[R any] struct {
 	Pick func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)       // with `next`; n 0 is the form for one
 	Many func(ctx context.Context, at []fsm.Target, c []Call) ([]fsm.Outcome[R], error)
 }
+
+// Named returns the value with that name. It panics when there is none: then
+// the test file and the package are not of one specification.
+func Named[T fmt.Stringer](values []T, name string) T {
+	for _, v := range values {
+		if v.String() == name {
+			return v
+		}
+	}
+	panic(fmt.Sprintf("fsmtest: none of %v is named %q", values, name))
+}
+
+// OrNil returns the value of an optional, nil when it is absent.
+func OrNil[T any](o fsm.Optional[T]) any {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return nil
+}
+
+// Memory is the store in memory, over which every generated package is tested.
+var Memory = Store{Name: "memstore", Open: func(t *testing.T) fsm.Store {
+	store := memstore.New()
+	t.Cleanup(func() { store.Close() })
+	return store
+}}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-
-	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // ErrEffect is what an effect of a test answers when it is told to fail.
@@ -37,12 +35,6 @@ func (x *Effects) Perform(_ context.Context, effect, id string, rev int64, key s
 	return nil
 }
 
-// Inputs answers for the sources of triggered operations with inputs: always
-// the same values.
-func (x *Effects) Inputs(operation string) Call {
-	return Call{}
-}
-
 func (x *Effects) setFail(effect string, fail bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -57,5 +49,3 @@ func (x *Effects) done() []performed {
 	defer x.mu.Unlock()
 	return append([]performed(nil), x.performed...)
 }
-
-var _ = fsm.SystemActor

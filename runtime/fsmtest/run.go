@@ -17,8 +17,15 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Run("forbidden", s.forbidden)
 	t.Run("invariants", s.invariants)
 	t.Run("classify", s.classify)
+	t.Run("ends", s.ends)
 	t.Run("records", s.records)
 	t.Run("words", s.words)
+	if m.Projection != nil {
+		t.Run("projection", s.projection)
+	}
+	for _, st := range append([]Store{Memory}, d.Stores...) {
+		t.Run(st.Name, s.durable(st))
+	}
 	t.Logf("%s: %s", table.Machine, s.counts())
 }
 
@@ -26,6 +33,6 @@ type suite[R any] struct {
 	m *model
 	d Driver[R]
 
-	cellCount, caseCount, soundCount, recordCount int
-	ways                                          map[string]int
+	cellCount, caseCount, soundCount, recordCount, durableCount, groupCount int
+	ways                                                                    map[string]int
 }

@@ -149,3 +149,15 @@ func (s *suite[R]) classify(t *testing.T) {
 		}
 	}
 }
+
+// ends asks every state whether it is terminal, and whether it is final.
+func (s *suite[R]) ends(t *testing.T) {
+	for _, st := range s.m.stateOrder {
+		if got := s.d.Terminal(st.Name); got != st.Terminal {
+			t.Errorf("%s: Terminal() = %t, want %t", st.Name, got, st.Terminal)
+		}
+		if s.d.Final != nil && s.d.Final(st.Name) != st.Final {
+			t.Errorf("%s: Final() = %t, want %t", st.Name, !st.Final, st.Final)
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package gen
+
+import (
+	"fmt"
+	"go/format"
+	"strconv"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// testsPath is the import path of what generated tests call.
+const testsPath = runtimePath + "/fsmtest"
+
+// testFile writes the tests of one machine: the matrix and the table that a
+// reviewer reads, and adapters without a decision of their own. What the tests
+// expect follows from matrix and table, never from the generated code.
+func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
+	e := &testEmitter{m: m, n: n, opt: opt}
+	e.line("// %s", header)
+	e.line("")
+	e.line("package %s", n.Package)
+	e.line("")
+	body := &testEmitter{m: m, n: n, opt: opt}
+	body.rules()
+	body.driver()
+	body.requests()
+	body.durable()
+	e.imports(body.String())
+	e.WriteString(body.String())
+	src, err := format.Source([]byte(e.String()))
+	if err != nil {
+		return nil, fmt.Errorf("the test file is no Go code: %w", err)
+	}
+	return src, nil
+}
+
+type testEmitter struct {
+	testWriter
+	m   *spec.Machine
+	n   *names
+	opt Options
+}
+
+// imports writes the imports that the body uses.
+func (e *testEmitter) imports(body string) {
+	e.line("import (")
+	for _, x := range []struct{ use, path string }{
+		{"context.", "context"}, {"sql.", "database/sql"}, {"filepath.", "path/filepath"}, {"fmt.", "fmt"}, {"testing.", "testing"}, {"time.", "time"},
+	} {
+		if uses(body, x.use) {
+			e.line("%q", x.path)
+		}
+	}
+	e.line("")
+	if uses(body, "fsm.") {
+		e.line("fsm %q", runtimePath)
+	}
+	e.line("%q", testsPath)
+	for _, pkg := range []string{"memstore", "sqlite"} {
+		if uses(body, pkg+".") {
+			e.line("%q", runtimePath+"/"+pkg)
+		}
+	}
+	e.line(")")
+}
+
+// uses reports whether code names a package: the selector stands behind
+// something that cannot be part of a name.
+func uses(code, selector string) bool {
+	for i := 0; ; {
+		j := strings.Index(code[i:], selector)
+		if j < 0 {
+			return false
+		}
+		j += i
+		if j == 0 || !strings.ContainsAny(code[j-1:j], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") {
+			return true
+		}
+		i = j + 1
+	}
+}
+
+// rules writes the matrix and the table.
+func (e *testEmitter) rules() {
+	e.line("// testMatrix says what each operation does to a record in each state, and what")
+	e.line("// a creation makes:")
+	e.line("//")
+	e.line("//	-> s         the record moves to s, or stays there")
+	e.line("//	choose       the branches below decide")
+	e.line("//	record only  the call is logged and changes nothing")
+	e.line("//	refused      nothing happens")
+	e.line("const testMatrix = `\n%s`", matrixText(e.m))
+	e.line("")
+	e.line("// testTable holds the rules in the words of the specification.")
+	e.writeTable(e.m)
+	e.line("")
+	e.line("// Test%s holds the generated code against testMatrix and testTable: every", spec.GoName(e.m.Name))
+	e.line("// operation on every abstract record, and the durable layer call by call.")
+	e.line("func Test%s(t *testing.T) {", spec.GoName(e.m.Name))
+	e.line("fsmtest.Run(t, testTable, testDriver)")
+	e.line("}")
+	e.line("")
+}
+
+// driver writes how the tests reach the package.
+func (e *testEmitter) driver() {
+	m, n := e.m, e.n
+	e.line("// testDriver is how the tests reach the package.")
+	e.line("var testDriver = fsmtest.Driver[%s]{", n.Record)
+	e.line("Descriptor: &descriptor,")
+	e.line("Check: Check,")
+	e.line("Equal: %s.Equal,", n.Record)
+	e.line("Fold: Fold,")
+	e.line("Classify: func(state, operation string) fsm.Class {")
+	e.line("return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))")
+	e.line("},")
+	e.line("Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },")
+	for _, s := range m.States {
+		if s.Final {
+			e.line("Final: func(state string) bool { return fsmtest.Named(States(), state).Final() },")
+			break
+		}
+	}
+	if len(n.errors) > 0 {
+		e.line("Errors: map[string]error{")
+		for _, x := range n.errors {
+			e.line("%q: %s,", x.Name, x.Var)
+		}
+		e.line("},")
+	}
+	e.vocabularies()
+	e.line("Pure: map[string]fsmtest.Pure[%s]{", n.Record)
+	for _, o := range m.Operations {
+		e.pure(o)
+	}
+	e.line("},")
+	e.projection()
+	e.line("Migrate: Migrate,")
+	e.line("Open: testOpen,")
+	e.stores()
+	e.line("}")
+	e.line("")
+	e.line("func testEvent(e Event) fsmtest.Event {")
+	e.line("if e == (Event{}) {")
+	e.line("return fsmtest.Event{}")
+	e.line("}")
+	e.line("x := fsmtest.Event{Operation: e.Operation.String(), Name: e.Name.String(), To: e.To.String(), Rev: e.Rev, At: e.At, RecordOnly: e.RecordOnly, Guard: e.Guard}")
+	e.line("if e.From != 0 {")
+	e.line("x.From = e.From.String()")
+	e.line("}")
+	e.line("return x")
+	e.line("}")
+	e.line("")
+}
+
+func (e *testEmitter) vocabularies() {
+	m, n := e.m, e.n
+	e.line("Words: []fsmtest.Vocabulary{")
+	vocabulary := func(name, values string, words, stored []string) {
+		w, s := strings.Join(words, ", "), strings.Join(stored, ", ")
+		if s == w {
+			s = ""
+		}
+		e.line("fsmtest.Words(%q, %s, %q, %q),", name, values, w, s)
+	}
+	var words, stored []string
+	for _, s := range m.States {
+		words, stored = append(words, s.Name), append(stored, s.Stored())
+	}
+	vocabulary("State", "States()", words, stored)
+	words, stored = nil, nil
+	for _, o := range m.Operations {
+		words, stored = append(words, o.Name), append(stored, o.Stored())
+	}
+	vocabulary("Operation", "Operations()", words, stored)
+	words, stored = nil, nil
+	var consts []string
+	for _, ev := range n.events {
+		consts, words, stored = append(consts, ev.Const), append(words, ev.Name), append(stored, ev.Stored)
+	}
+	vocabulary("EventName", "[]EventName{"+strings.Join(consts, ", ")+"}", words, stored)
+	for _, x := range n.enums {
+		words, stored = nil, nil
+		for _, v := range x.Values {
+			words, stored = append(words, v.Name), append(stored, v.Stored())
+		}
+		vocabulary(x.Type, "[]"+x.Type+"{"+strings.Join(x.Consts, ", ")+"}", words, stored)
+	}
+	if p := m.Projection; p != nil {
+		t := projectionType(p)
+		consts, words = nil, nil
+		for _, c := range t.consts {
+			consts = append(consts, c.name)
+		}
+		words = projectedStates(p)
+		vocabulary(t.name, "[]"+t.name+"{"+strings.Join(consts, ", ")+"}", words, words)
+	}
+	e.line("},")
+}
+
+// pure writes the adapter to one operation of the pure layer.
+func (e *testEmitter) pure(o *spec.Operation) {
+	c := e.n.op(o)
+	args := e.requestFunc(o) + "(c), "
+	if c.Peers != "" {
+		args += e.peersValue(o) + ", "
+	}
+	args += "c.Now()"
+	e.line("%q: {", o.Name)
+	e.line("Do: func(r *%s, c fsmtest.Call) (fsmtest.Event, error) {", e.n.Record)
+	if creates(o) {
+		e.line("made, e, err := %s(c.ID, %s)", c.Method, args)
+		e.line("*r = made")
+	} else {
+		e.line("e, err := r.%s(%s)", c.Method, args)
+	}
+	e.line("return testEvent(e), err")
+	e.line("},")
+	if !creates(o) {
+		e.line("Can: func(r *%s, c fsmtest.Call) error { return r.%s(%s) },", e.n.Record, c.Can, args)
+	}
+	e.line("},")
+}
+
+func (e *testEmitter) peersValue(o *spec.Operation) string {
+	var parts []string
+	for _, g := range peerGuards(o) {
+		parts = append(parts, fmt.Sprintf("%s: c.Peers[%q]", e.n.peer(g), g.Name))
+	}
+	for _, f := range sequences(e.m, o) {
+		parts = append(parts, fmt.Sprintf("%s: c.Peers[%q]", e.n.sequence(e.m, f), f.Name))
+	}
+	return e.n.op(o).Peers + "{" + strings.Join(parts, ", ") + "}"
+}
+
+func (e *testEmitter) projection() {
+	p := e.m.Projection
+	if p == nil {
+		return
+	}
+	e.line("Project: func(records []%s) fsmtest.Projected {", e.n.Record)
+	e.line("p := Project(records)")
+	var fields []string
+	for _, f := range p.Fields {
+		value := "p." + spec.GoName(f.Name)
+		if f.Agg != "count" {
+			value = "fsmtest.OrNil(" + value + ")"
+		}
+		fields = append(fields, strconv.Quote(f.Name)+": "+value)
+	}
+	e.line("return fsmtest.Projected{State: p.State.String(), Fields: map[string]any{%s}}", strings.Join(fields, ", "))
+	e.line("},")
+	if len(p.Transitions) > 0 {
+		t := projectionType(p)
+		var consts []string
+		for _, c := range t.consts {
+			consts = append(consts, c.name)
+		}
+		all := "[]" + t.name + "{" + strings.Join(consts, ", ") + "}"
+		e.line("Leads: func(from, to string) bool {")
+		e.line("all := %s", all)
+		e.line("return fsmtest.Named(all, from).Leads(fsmtest.Named(all, to))")
+		e.line("},")
+	}
+}
+
+func (e *testEmitter) requestFunc(o *spec.Operation) string {
+	return "test" + e.n.op(o).Request
+}
+
+// requests writes one function for each operation that makes its typed request
+// of an abstract call.
+func (e *testEmitter) requests() {
+	for _, o := range e.m.Operations {
+		r := e.n.op(o).Request
+		e.line("func %s(c fsmtest.Call) %s {", e.requestFunc(o), r)
+		e.line("return %s{", r)
+		if creates(o) {
+			e.line("ID: c.ID,")
+		}
+		if hasRequestID(e.m, o) {
+			e.line("RequestID: c.RequestID,")
+		}
+		if o.By != spec.BySystem {
+			e.line("Actor: c.Actor,")
+		}
+		e.line("Reason: c.Reason,")
+		e.line("At: c.Now(),")
+		e.line("Labels: c.Labels,")
+		for _, in := range o.Inputs {
+			e.line("%s: %s,", e.n.input(in), e.inputValue(in))
+		}
+		e.line("}")
+		e.line("}")
+		e.line("")
+	}
+}
+
+// inputValue takes an input out of an abstract call.
+func (e *testEmitter) inputValue(in *spec.Input) string {
+	method := map[spec.Kind]string{
+		spec.KindString: "Text", spec.KindInt: "Int", spec.KindCounter: "Int", spec.KindSequence: "Int", spec.KindBool: "Bool",
+		spec.KindTime: "Time", spec.KindJSON: "JSON", spec.KindSet: "Set",
+	}[in.Type.Kind]
+	if in.Type.Kind == spec.KindEnum {
+		word := "fsmtest.Word[" + e.n.inputType(in).Type + "]"
+		if isOptional(in.Type) {
+			return fmt.Sprintf("fsmtest.Opt(c, %q, %s)", in.Name, word)
+		}
+		return fmt.Sprintf("%s(c, %q)", word, in.Name)
+	}
+	if isOptional(in.Type) {
+		return fmt.Sprintf("fsmtest.Opt(c, %q, fsmtest.Call.%s)", in.Name, method)
+	}
+	return fmt.Sprintf("c.%s(%q)", method, in.Name)
+}

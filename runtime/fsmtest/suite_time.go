@@ -1,0 +1,226 @@
+package fsmtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// effects runs every operation that has an effect, with an effect that works
+// and with one that fails: an atomic one takes everything with it, another one
+// is delivered again until it works, and then what follows it happens.
+func (s *suite[R]) effects(t *testing.T, st Store) {
+	for _, o := range s.m.operations {
+		if o.Effect == "" {
+			continue
+		}
+		t.Run(o.Name, func(t *testing.T) {
+			h := s.newHarness(t, st)
+			if !h.exported(o) && !o.Picks {
+				t.Skip("not exported: reached by `then` only")
+			}
+			c, ok := s.m.goodAlone(o)
+			if !ok {
+				t.Fatal("no case moves")
+			}
+			call := c.call
+			call.Labels = nil
+			if o.By != "system" {
+				call.RequestID = h.requestID()
+			} else {
+				call.Reason = ""
+			}
+			run := func(what string) expected {
+				if o.creates {
+					_, want := h.create(what, o, call)
+					return want
+				}
+				_, want := h.call(what, o, fsm.Ref{ID: c.row.ID, Rev: 1}, call)
+				return want
+			}
+			if !o.creates {
+				h.seed(c.row)
+			}
+			h.fail(o.Effect, true)
+			first := run("with an effect that fails")
+			h.same("after an effect that failed")
+			if !o.Atomic {
+				h.deliver("an effect that fails", false)
+				if h.fx.attempts == 0 {
+					t.Error("the effect was not tried")
+				}
+				h.same("after a delivery that failed")
+			} else if first.code != fsm.CodeEffect {
+				t.Errorf("the model says %q", first.code)
+			}
+			h.fail(o.Effect, false)
+			if o.Atomic {
+				run("with an effect that works")
+			} else {
+				h.clock = h.clock.Add(48 * time.Hour) // past every backoff
+				h.open()
+				h.deliver("an effect that works", true)
+				h.deliver("once more", true)
+			}
+			h.same("at the end")
+			if o.By != "system" && s.m.RequestID != "none" {
+				run("again")
+				h.same("the effect does not run again")
+			}
+			s.durableCount++
+		})
+	}
+}
+
+func (h *harness[R]) fail(effect string, fail bool) {
+	h.fx.setFail(effect, fail)
+	h.w.fail[effect] = fail
+}
+
+// deliver runs Deliver in both and compares what happened.
+func (h *harness[R]) deliver(what string, works bool) {
+	h.t.Helper()
+	want := h.w.deliver(h.clock)
+	got, err := h.d.Core.Deliver(h.ctx)
+	if works && err != nil {
+		h.t.Errorf("%s: Deliver: %v", what, err)
+	}
+	if !works && err != nil && !errors.Is(err, fsm.ErrEffect) {
+		h.t.Errorf("%s: Deliver: %v, want nil or the effect's error", what, err)
+	}
+	if got != want {
+		h.t.Errorf("%s: Deliver performed %d effects, want %d", what, got, want)
+	}
+}
+
+// triggers looks at every deadline: just before it nothing happens, at it the
+// operation runs, without a deadline it never does.
+func (s *suite[R]) triggers(t *testing.T, st Store) {
+	for _, o := range s.m.operations {
+		for _, text := range o.Triggers {
+			if text == "startup" {
+				continue
+			}
+			for _, name := range s.m.allowed(o) {
+				t.Run(fmt.Sprintf("%s %s in %s", o.Name, text, name), func(t *testing.T) {
+					s.trigger(t, st, o, text, s.m.states[name])
+				})
+			}
+		}
+	}
+}
+
+func (s *suite[R]) trigger(t *testing.T, st Store, o *operation, text string, from *state) {
+	h := s.newHarness(t, st)
+	row, ok := s.m.triggered(o, text, from)
+	if !ok {
+		t.Skip("no record in this state has a deadline")
+	}
+	h.seed(row)
+	deadline, _ := s.m.deadline(text, row)
+	if absent, ok := s.m.withoutDeadline(text, row); ok {
+		s.m.apart(o, &theCase{row: absent, call: Call{Inputs: map[string]any{}}}, 2)
+		absent.ID = "record-without"
+		h.seed(absent)
+	}
+	h.clock = deadline.Add(-microsecond)
+	h.sweep("one microsecond before the deadline")
+	if !h.s.quiet(h) {
+		t.Skip("another trigger is due before this one")
+	}
+	h.clock = deadline
+	h.sweep("at the deadline")
+	if h.w.rows[row.ID].Rev == 1 {
+		t.Error("the model says that nothing happens at the deadline")
+	}
+	h.sweep("at the deadline, again")
+	s.durableCount++
+}
+
+// quiet reports whether nothing has moved since the records were seeded.
+func (s *suite[R]) quiet(h *harness[R]) bool {
+	for _, r := range h.w.rows {
+		if r.Rev != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// triggered is a sound record in the state whose deadline is in its future.
+func (m *model) triggered(o *operation, text string, from *state) (fsm.Row, bool) {
+	for c := range m.cases(o, from) {
+		if !m.sound(c.row) {
+			continue
+		}
+		d, ok := m.deadline(text, c.row)
+		if !ok {
+			continue
+		}
+		call := c.call
+		call.At, call.Reason = d, ""
+		if moves(m.decide(o, c.row, call)) {
+			return c.clone().row, true
+		}
+	}
+	return fsm.Row{}, false
+}
+
+// withoutDeadline is the record without the field that the trigger names, when
+// the state allows that.
+func (m *model) withoutDeadline(text string, r fsm.Row) (fsm.Row, bool) {
+	for _, name := range m.order {
+		f := m.fields[name]
+		if !f.optional || f.kind != fsm.KindTime {
+			continue
+		}
+		c := theCase{row: r}.clone()
+		c.row.Values[f.index] = nil
+		if _, ok := m.deadline(text, c.row); !ok && m.sound(c.row) {
+			return c.row, true
+		}
+	}
+	return fsm.Row{}, false
+}
+
+// sweep runs Sweep in both and compares.
+func (h *harness[R]) sweep(what string) {
+	h.t.Helper()
+	want := h.w.sweep(h.clock)
+	got, err := h.d.Core.Sweep(h.ctx)
+	if err != nil {
+		h.t.Errorf("%s: Sweep: %v", what, err)
+	}
+	if got != want {
+		h.t.Errorf("%s: Sweep moved %d records, want %d", what, got, want)
+	}
+	h.same(what)
+}
+
+// startup seeds a record in every state and recovers, twice.
+func (s *suite[R]) startup(t *testing.T, st Store) {
+	if !slices.ContainsFunc(s.m.operations, func(o *operation) bool { return slices.Contains(o.Triggers, "startup") }) {
+		t.Skip("no operation runs at startup")
+	}
+	h := s.newHarness(t, st)
+	for i, from := range s.m.stateOrder {
+		if r, ok := s.m.soundRow(from); ok {
+			r.ID = fmt.Sprintf("record-%d", i)
+			s.m.apart(&operation{}, &theCase{row: r, call: Call{Inputs: map[string]any{}}}, i)
+			h.seed(r)
+		}
+	}
+	for _, what := range []string{"recovery", "recovery, again"} {
+		want := h.w.startup(h.clock)
+		got, err := h.d.Core.Startup(h.ctx)
+		if err != nil || got != want {
+			t.Errorf("%s: Startup moved %d records (%v), want %d", what, got, err, want)
+		}
+		h.same(what)
+		s.durableCount++
+	}
+}
