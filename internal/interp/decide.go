@@ -41,7 +41,9 @@ func Decide(m *spec.Machine, r Record, c Call, others Others) (Decision, *Refusa
 func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record) *Refusal) (Decision, *Refusal) {
 	op := c.Op
 	creation := len(op.Creates) > 0
-	if !creation {
+	if creation {
+		r.CreatedAt = c.At
+	} else {
 		switch m.Class(r.State, op) {
 		case spec.RecordOnly:
 			return recordOnly(r, ""), nil
@@ -57,7 +59,15 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 		return Decision{}, guardRefusal(c, r, req.Guard)
 	}
 
-	after := apply(m, &op.Effects, r, r, c)
+	after := r
+	if creation {
+		for _, f := range m.Fields {
+			if f.Type.Kind == spec.KindSequence {
+				after = after.with(m, f, Int(others.Next[f.Name]))
+			}
+		}
+	}
+	after = apply(m, &op.Effects, r, after, c)
 	d := Decision{From: r.State, Effect: op.Effect}
 	to, same := target(op)
 	if len(op.Choose) > 0 {
@@ -81,14 +91,6 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	}
 	if op.Then != nil {
 		d.Then = op.Then.Operation
-	}
-	if creation {
-		after.CreatedAt = c.At
-		for _, f := range m.Fields {
-			if f.Type.Kind == spec.KindSequence {
-				after = after.with(m, f, Int(max(others.Next[f.Name], 1)))
-			}
-		}
 	}
 	after.Rev = r.Rev + 1
 	after.UpdatedAt = later(r.UpdatedAt, c.At)

@@ -308,6 +308,19 @@ func TestDecideEffects(t *testing.T) {
 	}
 }
 
+// A creation whose store gave no number does not make a record without one.
+func TestDecideNeedsTheNumberOfASequence(t *testing.T) {
+	t.Parallel()
+	m := shipped(t, "execution")
+	_, refusal := interp.Decide(m, interp.NewRecord(m, "a"), interp.Call{
+		Op: m.Operation("lease"), Actor: "w1", At: t0,
+		Inputs: in{"job_id": interp.String("j"), "lease_expires_at": interp.Time(at(60))},
+	}, interp.Others{})
+	if refusal == nil || refusal.Code != interp.CodeInvariant || refusal.Name != "attempt" {
+		t.Errorf("got %v, want invariant (attempt)", refusal)
+	}
+}
+
 // `choose` looks at the record after the effects: the event that satisfies the
 // last expectation is the one that ends the job.
 func TestDecideChoosesAfterTheEffects(t *testing.T) {

@@ -7,7 +7,7 @@
 // and no argument is changed. The same record and the same call give the same
 // answer, for ever.
 //
-// It does not store anything, it does not run effects (it says that one is
+// It does not store anything, it knows no corrupt or quarantined rows, it does not run effects (it says that one is
 // due), it does not choose ids, and it does not know batches: a batch is a
 // sequence of calls to it.
 //
@@ -48,7 +48,14 @@
 //     when the key is descending); ties are broken by id, bytewise.
 //   - A system operation that names its record has the request id
 //     sys:<operation>:<rev>, with the expected revision or else the one that
-//     was read. One that picks its record has none.
+//     was read; so has a step of `then` that follows a delivered effect. One
+//     that picks its record has none.
+//   - The record id is a part of what a creation asks for: the same request id
+//     with another one is reused.
+//   - A malformed call is refused as such whatever is stored, so that the answer
+//     does not depend on who else was there. An engine may find a replay or a
+//     stale revision before it looks at the inputs; that shows only in calls
+//     with two faults.
 //   - A list of branches that does not cover the record (the proof refuses
 //     such a specification) is refused as a broken invariant: nothing is
 //     written.

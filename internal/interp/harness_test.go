@@ -64,6 +64,9 @@ func (s *story) call(op string, inputs in, edit ...func(*interp.Call)) interp.Ca
 	}
 	s.calls++
 	c := interp.Call{Op: o, ID: "a", RequestID: "r" + string(rune('0'+s.calls/10)) + string(rune('0'+s.calls%10)), Actor: "w1", At: s.now, Inputs: inputs}
+	if o.By == spec.BySystem || s.m.RequestID == spec.None {
+		c.RequestID = "" // it has none
+	}
 	for _, e := range edit {
 		e(&c)
 	}

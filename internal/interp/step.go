@@ -23,7 +23,7 @@ type Outcome struct {
 func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	c, refusal := Accept(m, c)
 	if refusal == nil {
-		refusal = acceptIDs(m, &c)
+		refusal = acceptIDs(m, c)
 	}
 	if refusal != nil {
 		return Outcome{}, w, refusal
@@ -37,8 +37,9 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	return w.apply(m, c)
 }
 
-// acceptIDs looks at the ids of a call; a system operation gets its own.
-func acceptIDs(m *spec.Machine, c *Call) *Refusal {
+// acceptIDs looks at what a call names: its record, the revision, the request.
+func acceptIDs(m *spec.Machine, c Call) *Refusal {
+	creation, system := len(c.Op.Creates) > 0, c.Op.By == spec.BySystem
 	if c.ID == "" && c.Op.Next == nil {
 		return c.invalid("id", "it is empty")
 	}
@@ -46,17 +47,21 @@ func acceptIDs(m *spec.Machine, c *Call) *Refusal {
 		return c.invalid("id", problem)
 	}
 	switch {
-	case c.Op.By == spec.BySystem:
-		c.RequestID = "" // filled where the revision is known
-	case m.RequestID == spec.None:
-		c.RequestID = "" // the request has no such datum
+	case system && c.RequestID != "":
+		return c.invalid("request_id", "a system operation gets its own")
+	case system:
 	case c.RequestID == "" && m.RequestID == spec.Required:
 		return c.refuse(CodeRequestMissing, "")
+	case c.RequestID != "" && m.RequestID == spec.None:
+		return c.invalid("request_id", "the machine takes none")
 	case strings.HasPrefix(c.RequestID, systemPrefix):
 		return c.invalid("request_id", "the prefix "+systemPrefix+" belongs to system operations")
 	}
 	if problem := idProblem(c.RequestID); problem != "" {
 		return c.invalid("request_id", problem)
+	}
+	if c.ExpectedRev < 0 || c.ExpectedRev == 0 && m.ExpectedRev == spec.Required && !creation && c.ID != "" {
+		return c.invalid("rev", "the machine needs the revision that the call was decided on")
 	}
 	return nil
 }
@@ -98,7 +103,7 @@ func (w World) apply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 		if rev == 0 {
 			rev = r.Rev
 		}
-		c.RequestID = fmt.Sprintf("%s%s:%d", systemPrefix, c.Op.Stored(), rev)
+		c.RequestID = systemID(c.Op, rev)
 	}
 	if out, refusal, known := w.replay(m, c, false); known {
 		return out, w, refusal
@@ -113,14 +118,9 @@ func (w World) apply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 }
 
 // checkRev compares the revision. Where the machine asks for none, only a
-// system operation may carry one: the sweeper's. A missing one that is required
-// is not the record's revision either.
+// system operation may carry one: the sweeper's.
 func checkRev(m *spec.Machine, r Record, c Call) *Refusal {
-	system := c.Op.By == spec.BySystem
-	asked := c.ExpectedRev != 0 && (system || m.ExpectedRev != spec.None)
-	if !system && m.ExpectedRev == spec.Required {
-		asked = true
-	}
+	asked := c.ExpectedRev != 0 && (m.ExpectedRev != spec.None || c.Op.By == spec.BySystem)
 	if !asked || c.ExpectedRev == r.Rev {
 		return nil
 	}
@@ -142,7 +142,8 @@ func (w World) replay(m *spec.Machine, c Call, machine bool) (Outcome, *Refusal,
 		return Outcome{}, nil, false
 	}
 	first := w.Log[i]
-	if first.Fingerprint != fingerprint(m, c) {
+	other := len(c.Op.Creates) > 0 && first.ID != c.ID // the id is a part of what a creation asks for
+	if other || first.Fingerprint != fingerprint(m, c) {
 		return Outcome{}, c.refuse(CodeRequestReused, ""), true
 	}
 	out := Outcome{Replayed: true, RecordOnly: first.N > 0, Current: w.Records[first.ID]}
@@ -161,6 +162,12 @@ func (w World) replay(m *spec.Machine, c Call, machine bool) (Outcome, *Refusal,
 	}
 	out.Record = r
 	return out, nil, true
+}
+
+// systemID is the request id of a system operation at a revision: the same for
+// everybody who runs it there, so that they converge.
+func systemID(op *spec.Operation, rev int64) string {
+	return fmt.Sprintf("%s%s:%d", systemPrefix, op.Stored(), rev)
 }
 
 // origin says where a transaction comes from.
@@ -231,7 +238,8 @@ func (w World) records(id string, rev int64) int64 {
 	return n
 }
 
-// follow is the call of a step of `then`: no request id, no inputs.
+// follow is the call of a step of `then`: no request id in the transaction of
+// its cause, and no inputs.
 func follow(op *spec.Operation, id string, at time.Time) Call {
 	return Call{Op: op, ID: id, Actor: systemActor, At: at, Inputs: map[string]Value{}}
 }
@@ -250,8 +258,9 @@ func Deliver(m *spec.Machine, w World, d Delivery, at time.Time) (Outcome, World
 	if d.Op.Then == nil {
 		return Outcome{Record: w.Records[d.ID], Current: w.Records[d.ID]}, settled, nil
 	}
-	r := settled.Records[d.ID]
-	out, next, refusal := settled.commit(m, r, follow(d.Op.Then.Operation, d.ID, cut(at)), origin{cause: d.Op})
+	c := follow(d.Op.Then.Operation, d.ID, cut(at))
+	c.RequestID = systemID(c.Op, d.Rev) // a transaction of its own, hence a request of its own
+	out, next, refusal := settled.commit(m, settled.Records[d.ID], c, origin{cause: d.Op})
 	if refusal != nil {
 		return Outcome{}, w, refusal
 	}

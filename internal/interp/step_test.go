@@ -44,7 +44,7 @@ func TestStepWholeLife(t *testing.T) {
 		t.Errorf("rev %d, current %d, %d events", out.Record.Rev, out.Current.Rev, len(out.Events))
 	}
 	s.refuses(s.call("start", nil), interp.CodeTerminal)
-	s.refuses(s.call("claim_next", in{"lease": interp.Time(at(60))}, record("b")), interp.CodeNotFound)
+	s.refuses(s.call("claim_next", in{"lease": interp.Time(at(60))}, record("b"), rev(1)), interp.CodeNotFound)
 }
 
 func TestStepReplay(t *testing.T) {
@@ -111,7 +111,8 @@ func TestStepScopeOfRequestIDs(t *testing.T) {
 	s.does(s.call("enqueue", nil, record("b")))
 
 	t.Run("a creation: the machine", func(t *testing.T) {
-		s.refuses(s.call("enqueue", in{"payload": interp.JSON("9")}, record("c"), request("r01")), interp.CodeRequestReused)
+		s.refuses(s.call("enqueue", in{"payload": interp.JSON("9")}, request("r01")), interp.CodeRequestReused)
+		s.refuses(s.call("enqueue", in{"payload": interp.JSON("1")}, record("c"), request("r01")), interp.CodeRequestReused)
 	})
 	t.Run("a call that names its record: the record", func(t *testing.T) {
 		for _, id := range []string{"a", "b"} {
@@ -152,6 +153,7 @@ func TestStepRequestIDs(t *testing.T) {
 		{"optional and missing", "ingest", request(""), "", ""},
 		{"optional and there", "ingest", request("x"), "", ""},
 		{"none", "task", request(""), "", ""},
+		{"none, and there", "task", request("x"), interp.CodeInvalidInput, "request_id"},
 		{"record id of 255 bytes", "lifecycle", record(strings.Repeat("x", 255)), "", ""},
 		{"record id of 256 bytes", "lifecycle", record(strings.Repeat("x", 256)), interp.CodeInvalidInput, "id"},
 		{"empty record id", "lifecycle", record(""), interp.CodeInvalidInput, "id"},
@@ -194,16 +196,17 @@ func TestStepRevision(t *testing.T) {
 		op      string
 		inputs  in
 		rev     int64
-		stale   bool
+		code    string
+		about   string
 	}{
-		{"required: the right one", "lifecycle", "claim_next", in{"lease": interp.Time(at(9))}, 1, false},
-		{"required: another", "lifecycle", "claim_next", in{"lease": interp.Time(at(9))}, 2, true},
-		{"required: missing", "lifecycle", "claim_next", in{"lease": interp.Time(at(9))}, -1, true},
-		{"optional: the right one", "ingest", "start", nil, 1, false},
-		{"optional: another", "ingest", "start", nil, 2, true},
-		{"optional: missing", "ingest", "start", nil, -1, false},
-		{"none: nobody looks", "jobstate", "job_kick", nil, 9, false},
-		{"a record-only cell obeys it", "ingest", "quarantine", nil, 2, true},
+		{"required: the right one", "lifecycle", "claim_next", in{"lease": interp.Time(at(9))}, 1, "", ""},
+		{"required: another", "lifecycle", "claim_next", in{"lease": interp.Time(at(9))}, 2, interp.CodeStale, ""},
+		{"required: missing", "lifecycle", "claim_next", in{"lease": interp.Time(at(9))}, -1, interp.CodeInvalidInput, "rev"},
+		{"optional: the right one", "ingest", "start", nil, 1, "", ""},
+		{"optional: another", "ingest", "start", nil, 2, interp.CodeStale, ""},
+		{"optional: missing", "ingest", "start", nil, -1, "", ""},
+		{"none: nobody looks", "jobstate", "job_kick", nil, 9, "", ""},
+		{"a record-only cell obeys it", "ingest", "quarantine", nil, 2, interp.CodeStale, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -215,12 +218,13 @@ func TestStepRevision(t *testing.T) {
 			}
 			s.does(create)
 			c := s.call(tt.op, tt.inputs, rev(tt.rev))
-			if !tt.stale {
+			if tt.code == "" {
 				s.does(c)
 				return
 			}
-			if refusal := s.refuses(c, interp.CodeStale); refusal.Rev != 1 || refusal.Expected != max(tt.rev, 0) {
-				t.Errorf("rev %d, expected %d", refusal.Rev, refusal.Expected)
+			refusal := s.refuses(c, tt.code)
+			if refusal.Name != tt.about || tt.code == interp.CodeStale && (refusal.Rev != 1 || refusal.Expected != tt.rev) {
+				t.Errorf("about %q, rev %d, expected %d", refusal.Name, refusal.Rev, refusal.Expected)
 			}
 		})
 	}

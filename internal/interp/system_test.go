@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // Two sweepers, or two recoveries, that see the same record do one thing.
@@ -14,7 +15,8 @@ func TestStepSystemCallsConverge(t *testing.T) {
 	t.Parallel()
 	s := enqueued(t)
 	s.does(s.call("claim_next", in{"lease": interp.Time(at(60))}))
-	stall := s.call("stall", nil, request(""), actor("somebody"), when(at(60)))
+	s.refuses(s.call("stall", nil, request("mine")), interp.CodeInvalidInput)
+	stall := s.call("stall", nil, actor("somebody"), when(at(60)))
 	first := s.does(stall)
 	if e := first.Events[0]; e.Actor != "system" || e.RequestID != "sys:stall:2" {
 		t.Errorf("actor %q, request %q", e.Actor, e.RequestID)
@@ -24,9 +26,18 @@ func TestStepSystemCallsConverge(t *testing.T) {
 	}
 	s.refuses(s.call("stall", nil, rev(3)), interp.CodeWrongState)
 	s.refuses(s.call("stall", nil, rev(1)), interp.CodeStale)
-	if out := s.does(s.call("requeue_stalled", nil, noRev)); out.Events[0].RequestID != "sys:requeue_stalled:3" {
-		t.Errorf("without a revision: %+v", out.Events[0])
+}
+
+// Without a revision a system operation has the id of the one that was read.
+func TestStepSystemCallWithoutRevision(t *testing.T) {
+	t.Parallel()
+	s := tell(t, shipped(t, "execution"))
+	s.m.ExpectedRev = spec.Optional
+	s.does(s.lease("a", "j"))
+	if out := s.does(s.call("expire", nil, noRev, when(at(60)))); out.Events[0].RequestID != "sys:expire:1" {
+		t.Errorf("event %+v", out.Events[0])
 	}
+	s.refuses(s.call("expire", nil, noRev), interp.CodeTerminal)
 }
 
 func TestStepOperator(t *testing.T) {
@@ -152,7 +163,7 @@ func TestStepEffectAndThen(t *testing.T) {
 		t.Errorf("delivery %+v", waiting)
 	}
 	done, w, refusal := interp.Deliver(s.m, s.w, waiting, at(50))
-	if refusal != nil || done.Record.State.Name != "completed" || len(w.Outbox) != 0 || done.Events[0].Cause.Name != "start" {
+	if refusal != nil || done.Record.State.Name != "completed" || len(w.Outbox) != 0 || done.Events[0].Cause.Name != "start" || done.Events[0].RequestID != "sys:complete:2" {
 		t.Fatalf("delivered: %+v, outbox %v, %v", done, w.Outbox, refusal)
 	}
 	s.w = w
