@@ -144,7 +144,7 @@ func (x *inspection) event(e *Event) {
 // fold applies the event; an image must say what the changes up to it say.
 func (x *inspection) fold(e *Event) {
 	plain := *e
-	if x.folded.Rev > 0 {
+	if e.Rev == 1 || x.folded.Rev > 0 {
 		plain.Image = JSON{}
 	}
 	if x.foldErr = foldEvent(x.schema, &x.folded, &plain); x.foldErr != nil {

@@ -1,0 +1,185 @@
+package storetest
+
+import (
+	_ "embed" // Spec
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Spec is the specification of the suite's machine, for a generator.
+//
+//go:embed parcel.yaml
+var Spec string
+
+// The machine's own sentinels.
+var (
+	ErrSlotTaken = errors.New("the slot is taken")
+	ErrNotHolder = errors.New("somebody else holds the parcel")
+	ErrLaneFull  = errors.New("the lane is full")
+)
+
+// Parcel is the record of the suite's machine. State is the stored word.
+type Parcel struct {
+	ID        string
+	State     string
+	Rev       int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	Label   fsm.Optional[string]
+	Lane    string
+	Slot    fsm.Optional[string]
+	Holder  fsm.Optional[string]
+	Weight  fsm.Optional[int64]
+	Fragile fsm.Optional[bool]
+	Due     fsm.Optional[time.Time]
+	Note    fsm.Optional[fsm.JSON]
+	Size    fsm.Optional[string]
+	Tags    fsm.Set
+	Moves   int64
+}
+
+// Ref returns id and revision, so that a Parcel is a Target.
+func (p Parcel) Ref() fsm.Ref { return fsm.Ref{ID: p.ID, Rev: p.Rev} }
+
+// The places of the columns in a row's values.
+const (
+	colLabel = iota
+	colLane
+	colSlot
+	colHolder
+	colWeight
+	colFragile
+	colDue
+	colNote
+	colSize
+	colTags
+	colMoves
+)
+
+// Schema returns the schema of the suite's machine, without SQL.
+func Schema() *fsm.Schema {
+	return &fsm.Schema{
+		Machine: "parcel", Entity: "Parcel", Version: 1, Hash: "storetest-parcel-1",
+		Table: "parcel", Enforce: "full",
+		RequestID: fsm.Optionally, ExpectedRev: fsm.Optionally,
+		Columns: []fsm.Column{
+			{Name: "label", Stored: "label", Kind: fsm.KindString, Optional: true},
+			{Name: "lane", Stored: "lane", Kind: fsm.KindString},
+			{Name: "slot", Stored: "slot", Kind: fsm.KindString, Optional: true},
+			{Name: "holder", Stored: "holder", Kind: fsm.KindString, Optional: true},
+			{Name: "weight", Stored: "weight", Kind: fsm.KindInt, Optional: true},
+			{Name: "fragile", Stored: "fragile", Kind: fsm.KindBool, Optional: true},
+			{Name: "due", Stored: "due", Kind: fsm.KindTime, Optional: true},
+			{Name: "note", Stored: "note", Kind: fsm.KindJSON, Optional: true},
+			{Name: "size", Stored: "size", Kind: fsm.KindEnum, Optional: true, Words: []string{"small", "large"}},
+			{Name: "tags", Stored: "tags", Kind: fsm.KindSet},
+			{Name: "moves", Stored: "moves", Kind: fsm.KindCounter},
+		},
+		States: []fsm.StateInfo{
+			{Name: "waiting", Stored: "waiting"},
+			{Name: "held", Stored: "held"},
+			{Name: "shelved", Stored: "shelved"},
+			{Name: "sent", Stored: "sent", Terminal: true},
+		},
+		Uniques: []fsm.UniqueRule{
+			{Name: "one_per_slot", Columns: []string{"slot"}, States: []string{"shelved"}, Err: ErrSlotTaken},
+			{Name: "dedupe_register", Columns: []string{"label"}},
+		},
+	}
+}
+
+// column makes a row's value of an optional field.
+func column[T any](o fsm.Optional[T]) any {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return nil
+}
+
+// field makes an optional field of a row's value.
+func field[T any](v any, err *error) fsm.Optional[T] {
+	if v == nil {
+		return fsm.Optional[T]{}
+	}
+	t, ok := v.(T)
+	if !ok {
+		*err = errors.Join(*err, fmt.Errorf("a %T stands where a %T belongs", v, t))
+	}
+	return fsm.Some(t)
+}
+
+// Encode makes a row of a parcel.
+func Encode(p *Parcel) fsm.Row {
+	tags, _ := p.Tags.MarshalJSON()
+	var note any
+	if j, ok := p.Note.Get(); ok {
+		note = j.String()
+	}
+	return fsm.Row{
+		ID: p.ID, State: p.State, Rev: p.Rev, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Values: []any{
+			column(p.Label), p.Lane, column(p.Slot), column(p.Holder), column(p.Weight), column(p.Fragile),
+			column(p.Due), note, column(p.Size), string(tags), p.Moves,
+		},
+	}
+}
+
+// Decode makes a parcel of a row.
+func Decode(row fsm.Row) (Parcel, error) {
+	p := Parcel{ID: row.ID, State: row.State, Rev: row.Rev, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt}
+	if len(row.Values) != colMoves+1 {
+		return p, fmt.Errorf("the row has %d values, a parcel %d", len(row.Values), colMoves+1)
+	}
+	if !slices.Contains([]string{"waiting", "held", "shelved", "sent"}, row.State) {
+		return p, fmt.Errorf("no state is stored as %q", row.State)
+	}
+	var err error
+	v := row.Values
+	p.Label = field[string](v[colLabel], &err)
+	p.Lane, _ = field[string](v[colLane], &err).Get()
+	p.Slot = field[string](v[colSlot], &err)
+	p.Holder = field[string](v[colHolder], &err)
+	p.Weight = field[int64](v[colWeight], &err)
+	p.Fragile = field[bool](v[colFragile], &err)
+	p.Due = field[time.Time](v[colDue], &err)
+	if text, ok := field[string](v[colNote], &err).Get(); ok {
+		note, parseErr := fsm.ParseJSON(text)
+		err = errors.Join(err, parseErr)
+		p.Note = fsm.Some(note)
+	}
+	p.Size = field[string](v[colSize], &err)
+	if size, ok := p.Size.Get(); ok && size != "small" && size != "large" {
+		err = errors.Join(err, fmt.Errorf("no size is stored as %q", size))
+	}
+	tags, _ := field[string](v[colTags], &err).Get()
+	err = errors.Join(err, p.Tags.Scan(tags))
+	p.Moves, _ = field[int64](v[colMoves], &err).Get()
+	return p, err
+}
+
+// Check returns the rules that a parcel breaks.
+func Check(p *Parcel) []fsm.Violation {
+	var list []fsm.Violation
+	must := func(ok bool, rule string) {
+		if !ok {
+			list = append(list, fsm.Violation{Rule: rule, Must: true})
+		}
+	}
+	if p.State == "held" {
+		must(p.Holder.Present(), "holder is present")
+		must(p.Due.Present(), "due is present")
+	} else {
+		must(!p.Holder.Present(), "holder is absent")
+	}
+	if p.State == "shelved" {
+		must(p.Slot.Present(), "slot is present")
+	} else {
+		must(!p.Slot.Present(), "slot is absent")
+	}
+	return list
+}

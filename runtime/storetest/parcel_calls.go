@@ -1,0 +1,242 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// The operations of the suite's machine.
+var (
+	opRegister = &fsm.Operation[Parcel]{Name: "register", Stored: "register", Event: "register", By: fsm.ByCaller, Creates: true, Dedupe: "dedupe_register"}
+	opHold     = &fsm.Operation[Parcel]{Name: "hold", Stored: "hold", Event: "hold", By: fsm.ByCaller, From: []string{"waiting"}, NeedActor: true,
+		Picks: true, Order: []fsm.Order{{Column: "weight", Descending: true}}}
+	opTouch    = &fsm.Operation[Parcel]{Name: "touch", Stored: "touch", Event: "touch", By: fsm.ByCaller, From: []string{"held"}, NeedActor: true}
+	opAnnotate = &fsm.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
+	opShelve   = &fsm.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsm.ByCaller, From: []string{"held", "shelved"}}
+	opRelease  = &fsm.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsm.BySystem, From: []string{"held"},
+		Triggers: []fsm.Trigger{{Startup: true}, {After: "due"}}}
+	opBill = &fsm.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsm.ByCaller, From: []string{"waiting", "held"},
+		Effect: &fsm.EffectInfo[Parcel]{Name: "charge", Atomic: true, Key: func(p *Parcel) string { return p.Lane }}}
+	opExpel   = &fsm.Operation[Parcel]{Name: "expel", Stored: "expel", Event: "expel", By: fsm.ByOperator, From: []string{"held"}, NeedActor: true, Then: "discard"}
+	opDiscard = &fsm.Operation[Parcel]{Name: "discard", Stored: "discard", Event: "discard", By: fsm.BySystem, From: []string{"waiting"}}
+
+	opDispatch = &fsm.Operation[Parcel]{Name: "dispatch", Stored: "dispatch", Event: "dispatch", By: fsm.ByCaller, From: []string{"shelved"},
+		Effect: &fsm.EffectInfo[Parcel]{Name: "carry"}, Then: "arrive"}
+	opArrive = &fsm.Operation[Parcel]{Name: "arrive", Stored: "arrive", Event: "arrive", By: fsm.BySystem, From: []string{"shelved"}}
+	opSend   = &fsm.Operation[Parcel]{Name: "send", Stored: "send", Event: "send", By: fsm.ByCaller, From: []string{"shelved"},
+		Effect: &fsm.EffectInfo[Parcel]{Name: "notify"}}
+)
+
+// The calls name their operations, so the operations get to know their calls late.
+func init() {
+	for op, call := range map[*fsm.Operation[Parcel]]func() fsm.Call[Parcel]{
+		opRelease: Release, opDiscard: Discard, opArrive: Arrive,
+	} {
+		op.System = func(*Parcel, time.Time) (fsm.Call[Parcel], error) { return call(), nil }
+	}
+}
+
+// Descriptor returns the descriptor of the suite's machine over schema.
+func Descriptor(schema *fsm.Schema) *fsm.Descriptor[Parcel] {
+	return &fsm.Descriptor[Parcel]{
+		Schema: schema, Encode: Encode, Decode: Decode, Check: Check,
+		Operations: []*fsm.Operation[Parcel]{
+			opRegister, opHold, opTouch, opAnnotate, opShelve, opRelease,
+			opBill, opExpel, opDiscard, opDispatch, opArrive, opSend,
+		},
+	}
+}
+
+// Meta is what every call of a caller carries.
+type Meta struct {
+	RequestID string
+	Actor     string
+	Reason    string
+	At        time.Time
+	Labels    map[string]string
+}
+
+func (m Meta) call(op *fsm.Operation[Parcel], inputs ...fsm.Input) fsm.Call[Parcel] {
+	return fsm.Call[Parcel]{
+		Operation: op, RequestID: m.RequestID, Actor: m.Actor, Reason: m.Reason, At: m.At, Labels: m.Labels, Inputs: inputs,
+	}
+}
+
+// RegisterInput holds the inputs of Register.
+type RegisterInput struct {
+	ID     string
+	Label  fsm.Optional[string]
+	Lane   string
+	Weight fsm.Optional[int64]
+	Tags   fsm.Set
+}
+
+// Register makes a parcel.
+func Register(m Meta, in RegisterInput) fsm.Call[Parcel] {
+	tags, _ := in.Tags.MarshalJSON()
+	c := m.call(opRegister,
+		fsm.Input{Name: "label", Value: column(in.Label), Kind: fsm.KindString},
+		fsm.Input{Name: "lane", Value: in.Lane, Kind: fsm.KindString},
+		fsm.Input{Name: "weight", Value: column(in.Weight), Kind: fsm.KindInt},
+		fsm.Input{Name: "tags", Value: string(tags), Kind: fsm.KindSet})
+	c.ID = in.ID
+	if label, ok := in.Label.Get(); ok {
+		c.Dedupe = []any{label}
+	}
+	c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		if in.Lane == "" {
+			return fsm.Step{}, p.refuse(opRegister, fsm.CodeInvalidInput, "lane")
+		}
+		*p = Parcel{
+			ID: id, State: "waiting", Rev: 1, CreatedAt: now, UpdatedAt: now,
+			Label: in.Label, Lane: in.Lane, Weight: in.Weight, Tags: in.Tags,
+		}
+		return fsm.Step{To: "waiting"}, nil
+	}
+	return c
+}
+
+// Hold takes a waiting parcel of a lane until due.
+func Hold(m Meta, lane string, due time.Time) fsm.Call[Parcel] {
+	c := m.call(opHold,
+		fsm.Input{Name: "lane", Value: lane, Kind: fsm.KindString},
+		fsm.Input{Name: "due", Value: fsm.Time(due), Kind: fsm.KindTime, Loose: true})
+	c.Where = []fsm.Cond{{Column: "lane", Op: fsm.OpEq, Value: lane}}
+	c.Fits = func(p *Parcel, _ time.Time) bool { return p.Lane == lane }
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		return p.move(opHold, "held", now, func() {
+			p.Holder, p.Due = fsm.Some(m.Actor), fsm.Some(fsm.Time(due))
+		})
+	}
+	return c
+}
+
+// Touch moves the end of a hold. The wrong holder is recorded only.
+func Touch(m Meta, due time.Time) fsm.Call[Parcel] {
+	c := m.call(opTouch, fsm.Input{Name: "due", Value: fsm.Time(due), Kind: fsm.KindTime, Loose: true})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		if p.State == "sent" {
+			return fsm.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+		}
+		if p.State == "held" && p.Holder != fsm.Some(m.Actor) {
+			return fsm.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "right_holder"}, nil
+		}
+		return p.move(opTouch, "held", now, func() { p.Due = fsm.Some(fsm.Time(due)) })
+	}
+	return c
+}
+
+// Annotate sets note, size and fragile; what is absent becomes absent.
+func Annotate(m Meta, note fsm.Optional[fsm.JSON], size fsm.Optional[string], fragile fsm.Optional[bool]) fsm.Call[Parcel] {
+	var text any
+	if j, ok := note.Get(); ok {
+		text = j.String()
+	}
+	c := m.call(opAnnotate,
+		fsm.Input{Name: "note", Value: text, Kind: fsm.KindJSON},
+		fsm.Input{Name: "size", Value: column(size), Kind: fsm.KindEnum},
+		fsm.Input{Name: "fragile", Value: column(fragile), Kind: fsm.KindBool})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		return p.move(opAnnotate, p.State, now, func() { p.Note, p.Size, p.Fragile = note, size, fragile })
+	}
+	return c
+}
+
+// Shelve puts a parcel into a slot of its lane, which has three.
+func Shelve(m Meta, slot, tag string) fsm.Call[Parcel] {
+	c := m.call(opShelve,
+		fsm.Input{Name: "slot", Value: slot, Kind: fsm.KindString},
+		fsm.Input{Name: "tag", Value: tag, Kind: fsm.KindString})
+	c.Peers = func(p *Parcel, id string) []fsm.PeerQuery {
+		return []fsm.PeerQuery{{Name: "lane_open", Columns: []string{"lane"}, Values: []any{p.Lane}, States: []string{"shelved"}, Except: id}}
+	}
+	c.Decide = func(p *Parcel, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		if slices.Contains(opShelve.From, p.State) && peers[0] >= 3 {
+			r := p.refuse(opShelve, fsm.CodeGuard, "")
+			r.Guard, r.Cause = "lane_open", ErrLaneFull
+			return fsm.Step{}, r
+		}
+		return p.move(opShelve, "shelved", now, func() {
+			p.Slot, p.Holder, p.Due = fsm.Some(slot), fsm.Optional[string]{}, fsm.Optional[time.Time]{}
+			p.Tags = p.Tags.With(tag)
+			p.Moves++
+		})
+	}
+	return c
+}
+
+// Release gives a held parcel back; the sweeper and the recovery do.
+func Release() fsm.Call[Parcel] {
+	return plain(Meta{}, opRelease, "waiting")
+}
+
+// Bill charges for a parcel, in the transaction.
+func Bill(m Meta) fsm.Call[Parcel] {
+	c := m.call(opBill)
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		return p.move(opBill, p.State, now, func() { p.Moves++ })
+	}
+	return c
+}
+
+// Expel takes a parcel out of its holder's hands and discards it.
+func Expel(m Meta) fsm.Call[Parcel] { return plain(m, opExpel, "waiting") }
+
+// Discard is the step that follows Expel.
+func Discard() fsm.Call[Parcel] { return plain(Meta{}, opDiscard, "sent") }
+
+// Dispatch has a parcel carried away, after the commit; Arrive follows.
+func Dispatch(m Meta) fsm.Call[Parcel] {
+	c := m.call(opDispatch)
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		return p.move(opDispatch, "shelved", now, func() {})
+	}
+	return c
+}
+
+// Arrive is the step that follows Dispatch once its effect is performed.
+func Arrive() fsm.Call[Parcel] { return plain(Meta{}, opArrive, "sent") }
+
+// Send sends a parcel; its receiver is notified after the commit.
+func Send(m Meta) fsm.Call[Parcel] { return plain(m, opSend, "sent") }
+
+// plain is a call that clears what belongs to holding and shelving.
+func plain(m Meta, op *fsm.Operation[Parcel], to string) fsm.Call[Parcel] {
+	c := m.call(op)
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		return p.move(op, to, now, func() {
+			p.Slot, p.Holder = fsm.Optional[string]{}, fsm.Optional[string]{}
+			if op == opRelease || op == opExpel {
+				p.Due = fsm.Optional[time.Time]{}
+			}
+		})
+	}
+	return c
+}
+
+// move is the transition of an operation, when it has one from here.
+func (p *Parcel) move(op *fsm.Operation[Parcel], to string, now time.Time, change func()) (fsm.Step, error) {
+	if !slices.Contains(op.From, p.State) {
+		code := fsm.CodeWrongState
+		if p.State == "sent" {
+			code = fsm.CodeTerminal
+		}
+		r := p.refuse(op, code, "")
+		r.Allowed = op.From
+		return fsm.Step{}, r
+	}
+	from := p.State
+	change()
+	p.State = to
+	p.Rev++
+	if now.After(p.UpdatedAt) {
+		p.UpdatedAt = now
+	}
+	return fsm.Step{From: from, To: to}, nil
+}
+
+func (p *Parcel) refuse(op *fsm.Operation[Parcel], code fsm.Code, name string) *fsm.Refusal {
+	return &fsm.Refusal{Code: code, Machine: "parcel", ID: p.ID, Operation: op.Name, State: p.State, Name: name}
+}

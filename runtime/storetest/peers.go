@@ -1,0 +1,121 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+func lane(lane any, except string, states ...string) fsm.PeerQuery {
+	return fsm.PeerQuery{Name: "lane_open", Columns: []string{"lane"}, Values: []any{lane}, States: states, Except: except}
+}
+
+// Questions about other records are answered under one lock per group.
+var peerTests = []test{
+	{"count", func(b *bench) {
+		b.make(parcel("p1", "a"))
+		b.make(parcel("p2", "a"))
+		b.makeHeld(parcel("p3", "a"), "ann", instant)
+		b.make(parcel("q1", "b"))
+		b.update(func(tx fsm.Tx) error {
+			for _, c := range []struct {
+				q    fsm.PeerQuery
+				want int64
+			}{
+				{lane("a", "p1", "waiting"), 1},
+				{lane("a", "x", "waiting"), 2},
+				{lane("a", "p1", "waiting", "held"), 2},
+				{lane("a", "p1", "sent"), 0},
+				{lane("b", "q1", "waiting"), 0},
+				{lane(nil, "x", "waiting"), 0},
+				{fsm.PeerQuery{Name: "any", States: []string{"waiting"}, Except: "p1"}, 2},
+			} {
+				got, err := tx.Peers(c.q)
+				if err != nil || got != c.want {
+					b.Errorf("Peers(%+v): got %d, %v, want %d", c.q, got, err, c.want)
+				}
+			}
+			return nil
+		})
+	}},
+	{"numbers count per group", func(b *bench) {
+		number := func(group string) (n int64) {
+			b.update(func(tx fsm.Tx) (err error) {
+				n, err = tx.NextNumber(fsm.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{group}})
+				return err
+			})
+			return n
+		}
+		got := []int64{number("a"), number("a"), number("b"), number("a")}
+		if !slices.Equal(got, []int64{1, 2, 1, 3}) {
+			b.Errorf("got %v, want 1 2 1 3", got)
+		}
+	}},
+	{"a number that was taken back is given again", func(b *bench) {
+		q := fsm.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}
+		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
+			if _, err := tx.NextNumber(q); err != nil {
+				return err
+			}
+			return errStop
+		})
+		if !errors.Is(err, errStop) {
+			b.Fatal(err)
+		}
+		b.update(func(tx fsm.Tx) error {
+			n, err := tx.NextNumber(q)
+			if n != 1 {
+				b.Errorf("got %d, want 1", n)
+			}
+			return err
+		})
+	}},
+	{"groups of other names are others", func(b *bench) {
+		b.update(func(tx fsm.Tx) error {
+			for _, name := range []string{"number", "other"} {
+				n, err := tx.NextNumber(fsm.PeerQuery{Name: name, Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}})
+				if err != nil || n != 1 {
+					b.Errorf("%s: got %d, %v, want 1", name, n, err)
+				}
+			}
+			return nil
+		})
+	}},
+	{"what was counted stays so until the commit", func(b *bench) {
+		const rooms = 3
+		var held []Parcel
+		for _, id := range []string{"p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8"} {
+			held = append(held, b.makeHeld(parcel(id, "a"), "ann", instant))
+		}
+		var group sync.WaitGroup
+		for _, p := range held {
+			group.Go(func() {
+				for {
+					err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
+						n, err := tx.Peers(lane("a", p.ID, "shelved"))
+						if err != nil {
+							return err
+						}
+						if n >= rooms {
+							return errStop
+						}
+						return tx.Write(change(p, p.shelved("slot "+p.ID), "shelve", ""))
+					})
+					if errors.Is(err, fsm.ErrBusy) {
+						continue
+					}
+					if err != nil && !errors.Is(err, errStop) {
+						b.Errorf("Update: %v", err)
+					}
+					return
+				}
+			})
+		}
+		group.Wait()
+		if got := b.ids(fsm.Query{States: []string{"shelved"}}); len(got) != rooms {
+			b.Errorf("got %q in the lane, want %d", got, rooms)
+		}
+	}},
+}
