@@ -1,9 +1,10 @@
-// Parses and draws every Mermaid file of the repository with the real Mermaid
-// in a headless Chromium, so that no generated diagram is a guess.
+// Parses and draws every diagram of the repository with the real Mermaid in a
+// headless Chromium, so that no generated diagram is a guess.
 //
 //   node check.mjs [--png DIR] [FILE...]
 //
-// Without files it takes every .mmd under the repository. For each one it
+// Without files it takes every .mmd under the repository, and the mermaid blocks
+// of every .md. For each one it
 // demands that Mermaid parses it, that the drawing holds every state and every
 // arrow that the text declares, and that no two boxes or labels lie on each other.
 // With --png the pictures are kept in DIR. Exit code 1 when a file fails.
@@ -16,16 +17,25 @@ import { chromium } from "playwright-core";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 
-/** mermaidFiles lists every .mmd below dir, sorted, without installed packages. */
+/** mermaidFiles lists every .mmd and .md below dir, sorted, without installed packages. */
 function mermaidFiles(dir) {
   const found = [];
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
     if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
     const path = join(dir, entry.name);
     if (entry.isDirectory()) found.push(...mermaidFiles(path));
-    else if (entry.name.endsWith(".mmd")) found.push(path);
+    else if (/\.(mmd|md)$/.test(entry.name)) found.push(path);
   }
   return found.sort();
+}
+
+/** diagramsOf returns the diagrams of a file, each with a name for messages. */
+function diagramsOf(file) {
+  const text = readFileSync(file, "utf8");
+  const name = relative(root, file);
+  if (!file.endsWith(".md")) return [{ name, text }];
+  const blocks = [...text.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)];
+  return blocks.map(([, block], i) => ({ name: `${name} (block ${i + 1})`, text: block }));
 }
 
 /** browserPath returns the Chromium to use: $CHROMIUM, else a usual place. */
@@ -71,7 +81,7 @@ async function draw({ text, id }) {
   const arrows = text.match(/^\s*\S+ --> /gm)?.length ?? 0;
   const notes = text.match(/^\s*end note$/gm)?.length ?? 0; // a line leads to each note
   const paths = box.querySelectorAll(".edgePaths path").length;
-  if (paths !== arrows + notes) wrong.push(`${arrows} arrows and ${notes} notes are declared, but ${paths} lines are drawn`);
+  if (/^stateDiagram/m.test(text) && paths !== arrows + notes) wrong.push(`${arrows} arrows and ${notes} notes are declared, but ${paths} lines are drawn`);
 
   const boxes = [...box.querySelectorAll("g.node, g.edgeLabel")]
     .filter((n) => !n.querySelector(".state-start, .state-end"))
@@ -96,8 +106,9 @@ for (let i = 0; i < args.length; i++) {
   else given.push(args[i]);
 }
 const files = given.length > 0 ? given.map((f) => resolve(f)) : mermaidFiles(root);
-if (files.length === 0) {
-  console.error("no .mmd file found: nothing was checked");
+const diagrams = files.flatMap(diagramsOf);
+if (diagrams.length === 0) {
+  console.error("no diagram found: nothing was checked");
   process.exit(1);
 }
 if (pngs) mkdirSync(pngs, { recursive: true });
@@ -116,9 +127,8 @@ try {
   const broken = await page.evaluate(draw, { text: "stateDiagram-v2\n  a --> --> b\n", id: "canary" });
   if (broken.wrong.length === 0) throw new Error("Mermaid accepted a broken diagram: this check proves nothing");
 
-  for (const [i, file] of files.entries()) {
-    const name = relative(root, file);
-    const { wrong, states } = await page.evaluate(draw, { text: readFileSync(file, "utf8"), id: `d${i}` });
+  for (const [i, { name, text }] of diagrams.entries()) {
+    const { wrong, states } = await page.evaluate(draw, { text, id: `d${i}` });
     if (wrong.length > 0) {
       failed++;
       for (const w of wrong) console.error(`${name}: ${w}`);
@@ -133,12 +143,12 @@ try {
         svg.setAttribute("width", box.width);
         svg.setAttribute("height", box.height);
       });
-      const png = join(pngs, name.replace(/^(\.\.\/)+/, "").replaceAll("/", "_").replace(/\.mmd$/, ".png"));
+      const png = join(pngs, name.replace(/^(\.\.\/)+|\.mmd$/g, "").replace(/[^\w.-]+/g, "_") + ".png");
       await page.locator("#drawing").screenshot({ path: png });
     }
   }
 } finally {
   await browser.close();
 }
-console.log(`${files.length - failed} of ${files.length} diagrams are sound`);
+console.log(`${diagrams.length - failed} of ${diagrams.length} diagrams are sound`);
 process.exit(failed > 0 ? 1 : 0);
