@@ -21,7 +21,8 @@ type Vocabulary struct {
 // the words under which they are stored. Both are separated by commas; empty
 // stored words are the names.
 func Words[T interface {
-	comparable
+	~uint8
+	Valid() bool
 	fmt.Stringer
 	encoding.TextMarshaler
 	driver.Valuer
@@ -36,6 +37,9 @@ func Words[T interface {
 			t.Fatalf("%d values, want %d: %s", len(values), len(want), names)
 		}
 		for i, v := range values {
+			if !v.Valid() {
+				t.Errorf("%s is not valid", want[i])
+			}
 			if v.String() != want[i] {
 				t.Errorf("value %d is %q, want %q", i, v, want[i])
 			}
@@ -64,6 +68,14 @@ func Words[T interface {
 				if err := P(&scanned).Scan(src); err != nil || scanned != v {
 					t.Errorf("column %T %s is read as %v (%v), want %s", src, src, scanned, err, v)
 				}
+			}
+		}
+		for _, no := range []T{0, T(len(values) + 1), 255} {
+			if no.Valid() {
+				t.Errorf("%d is valid, but no word", uint8(no))
+			}
+			if text := fmt.Sprintf("%s(%d)", name, uint8(no)); no.String() != text {
+				t.Errorf("%d, which is no word, is %q, want %q", uint8(no), no, text)
 			}
 		}
 		var zero T
