@@ -127,9 +127,9 @@ func enumMethods(f *jen.File, t *enumType) {
 	f.Line()
 	f.Add(doc("Scan reads a column.")).
 		Func().Params(raw("%s *%s", r, t.name)).Id("Scan").Params(raw("src any")).Error().Block(
-		jen.Switch(raw("v := src.(type)")).Block(
-			jen.Case(jen.String()).Block(jen.Return(raw("%s.UnmarshalText([]byte(v))", r))),
-			jen.Case(raw("[]byte")).Block(jen.Return(raw("%s.UnmarshalText(v)", r))),
+		jen.Switch(raw("text := src.(type)")).Block(
+			jen.Case(jen.String()).Block(jen.Return(raw("%s.UnmarshalText([]byte(text))", r))),
+			jen.Case(raw("[]byte")).Block(jen.Return(raw("%s.UnmarshalText(text)", r))),
 		),
 		jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("cannot read %s from %%T", withArticle(t.noun))), raw("src"))),
 	)
