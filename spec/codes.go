@@ -50,11 +50,16 @@ var Codes = []Code{
 type reporter struct {
 	file     string
 	found    Diagnostics
+	untold   int // findings that were not kept: there were too many
 	compared int // names compared for a did-you-mean
 }
 
 // add reports an error that covers n characters at pos.
 func (r *reporter) add(code string, pos Pos, n int, hint, format string, args ...any) *Diagnostic {
+	if len(r.found) >= 10*mostFindings {
+		r.untold++
+		return &Diagnostic{}
+	}
 	r.found = append(r.found, Diagnostic{
 		Code: code, Severity: Error, File: r.file, Pos: pos, Len: n,
 		Message: fmt.Sprintf(format, args...), Hint: hint,

@@ -14,13 +14,29 @@ var rootKeys = []string{
 func Parse(file string, src []byte) (*Machine, Diagnostics) {
 	r := &reporter{file: file}
 	m := r.parse(src)
-	r.found.Sort()
+	r.finish()
 	if m == nil || r.found.HasErrors() {
 		return nil, r.found
 	}
 	m.File, m.Source = file, src
 	m.Hash = hashMachine(m)
 	return m, r.found
+}
+
+// mostFindings is how many findings of one file are told: nobody reads more,
+// and a file of a megabyte can hold a hundred thousand.
+const mostFindings = 1000
+
+// finish sorts the findings and cuts what is too much.
+func (r *reporter) finish() {
+	r.found.Sort()
+	if more := len(r.found) - mostFindings; more > 0 {
+		rest := r.found[mostFindings]
+		r.found = r.found[:mostFindings]
+		more += r.untold
+		r.add(codeUnreadable, rest.Pos, rest.Len, "mend the others first", "%d more findings are not shown", more)
+		r.found.Sort()
+	}
 }
 
 func (r *reporter) parse(src []byte) *Machine {

@@ -19,6 +19,11 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 	}
 	pos, n := syntaxPlace(src, off, line, message)
 	hint := ""
+	if strings.Contains(message, "tab character") {
+		for !tabbed(src, pos.Line) && placeOf(src, off).Line > pos.Line {
+			pos.Line++
+		}
+	}
 	switch {
 	case tabbed(src, pos.Line):
 		col := strings.IndexByte(lineAt(src, pos.Line), '\t')

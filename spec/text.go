@@ -113,7 +113,7 @@ func tooDeep(src []byte) (Pos, bool) {
 			}
 			indents = append(indents, col)
 			// `- - - x` and `? ? x` open one level each on a single line.
-			for col+1 < len(text) && (text[col] == '-' || text[col] == '?' || text[col] == ':') && text[col+1] == ' ' {
+			for len(indents) <= maxOpen && col+1 < len(text) && (text[col] == '-' || text[col] == '?') && text[col+1] == ' ' {
 				col += 2
 				indents = append(indents, col)
 			}

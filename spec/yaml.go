@@ -70,6 +70,9 @@ func readYAML(r *reporter, src []byte) *node {
 	}
 	b := &treeBuilder{reporter: r, lines: splitLines(src)}
 	root := b.build(doc.Content[0], 0)
+	if b.deep {
+		return nil // what is read of such a file says nothing
+	}
 	root.head = joinComments(doc.HeadComment, root.head)
 	root.foot = joinComments(root.foot, doc.FootComment)
 	if next := (yaml.Node{}); decode(dec, &next) != io.EOF {

@@ -1,0 +1,3 @@
+package spec
+
+func Format(file string, src []byte) ([]byte, Diagnostics) { return src, nil }
