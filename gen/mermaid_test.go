@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -171,7 +170,7 @@ func TestMermaidAnyNames(t *testing.T) {
 			t.Errorf("the same machine gives two texts")
 		}
 		for _, s := range m.States {
-			if want := fmt.Sprintf("  state \"%s\" as s_%s\n", s.Name, s.Name); !bytes.Contains(text, []byte(want)) {
+			if want := "  state \"" + s.Name + "\" as s_" + s.Name + "\n"; !bytes.Contains(text, []byte(want)) {
 				t.Errorf("no line %q", want)
 			}
 		}
