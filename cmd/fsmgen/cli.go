@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,8 +77,15 @@ func (c *cli) run(args []string) (code int) {
 	return exitUsage
 }
 
+// bugLines is how much of a message is shown: one about unreadable generated
+// code holds all of that code.
+const bugLines = 12
+
 // bug reports a mistake in fsmgen.
 func (c *cli) bug(what string, stack []byte) int {
+	if lines := strings.Split(what, "\n"); len(lines) > bugLines {
+		what = strings.Join(lines[:bugLines], "\n") + fmt.Sprintf("\n... and %d lines more", len(lines)-bugLines)
+	}
 	c.errorf("fsmgen: internal error: %s\n", what)
 	if c.current != "" {
 		c.errorf("while working on %s\n", c.current)
