@@ -20,19 +20,22 @@ func operationDoc(m *spec.Machine, n *names, o *spec.Operation) []string {
 }
 
 // operationMove says from which states to which.
-func operationMove(m *spec.Machine, o *spec.Operation) string {
+func operationMove(m *spec.Machine, o *spec.Operation) string { return moveOf(withArticle(m.Entity), o) }
+
+// moveOf is operationMove for a record that is called what.
+func moveOf(what string, o *spec.Operation) string {
 	to := stateNames(distinct(targets(o)))
 	if creates(o) {
-		return fmt.Sprintf("makes a %s in state %s", m.Entity, list(to, "or"))
+		return fmt.Sprintf("makes %s in state %s", what, list(to, "or"))
 	}
 	from := list(stateNames(states(o.From)), "or")
 	if o.Same {
-		return fmt.Sprintf("keeps a %s %s", m.Entity, from)
+		return fmt.Sprintf("keeps %s %s", what, from)
 	}
 	if len(o.Choose) > 0 && len(to) == 0 {
-		return fmt.Sprintf("looks at a %s that is %s", m.Entity, from)
+		return fmt.Sprintf("looks at %s that is %s", what, from)
 	}
-	return fmt.Sprintf("moves a %s from %s to %s", m.Entity, from, list(to, "or"))
+	return fmt.Sprintf("moves %s from %s to %s", what, from, list(to, "or"))
 }
 
 func operationActor(o *spec.Operation) string {

@@ -45,7 +45,7 @@ func classify(f *jen.File, m *spec.Machine, n *names) {
 func check(f *jen.File, m *spec.Machine, n *names) {
 	s := scope{n: n}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("Check lists the rules that a %s breaks, whoever wrote it. An empty list means that it may be worked on.", n.Record))).
+	f.Add(doc(fmt.Sprintf("Check lists the rules that %s breaks, whoever wrote it. An empty list means that it may be worked on.", withArticle(n.Record)))).
 		Func().Id("Check").Params(raw("j %s", n.Record)).Index().Add(fsmName("Violation")).BlockFunc(func(g *jen.Group) {
 		g.Add(raw("var found []fsm.Violation"))
 		g.If(raw("!j.State.Valid()")).Block(

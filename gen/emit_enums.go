@@ -16,6 +16,7 @@ type enumType struct {
 	block  string   // comment above the constants
 	consts []enumConst
 	noun   string // what a value is, in messages: "state"
+	inRows bool   // records hold it
 }
 
 type enumConst struct {
@@ -93,6 +94,14 @@ func enumMethods(f *jen.File, t *enumType) {
 		),
 		jen.Return(raw("%s[%s]", names, r)),
 	)
+	if t.renamed() && t.inRows {
+		f.Line()
+		f.Add(doc("word returns what rows and events hold.")).
+			Func().Params(raw("%s %s", r, t.name)).Id("word").Params().String().Block(
+			jen.If(raw("!%s.Valid()", r)).Block(jen.Return(jen.Lit(""))),
+			jen.Return(raw("%s[%s]", stored, r)),
+		)
+	}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Valid reports whether %s is one of the %ss of the specification.", r, t.noun))).
 		Func().Params(raw("%s %s", r, t.name)).Id("Valid").Params().Bool().Block(
@@ -154,10 +163,11 @@ func receiver(typ string) string { return lowerFirst(typ)[:1] }
 // stateType is the type of the states.
 func stateType(m *spec.Machine, n *names) *enumType {
 	t := &enumType{
-		name:  "State",
-		doc:   []string{fmt.Sprintf("State is the state of a %s. The zero State is no state.", m.Entity)},
-		block: "The states, in the order of the specification.",
-		noun:  "state",
+		name:   "State",
+		doc:    []string{fmt.Sprintf("State is the state of %s. The zero State is no state.", withArticle(m.Entity))},
+		block:  "The states, in the order of the specification.",
+		noun:   "state",
+		inRows: true,
 	}
 	for _, s := range m.States {
 		t.consts = append(t.consts, enumConst{n.state(s), s.Name, s.Stored(), stateDoc(s)})
@@ -196,10 +206,11 @@ func eventType(n *names) *enumType {
 // valueType is the type of an enum field or input.
 func valueType(e *enumNames) *enumType {
 	t := &enumType{
-		name:  e.Type,
-		doc:   []string{fmt.Sprintf("%s is a value of %s. The zero %s is none.", e.Type, e.Doc, e.Type)},
-		block: "The values, in the order of the specification.",
-		noun:  "value",
+		name:   e.Type,
+		doc:    []string{fmt.Sprintf("%s is a value of %s. The zero %s is none.", e.Type, e.Doc, e.Type)},
+		block:  "The values, in the order of the specification.",
+		noun:   "value",
+		inRows: true,
 	}
 	for i, v := range e.Values {
 		t.consts = append(t.consts, enumConst{e.Consts[i], v.Name, v.Stored(), ""})

@@ -60,7 +60,7 @@ func projectionType(p *spec.Projection) *enumType {
 	name := p.Entity + "State"
 	t := &enumType{
 		name:  name,
-		doc:   []string{fmt.Sprintf("%s is the derived state of a %s. The zero %s is no state.", name, p.Entity, name)},
+		doc:   []string{fmt.Sprintf("%s is the derived state of %s. The zero %s is no state.", name, withArticle(p.Entity), name)},
 		block: "The derived states, in the order of the rules.",
 		noun:  "state",
 	}

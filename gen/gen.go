@@ -61,6 +61,9 @@ var emitters = []struct {
 	emit   func(*spec.Machine, *names, Options) ([]byte, error)
 }{
 	{"_fsm.go", pureFile},
+	{"_store.go", storeFile},
+	{".sqlite.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return sqliteSchema(m, opt.Enforce), nil }},
+	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return postgresSchema(m, opt.Enforce), nil }},
 	{".mmd", func(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }},
 }
 

@@ -1,0 +1,108 @@
+package gen
+
+import (
+	"fmt"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// rows turns values into Go code that gives them as rows hold them: nil, string,
+// int64, bool or time.Time. used notes which of the small functions are called.
+type rows struct {
+	n    *names
+	used map[string]bool
+}
+
+// wordOf names the method of an enum that returns the stored word.
+func wordOf(values []*spec.EnumValue) string {
+	for _, v := range values {
+		if v.Name != v.Stored() {
+			return "word"
+		}
+	}
+	return "String"
+}
+
+// column returns the code of a value as rows hold it. A time that comes out of
+// a call is brought into the form of records first.
+func (r *rows) column(o operand, fromCall bool) string {
+	if o.here == absent {
+		return "nil"
+	}
+	optional := o.here == maybe
+	apply := func(function, method string) string {
+		switch {
+		case optional:
+			r.used["columnOf"] = true
+			return fmt.Sprintf("columnOf(%s, %s)", o.opt, function)
+		case method != "":
+			return o.val + "." + method + "()"
+		}
+		return fmt.Sprintf("%s(%s)", function, o.val)
+	}
+	switch o.kind {
+	case spec.KindEnum:
+		word := wordOf(o.enum.Values)
+		return apply(o.enum.Type+"."+word, word)
+	case spec.KindJSON:
+		if fromCall {
+			r.used["jsonText"] = true
+			return apply("jsonText", "")
+		}
+		return apply("fsm.JSON.String", "String")
+	case spec.KindSet:
+		return o.val + ".Text()"
+	case spec.KindTime:
+		if fromCall {
+			return apply("fsm.Time", "")
+		}
+	}
+	if optional {
+		r.used["column"] = true
+		return "column(" + o.opt + ")"
+	}
+	return typed(o)
+}
+
+// created returns the column that a field of a new record gets, or an error
+// when it is not known before the operation has decided.
+func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
+	s := scope{n: r.n, changes: &changes{}, fresh: true}
+	for _, a := range o.Effects.Set {
+		if a.Field != f {
+			continue
+		}
+		switch {
+		case a.Value.Kind == spec.ValueNow:
+			return "", fmt.Errorf("field %s of %s makes a group, and it is set to the time of the call; set it to an input", f.Name, o.Name)
+		case a.Value.Input != nil && r.n.inputType(a.Value.Input) != r.n.fieldEnum(f):
+			return "", fmt.Errorf("field %s of %s makes a group, and it is set to an input with other words; give both the same words", f.Name, o.Name)
+		}
+		return r.column(s.value(a.Value, f), a.Value.Input != nil), nil
+	}
+	switch v := s.stored(f); {
+	case v.here == absent:
+		return "nil", nil
+	case isNumber(f.Type.Kind):
+		return "int64(0)", nil
+	case f.Type.Kind == spec.KindEnum, f.Type.Kind == spec.KindString:
+		return `""`, nil
+	default:
+		v.val = zero(f.Type.Kind)
+		return r.column(v, false), nil
+	}
+}
+
+// storedColumn returns the column of a field of the stored record.
+func (r *rows) storedColumn(f *spec.Field) string {
+	return r.column(scope{n: r.n}.stored(f), false)
+}
+
+// kindName is the runtime's name of a kind.
+func kindName(k spec.Kind) string {
+	return map[spec.Kind]string{
+		spec.KindString: "KindString", spec.KindInt: "KindInt", spec.KindBool: "KindBool", spec.KindTime: "KindTime",
+		spec.KindJSON: "KindJSON", spec.KindCounter: "KindCounter", spec.KindSet: "KindSet",
+		spec.KindSequence: "KindSequence", spec.KindEnum: "KindEnum",
+	}[k]
+}

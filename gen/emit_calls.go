@@ -1,0 +1,419 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// operation adds the static part of an operation, as the engine knows it.
+func (s *store) operation(g *jen.Group, o *spec.Operation) error {
+	c := s.n.op(o)
+	fields := []jen.Code{}
+	pair := func(name string, value jen.Code) {
+		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
+	}
+	pair("Name", jen.Lit(o.Name))
+	pair("Stored", jen.Lit(o.Stored()))
+	pair("Event", jen.Lit(o.StoredEvent()))
+	pair("By", raw(map[spec.Actor]string{spec.ByCaller: "fsm.ByCaller", spec.BySystem: "fsm.BySystem", spec.ByOperator: "fsm.ByOperator"}[o.By]))
+	if creates(o) {
+		pair("Creates", jen.True())
+	} else {
+		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
+	}
+	if needsActor(o) {
+		pair("NeedActor", jen.True())
+	}
+	if len(o.Triggers) > 0 {
+		pair("Triggers", jen.Index().Add(fsmName("Trigger")).ValuesFunc(func(g *jen.Group) {
+			for _, t := range o.Triggers {
+				g.Add(raw(triggerExpr(t)))
+			}
+		}))
+	}
+	if o.Effect != nil {
+		effect, err := s.effectInfo(o.Effect)
+		if err != nil {
+			return err
+		}
+		pair("Effect", effect)
+	}
+	if o.Then != nil {
+		pair("Then", jen.Lit(o.Then.Operation.Name))
+	}
+	if o.DedupeBy != nil {
+		pair("Dedupe", jen.Lit(dedupeRule(o)))
+	}
+	if o.Next != nil {
+		pair("Picks", jen.True())
+		if len(o.Next.Order) > 0 {
+			pair("Order", jen.Index().Add(fsmName("Order")).ValuesFunc(func(g *jen.Group) {
+				for _, x := range o.Next.Order {
+					text := fmt.Sprintf("{Column: %q", x.Field.Stored())
+					if x.Descending {
+						text += ", Descending: true"
+					}
+					g.Add(raw(text + "}"))
+				}
+			}))
+		}
+	}
+	if s.engineCalls(o) && !hasSource(o) {
+		pair("System", jen.Func().Params(raw("*"+s.n.Record), jen.Qual("time", "Time")).
+			Params(raw("fsm.Call[%s]", s.n.Record), raw("error")).Block(
+			jen.Return(raw("%s{}.call(nil), nil", c.Request)),
+		))
+	}
+	fields = append(fields, jen.Line())
+	g.Id(c.Desc).Op("=").Op("&").Add(raw("fsm.Operation[%s]", s.n.Record)).Values(fields...)
+	return nil
+}
+
+// engineCalls reports whether the engine itself issues the operation: by a
+// trigger or as the `then` of another one.
+func (s *store) engineCalls(o *spec.Operation) bool {
+	for _, p := range s.m.Operations {
+		if p.Then != nil && p.Then.Operation == o {
+			return true
+		}
+	}
+	return len(o.Triggers) > 0
+}
+
+// hasSource reports whether somebody must make up the inputs of the calls that
+// a trigger issues.
+func hasSource(o *spec.Operation) bool { return len(o.Triggers) > 0 && len(o.Inputs) > 0 }
+
+func triggerExpr(t spec.Trigger) string {
+	switch {
+	case t.Startup:
+		return "{Startup: true}"
+	case t.Plus == 0:
+		return fmt.Sprintf("{After: %q}", t.After.Stored())
+	}
+	return fmt.Sprintf("{After: %q, Plus: %s}", t.After.Stored(), durationExpr(t.Plus))
+}
+
+// dedupeRule is the unique rule by which a creation finds an existing record.
+func dedupeRule(o *spec.Operation) string {
+	if o.DedupeBy.Unique != nil {
+		return o.DedupeBy.Unique.Name
+	}
+	return "dedupe_" + o.Name
+}
+
+func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
+	fields := []jen.Code{jen.Line().Id("Name").Op(":").Lit(e.Name)}
+	if e.Atomic {
+		fields = append(fields, jen.Line().Id("Atomic").Op(":").True())
+	}
+	if len(e.Key) > 0 {
+		key := &jen.Statement{}
+		for i, k := range e.Key {
+			if i > 0 {
+				key.Op("+").Lit("/").Op("+")
+			}
+			key.Add(s.keyText(k.Field, len(e.Key) > 1))
+		}
+		fields = append(fields, jen.Line().Id("Key").Op(":").Func().Params(raw("j *%s", s.n.Record)).String().Block(
+			jen.Return(key),
+		))
+	}
+	return jen.Op("&").Add(raw("fsm.EffectInfo[%s]", s.n.Record)).Values(append(fields, jen.Line())...), nil
+}
+
+// keyText returns a field as text. In a key of several fields strings are
+// quoted, so that two different groups never make one key.
+func (s *store) keyText(f *spec.Field, several bool) *jen.Statement {
+	o := scope{n: s.n}.stored(f)
+	switch f.Type.Kind {
+	case spec.KindEnum:
+		return raw("%s.%s()", o.val, wordOf(o.enum.Values))
+	case spec.KindJSON:
+		return raw("%s.String()", o.val)
+	case spec.KindSet:
+		return raw("%s.Text()", o.val)
+	case spec.KindTime:
+		return raw("%s.Format(time.RFC3339Nano)", o.val)
+	case spec.KindBool:
+		return jen.Qual("strconv", "FormatBool").Call(raw(o.val))
+	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+		return jen.Qual("strconv", "FormatInt").Call(raw(o.val), jen.Lit(10))
+	}
+	if several {
+		return jen.Qual("strconv", "Quote").Call(raw(o.val))
+	}
+	return raw(o.val)
+}
+
+// call adds the method of a request that makes the engine's call.
+func (s *store) call(f *jen.File, o *spec.Operation) error {
+	c := s.n.op(o)
+	fields := []jen.Code{}
+	pair := func(name string, value jen.Code) {
+		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
+	}
+	pair("Operation", raw("op"))
+	if creates(o) {
+		pair("ID", raw("req.ID"))
+	}
+	if hasRequestID(s.m, o) {
+		pair("RequestID", raw("req.RequestID"))
+	}
+	if o.By != spec.BySystem {
+		pair("Actor", raw("req.Actor"))
+	}
+	pair("Reason", raw("req.Reason"))
+	pair("At", raw("req.At"))
+	pair("Labels", raw("req.Labels"))
+	if len(o.Inputs) > 0 {
+		pair("Inputs", jen.Index().Add(fsmName("Input")).ValuesFunc(func(g *jen.Group) {
+			for _, in := range o.Inputs {
+				g.Line().Add(raw(s.inputExpr(o, in)))
+			}
+			g.Line()
+		}))
+	}
+	pair("Decide", s.decide(o))
+	if c.Peers != "" {
+		peers, err := s.peers(o)
+		if err != nil {
+			return err
+		}
+		pair("Peers", peers)
+	}
+	if o.DedupeBy != nil {
+		values, err := s.groupValues(o, fieldsOf(o.DedupeBy.Fields))
+		if err != nil {
+			return err
+		}
+		s.rows.used["group"] = true
+		pair("Dedupe", raw("group(%s)", strings.Join(values, ", ")))
+	}
+	if o.Next != nil {
+		s.narrow(o, pair)
+	}
+	fields = append(fields, jen.Line())
+	f.Line()
+	f.Func().Params(raw("req %s", c.Request)).Id("call").Params(raw("op *fsm.Operation[%s]", s.n.Record)).
+		Add(raw("fsm.Call[%s]", s.n.Record)).Block(
+		jen.Return(raw("fsm.Call[%s]", s.n.Record).Values(fields...)),
+	)
+	return nil
+}
+
+func (s *store) inputExpr(o *spec.Operation, in *spec.Input) string {
+	value := s.rows.column(scope{n: s.n}.input(in), true)
+	text := fmt.Sprintf("{Name: %q, Value: %s, Kind: fsm.%s", in.Name, value, kindName(in.Type.Kind))
+	if loose(s.m, o, in) {
+		text += ", Loose: true"
+	}
+	return text + "}"
+}
+
+// loose reports whether a retry may compute an input anew: it moves a deadline,
+// or nobody but a trigger's source gives it.
+func loose(m *spec.Machine, o *spec.Operation, in *spec.Input) bool {
+	if len(o.Triggers) > 0 {
+		return true
+	}
+	deadlines := make(map[*spec.Field]bool)
+	for _, p := range m.Operations {
+		for _, t := range p.Triggers {
+			if !t.Startup {
+				deadlines[t.After] = true
+			}
+		}
+	}
+	for _, e := range allEffects(o) {
+		for _, a := range e.Set {
+			if a.Value.Input == in && deadlines[a.Field] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decide is the function that runs the pure method.
+func (s *store) decide(o *spec.Operation) *jen.Statement {
+	c := s.n.op(o)
+	args := "req, now"
+	peers := "_"
+	if c.Peers != "" {
+		args = "req, known, now"
+		peers = "peers"
+	}
+	id := "_"
+	if creates(o) {
+		id = "id"
+	}
+	return jen.Func().Params(raw("j *%s, %s string, %s []int64, now", s.n.Record, id, peers).Qual("time", "Time")).
+		Params(raw("fsm.Step"), raw("error")).BlockFunc(func(g *jen.Group) {
+		if c.Peers != "" {
+			g.Id("known").Op(":=").Id(c.Peers).ValuesFunc(func(g *jen.Group) {
+				i := 0
+				for _, x := range peerGuards(o) {
+					g.Add(raw("%s: peers[%d]", s.n.peer(x), i))
+					i++
+				}
+				for _, x := range sequences(s.m, o) {
+					g.Add(raw("%s: peers[%d]", s.n.sequence(s.m, x), i))
+					i++
+				}
+			})
+		}
+		if creates(o) {
+			g.Add(raw("made, e, err := %s(id, %s)", c.Method, args))
+			g.Add(raw("*j = made"))
+			g.Return(raw("step(e, err)"))
+			return
+		}
+		g.Return(raw("step(j.%s(%s))", c.Method, args))
+	})
+}
+
+// peers is the function that lists what the operation must know of others.
+func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
+	var queries []jen.Code
+	usesRecord := false
+	query := func(head string, group []*spec.Field, in []*spec.State) error {
+		text := head
+		if len(group) > 0 {
+			values, err := s.groupValues(o, group)
+			if err != nil {
+				return err
+			}
+			usesRecord = usesRecord || !creates(o)
+			text += ", Columns: " + stringsExpr(storedFields(group)) + ", Values: []any{" + strings.Join(values, ", ") + "}"
+		}
+		if in != nil {
+			text += ", States: " + stringsExpr(storedStates(in))
+		}
+		queries = append(queries, jen.Line().Add(raw(text+", Except: id}")))
+		return nil
+	}
+	for _, g := range peerGuards(o) {
+		if err := query(fmt.Sprintf("{Name: %q", g.Name), fieldsOf(g.Peers.Same), states(g.Peers.In)); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range sequences(s.m, o) {
+		if err := query(fmt.Sprintf("{Name: %q, Sequence: true", x.Name), x.Per, nil); err != nil {
+			return nil, err
+		}
+	}
+	j := "_"
+	if usesRecord {
+		j = "j"
+	}
+	return jen.Func().Params(raw("%s *%s, id string", j, s.n.Record)).Index().Add(fsmName("PeerQuery")).Block(
+		jen.Return(jen.Index().Add(fsmName("PeerQuery")).Values(append(queries, jen.Line())...)),
+	), nil
+}
+
+// groupValues returns the columns that make a group: of the record that is
+// made, or of the stored one.
+func (s *store) groupValues(o *spec.Operation, group []*spec.Field) ([]string, error) {
+	var values []string
+	for _, f := range group {
+		if !creates(o) {
+			values = append(values, s.rows.storedColumn(f))
+			continue
+		}
+		v, err := s.rows.created(o, f)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func fieldsOf(refs []spec.FieldRef) []*spec.Field {
+	var fields []*spec.Field
+	for _, r := range refs {
+		fields = append(fields, r.Field)
+	}
+	return fields
+}
+
+// narrow adds which records `next` may pick. What a store can compare goes into
+// Where; when something is left, Fits decides it.
+func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
+	var where []jen.Code
+	complete := true
+	for _, f := range o.Next.Where {
+		c, ok := s.condition(f)
+		complete = complete && ok
+		if ok {
+			where = append(where, jen.Line().Add(raw(c)))
+		}
+	}
+	if !o.OnRefusalRecordOnly {
+		for _, r := range o.Require {
+			for _, f := range r.When {
+				if c, ok := s.condition(f); ok {
+					where = append(where, jen.Line().Add(raw(c)))
+				}
+			}
+		}
+	}
+	if where != nil {
+		pair("Where", jen.Index().Add(fsmName("Cond")).Values(append(where, jen.Line())...))
+	}
+	if complete {
+		return
+	}
+	now := "_"
+	for _, f := range o.Next.Where {
+		if f.Left.Kind == spec.TermNow || f.Right.Kind == spec.TermNow {
+			now = "now"
+		}
+	}
+	pair("Fits", jen.Func().Params(raw("j *%s, %s time.Time", s.n.Record, now)).Bool().Block(
+		jen.Return(raw(scope{n: s.n}.facts(o.Next.Where).String())),
+	))
+}
+
+// condition returns a fact as a store compares it: a column with a value that
+// the call knows.
+func (s *store) condition(f *spec.Fact) (string, bool) {
+	op, left, right := f.Op, f.Left, f.Right
+	switch op {
+	case spec.Present, spec.Absent:
+		if left.Field == nil || !left.Field.Type.Optional && left.Field.Type.Kind != spec.KindSet {
+			return "", false
+		}
+		name := map[spec.FactOp]string{spec.Present: "OpPresent", spec.Absent: "OpAbsent"}[op]
+		return fmt.Sprintf("{Column: %q, Op: fsm.%s}", left.Field.Stored(), name), true
+	}
+	if left.Field == nil {
+		left, right, op = right, left, mirrored[op]
+	}
+	name, known := condOps[op]
+	if left.Field == nil || !known || left.Field.Type.Kind == spec.KindSet || left.Field.Type.Kind == spec.KindJSON {
+		return "", false
+	}
+	switch right.Kind {
+	case spec.TermField, spec.TermNow:
+		return "", false
+	case spec.TermInput:
+		if isOptional(right.Input.Type) || s.n.inputType(right.Input) != s.n.fieldEnum(left.Field) {
+			return "", false
+		}
+	}
+	value := s.rows.column(scope{n: s.n}.term(right, left), right.Kind == spec.TermInput)
+	return fmt.Sprintf("{Column: %q, Op: fsm.%s, Value: %s}", left.Field.Stored(), name, value), true
+}
+
+var condOps = map[spec.FactOp]string{
+	spec.Eq: "OpEq", spec.Ne: "OpNe", spec.Lt: "OpLt", spec.Le: "OpLe", spec.Gt: "OpGt", spec.Ge: "OpGe",
+}
+
+var mirrored = map[spec.FactOp]spec.FactOp{
+	spec.Eq: spec.Eq, spec.Ne: spec.Ne, spec.Lt: spec.Gt, spec.Le: spec.Ge, spec.Gt: spec.Lt, spec.Ge: spec.Le,
+}

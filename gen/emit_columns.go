@@ -1,0 +1,284 @@
+package gen
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// encode adds the function that turns a record into a row.
+func (s *store) encode(f *jen.File) {
+	f.Line()
+	f.Add(doc("encode returns the record as a row: stored words, and absent values as nil.")).
+		Func().Id("encode").Params(raw("j *%s", s.n.Record)).Add(fsmName("Row")).Block(
+		jen.Return(raw("fsm.Row").Values(
+			jen.Line().Id("ID").Op(":").Add(raw("j.ID")),
+			jen.Line().Id("State").Op(":").Add(raw("j.State.%s()", s.stateWord())),
+			jen.Line().Id("Rev").Op(":").Add(raw("j.Rev")),
+			jen.Line().Id("CreatedAt").Op(":").Add(raw("j.CreatedAt")),
+			jen.Line().Id("UpdatedAt").Op(":").Add(raw("j.UpdatedAt")),
+			jen.Line().Id("Values").Op(":").Index().Any().ValuesFunc(func(g *jen.Group) {
+				for _, x := range s.m.Fields {
+					g.Line().Add(raw(s.rows.storedColumn(x)))
+				}
+				if len(s.m.Fields) > 0 {
+					g.Line()
+				}
+			}),
+			jen.Line(),
+		)),
+	)
+}
+
+// stateWord names the method of State that returns the stored word.
+func (s *store) stateWord() string {
+	if stateType(s.m, s.n).renamed() {
+		return "word"
+	}
+	return "String"
+}
+
+// decode adds the function that turns a row into a record.
+func (s *store) decode(f *jen.File) {
+	f.Line()
+	f.Add(doc("decode returns the record of a row. It refuses unknown words and wrong types, and does not look at invariants: see Check.")).
+		Func().Id("decode").Params(raw("r fsm.Row")).Params(raw(s.n.Record), raw("error")).BlockFunc(func(g *jen.Group) {
+		g.If(raw("len(r.Values) != len(schema.Columns)")).Block(
+			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(
+				jen.Lit(s.m.Name+" %q: the row has %d columns, expected %d"), raw("r.ID"), raw("len(r.Values)"), raw("len(schema.Columns)"))),
+		)
+		g.Add(raw("j := %s{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}", s.n.Record))
+		g.Id("err").Op(":=").Qual("errors", "Join").CallFunc(func(g *jen.Group) {
+			g.Line().Add(raw("j.State.UnmarshalText([]byte(r.State))"))
+			for i, x := range s.m.Fields {
+				read := "read"
+				switch x.Type.Kind {
+				case spec.KindEnum, spec.KindJSON, spec.KindSet:
+					read = "scan"
+				}
+				if isOptional(x.Type) {
+					read += "Optional"
+				}
+				s.rows.used[read] = true
+				g.Line().Add(raw("%s(r, %d, &j.%s)", read, i, s.n.field(x)))
+			}
+			g.Line()
+		})
+		g.If(raw("err != nil")).Block(
+			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(jen.Lit(s.m.Name+" %q: %w"), raw("r.ID"), raw("err"))),
+		)
+		g.Return(raw("j"), jen.Nil())
+	})
+}
+
+// columnFunctions adds the small functions between values and columns that the
+// package uses.
+func (s *store) columnFunctions(f *jen.File) {
+	used := s.rows.used
+	add := func(name, text string, signature *jen.Statement, body ...jen.Code) {
+		if used[name] {
+			f.Line()
+			f.Add(doc(text)).Func().Id(name).Add(signature).Block(body...)
+		}
+	}
+	wrongType := func(expected string) *jen.Statement {
+		return jen.Return(jen.Qual("fmt", "Errorf").Call(
+			jen.Lit("column %s holds %T, expected "+expected), raw("schema.Columns[column].Stored"), raw("r.Values[column]")))
+	}
+	columnError := jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit("column %s: %w"), raw("schema.Columns[column].Stored"), raw("err")))
+	absentThen := jen.If(raw("r.Values[column] == nil")).Block(jen.Return(jen.Nil()))
+	scanner := jen.Types(raw("T any"), raw("P").Interface(raw("*T"), jen.Qual("database/sql", "Scanner")))
+
+	add("column", "column returns an optional value as rows hold it: nil when it is absent.",
+		raw("[T any](o fsm.Optional[T]) any"),
+		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("v"))),
+		jen.Return(jen.Nil()))
+	add("columnOf", "columnOf is column for a value that rows hold in another form.",
+		raw("[T, V any](o fsm.Optional[T], form func(T) V) any"),
+		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("form(v)"))),
+		jen.Return(jen.Nil()))
+	add("jsonText", "jsonText returns the text of an input, and nil for none.",
+		raw("(v fsm.JSON) any"),
+		jen.If(raw("v.IsZero()")).Block(jen.Return(jen.Nil())),
+		jen.Return(raw("v.String()")))
+	add("group", "group returns the values of a group, or nil when one of them is absent.",
+		raw("(values ...any) []any"),
+		jen.If(jen.Qual("slices", "Contains").Call(raw("values"), jen.Nil())).Block(jen.Return(jen.Nil())),
+		jen.Return(raw("values")))
+	add("read", "read copies a column that must be there.",
+		raw("[T any](r fsm.Row, column int, to *T) error"),
+		raw("v, ok := r.Values[column].(T)"),
+		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
+			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("*to")))),
+		raw("*to = v"),
+		jen.Return(jen.Nil()))
+	add("readOptional", "readOptional copies a column that may be absent.",
+		raw("[T any](r fsm.Row, column int, to *fsm.Optional[T]) error"),
+		absentThen,
+		raw("v, ok := r.Values[column].(T)"),
+		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
+			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("v")))),
+		raw("*to = fsm.Some(v)"),
+		jen.Return(jen.Nil()))
+	add("scan", "scan reads a text column that must be there.",
+		jen.Params(raw("r fsm.Row"), raw("column int"), raw("to").Qual("database/sql", "Scanner")).Error(),
+		raw("text, ok := r.Values[column].(string)"),
+		jen.If(raw("!ok")).Block(wrongType("a text")),
+		jen.If(raw("err := to.Scan(text)"), raw("err != nil")).Block(columnError),
+		jen.Return(jen.Nil()))
+	add("scanOptional", "scanOptional reads a text column that may be absent.",
+		scanner.Params(raw("r fsm.Row"), raw("column int"), raw("to *fsm.Optional[T]")).Error(),
+		absentThen,
+		raw("text, ok := r.Values[column].(string)"),
+		jen.If(raw("!ok")).Block(wrongType("a text")),
+		raw("var v T"),
+		jen.If(raw("err := P(&v).Scan(text)"), raw("err != nil")).Block(columnError),
+		raw("*to = fsm.Some(v)"),
+		jen.Return(jen.Nil()))
+}
+
+// stepFunction adds the bridge from a pure method to the engine.
+func (s *store) stepFunction(f *jen.File) {
+	word := s.stateWord()
+	f.Line()
+	f.Add(doc("step hands what a pure method decided to the engine, in stored words.")).
+		Func().Id("step").Params(raw("e Event, err error")).Params(raw("fsm.Step"), raw("error")).Block(
+		jen.If(raw("err != nil")).Block(jen.Return(raw("fsm.Step{}, err"))),
+		raw("s := fsm.Step{To: e.To.%s(), RecordOnly: e.RecordOnly, Guard: e.Guard}", word),
+		jen.If(raw("e.From != 0")).Block(raw("s.From = e.From.%s()", word)),
+		jen.Return(raw("s, nil")),
+	)
+}
+
+// schema adds the embedded SQL and the description of the machine to stores.
+func (s *store) schema(f *jen.File) {
+	for _, dialect := range []string{"sqlite", "postgres"} {
+		f.Line()
+		f.Add(jen.Comment(fmt.Sprintf("//go:embed %s.%s.sql", s.m.Name, dialect)).Line()).
+			Var().Id(dialect + "SQL").String()
+	}
+	f.Line()
+	f.Add(doc("schema describes the machine to a store.")).
+		Var().Id("schema").Op("=").Op("&").Add(fsmName("Schema")).ValuesFunc(func(g *jen.Group) {
+		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
+		pair("Machine", jen.Lit(s.m.Name))
+		pair("Entity", jen.Lit(s.m.Entity))
+		pair("Version", jen.Lit(s.m.Version))
+		pair("Hash", jen.Lit(s.m.Hash))
+		pair("Table", jen.Lit(s.m.Name))
+		pair("Enforce", jen.Lit(s.opt.Enforce))
+		pair("RequestID", raw(demand(s.m.RequestID)))
+		pair("ExpectedRev", raw(demand(s.m.ExpectedRev)))
+		pair("Columns", jen.Index().Add(fsmName("Column")).ValuesFunc(func(g *jen.Group) {
+			for _, x := range s.m.Fields {
+				g.Line().Add(raw(columnInfo(x)))
+			}
+			if len(s.m.Fields) > 0 {
+				g.Line()
+			}
+		}))
+		pair("States", jen.Index().Add(fsmName("StateInfo")).ValuesFunc(func(g *jen.Group) {
+			for _, x := range s.m.States {
+				g.Line().Add(raw(stateInfo(x)))
+			}
+			g.Line()
+		}))
+		if rules := uniqueRules(s.m); len(rules) > 0 {
+			pair("Uniques", jen.Index().Add(fsmName("UniqueRule")).ValuesFunc(func(g *jen.Group) {
+				for _, x := range rules {
+					g.Line().Add(raw(s.uniqueInfo(x)))
+				}
+				g.Line()
+			}))
+		}
+		pair("SQL", raw(`map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL}`))
+		g.Line()
+	})
+}
+
+func demand(d spec.Demand) string {
+	switch d {
+	case spec.Optional:
+		return "fsm.Optionally"
+	case spec.None:
+		return "fsm.Never"
+	}
+	return "fsm.Required"
+}
+
+func columnInfo(f *spec.Field) string {
+	text := fmt.Sprintf("{Name: %q, Stored: %q, Kind: fsm.%s", f.Name, f.Stored(), kindName(f.Type.Kind))
+	if f.Type.Optional {
+		text += ", Optional: true"
+	}
+	if f.Type.Kind == spec.KindEnum {
+		var stored []string
+		for _, v := range f.Type.Values {
+			stored = append(stored, v.Stored())
+		}
+		text += ", Words: " + stringsExpr(stored)
+	}
+	return text + "}"
+}
+
+func stateInfo(s *spec.State) string {
+	text := fmt.Sprintf("{Name: %q, Stored: %q", s.Name, s.Stored())
+	if s.Terminal {
+		text += ", Terminal: true"
+	}
+	if s.Final {
+		text += ", Final: true"
+	}
+	return text + "}"
+}
+
+func (s *store) uniqueInfo(rule uniqueRule) string {
+	text := fmt.Sprintf("{Name: %q", rule.name)
+	if len(rule.fields) > 0 {
+		text += ", Columns: " + stringsExpr(storedFields(rule.fields))
+	}
+	if rule.states != nil {
+		text += ", States: " + stringsExpr(storedStates(rule.states))
+	}
+	for _, u := range s.m.Unique {
+		if u.Name != rule.name {
+			continue
+		}
+		if x := s.n.error(u.Error); x != nil {
+			text += ", Err: " + x.Var
+			if u.Message != "" && phrase(u.Message) != phrase(x.Message) {
+				text += fmt.Sprintf(", Message: %q", phrase(u.Message))
+			}
+		}
+	}
+	return text + "}"
+}
+
+// stringsExpr writes a list of strings.
+func stringsExpr(words []string) string {
+	text := "[]string{"
+	for i, w := range words {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%q", w)
+	}
+	return text + "}"
+}
+
+func storedStates(list []*spec.State) []string {
+	var words []string
+	for _, s := range list {
+		words = append(words, s.Stored())
+	}
+	return words
+}
+
+func storedFields(list []*spec.Field) []string {
+	var words []string
+	for _, f := range list {
+		words = append(words, f.Stored())
+	}
+	return words
+}

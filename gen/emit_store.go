@@ -1,0 +1,214 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// store is the durable layer of one machine in the making.
+type store struct {
+	m    *spec.Machine
+	n    *names
+	opt  Options
+	rows *rows
+}
+
+// storeFile returns the durable layer: the same operations over a store.
+func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
+	s := &store{m: m, n: n, opt: opt, rows: &rows{n: n, used: make(map[string]bool)}}
+	f := newFile(n)
+	f.Anon("embed")
+	s.schema(f)
+	s.outcome(f)
+	s.effects(f)
+	s.sources(f)
+	s.probes(f)
+	s.machine(f)
+	s.open(f)
+	s.migrate(f)
+	s.fold(f)
+	for _, o := range m.Operations {
+		if !internal(m, o) {
+			s.methods(f, o)
+		}
+	}
+	s.reading(f)
+	s.running(f)
+	s.audit(f)
+	var failed error
+	f.Line()
+	f.Add(doc("The operations, as the engine knows them.")).
+		Var().DefsFunc(func(g *jen.Group) {
+		for i, o := range m.Operations {
+			if i > 0 {
+				g.Line()
+			}
+			if err := s.operation(g, o); err != nil && failed == nil {
+				failed = err
+			}
+		}
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	s.descriptor(f)
+	for _, o := range m.Operations {
+		if err := s.call(f, o); err != nil {
+			return nil, err
+		}
+	}
+	s.encode(f)
+	s.decode(f)
+	s.stepFunction(f)
+	s.columnFunctions(f)
+	return render(f)
+}
+
+// descriptor adds the description of the record to the engine.
+func (s *store) descriptor(f *jen.File) {
+	f.Line()
+	f.Add(doc("descriptor describes the machine to the engine.")).
+		Var().Id("descriptor").Op("=").Op("&").Add(raw("fsm.Descriptor[%s]", s.n.Record)).Values(
+		jen.Line().Id("Schema").Op(":").Add(raw("schema")),
+		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
+		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
+		jen.Line().Id("Check").Op(":").Func().Params(raw("j *%s", s.n.Record)).Index().Add(fsmName("Violation")).Block(jen.Return(raw("Check(*j)"))),
+		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsm.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
+			for _, o := range s.m.Operations {
+				g.Line().Add(raw(s.n.op(o).Desc))
+			}
+			g.Line()
+		}),
+		jen.Line(),
+	)
+}
+
+// outcome adds the name of what a call leads to.
+func (s *store) outcome(f *jen.File) {
+	f.Line()
+	f.Add(doc("Outcome is what a call led to.")).
+		Type().Id("Outcome").Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
+}
+
+// effectOf lists the effects of a machine, each name once.
+func (s *store) effectList() []*spec.Operation {
+	var list []*spec.Operation
+	for _, o := range s.m.Operations {
+		if o.Effect != nil && !slices.ContainsFunc(list, func(x *spec.Operation) bool { return x.Effect.Name == o.Effect.Name }) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// atomic reports whether some effect runs in the store's transaction.
+func (s *store) atomic() bool {
+	return slices.ContainsFunc(s.m.Operations, func(o *spec.Operation) bool { return o.Effect != nil && o.Effect.Atomic })
+}
+
+// effects adds the interface that the application implements.
+func (s *store) effects(f *jen.File) {
+	list := s.effectList()
+	if list == nil {
+		return
+	}
+	typ := raw("Effects")
+	text := "Effects does the work outside the record."
+	if s.atomic() {
+		typ = raw("Effects[T any]")
+		text += " T is the transaction of the store."
+	}
+	f.Line()
+	f.Add(doc(text)).Type().Add(typ).InterfaceFunc(func(g *jen.Group) {
+		for _, o := range list {
+			g.Add(docIndented(1, s.effectDoc(o))).Id(spec.GoName(o.Effect.Name)).ParamsFunc(func(g *jen.Group) {
+				g.Id("ctx").Qual("context", "Context")
+				if o.Effect.Atomic {
+					g.Add(raw("tx T"))
+				}
+				g.Add(raw("j %s", s.n.Record))
+				g.Add(raw("key string"))
+				g.Add(raw("e fsm.Event"))
+			}).Error()
+		}
+	})
+}
+
+func (s *store) effectDoc(o *spec.Operation) string {
+	var users []string
+	for _, x := range s.m.Operations {
+		if x.Effect != nil && x.Effect.Name == o.Effect.Name {
+			users = append(users, s.n.op(x).Method)
+		}
+	}
+	key := "machine, id and revision"
+	if len(o.Effect.Key) > 0 {
+		key = list(fieldNames(o.Effect.Key), "and")
+	}
+	first := fmt.Sprintf("%s is the effect of %s; key is made of %s.", spec.GoName(o.Effect.Name), list(users, "and"), key)
+	if o.Effect.Atomic {
+		return first + " It runs in the transaction of the step: its writes through tx are committed with the step or not at all, and an error takes the step back. " +
+			"It may run again after a conflict, so whatever it does outside tx is not covered."
+	}
+	return first + " It runs after the commit, at least once: again after an error and after a crash, so it must recognise a key that it has seen."
+}
+
+// sourced lists the operations whose triggered calls need inputs.
+func (s *store) sourced() []*spec.Operation {
+	var list []*spec.Operation
+	for _, o := range s.m.Operations {
+		if hasSource(o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// sources adds the functions that make up the inputs of triggered calls.
+func (s *store) sources(f *jen.File) {
+	list := s.sourced()
+	if list == nil {
+		return
+	}
+	f.Line()
+	f.Add(doc("Sources make up the inputs of the calls that triggers issue. They run before the transaction; what they return is checked and logged as any input.")).
+		Type().Id("Sources").StructFunc(func(g *jen.Group) {
+		for _, o := range list {
+			c := s.n.op(o)
+			g.Id(c.Method).Func().Params(raw("j %s", s.n.Record), raw("now time.Time")).Params(raw(c.Request), raw("error"))
+		}
+	})
+}
+
+// probes adds the interface that the audit asks.
+func (s *store) probes(f *jen.File) {
+	if len(s.m.Probes) == 0 {
+		return
+	}
+	f.Line()
+	f.Add(doc("Probes asks the world outside the store; only an audit does. Each method reports whether what it is named after is so.")).
+		Type().Id("Probes").InterfaceFunc(func(g *jen.Group) {
+		for _, p := range s.m.Probes {
+			text := fmt.Sprintf("%s is asked for each %s that is %s.", spec.GoName(p.Name), s.n.Record, list(stateNames(s.probed(p)), "or"))
+			if p.Doc != "" {
+				text += " " + sentence(p.Doc)
+			}
+			g.Add(docIndented(1, text)).Id(spec.GoName(p.Name)).
+				Params(jen.Id("ctx").Qual("context", "Context"), raw("j %s", s.n.Record)).Params(raw("bool"), raw("error"))
+		}
+	})
+}
+
+// probed lists the states of which a probe is asked.
+func (s *store) probed(p *spec.Probe) []*spec.State {
+	var list []*spec.State
+	for _, st := range s.m.States {
+		if slices.Contains(st.Probes, p) {
+			list = append(list, st)
+		}
+	}
+	return list
+}
