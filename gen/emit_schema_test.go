@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,7 +36,8 @@ func TestSchemaGolden(t *testing.T) {
 	for _, name := range shippedMachines {
 		m := shipped(t, name)
 		for suffix, text := range map[string][]byte{
-			".sqlite.sql": sqliteSchema(m, enforceFull),
+			".sqlite.sql":   sqliteSchema(m, enforceFull),
+			".postgres.sql": postgresSchema(m, enforceFull),
 		} {
 			golden := filepath.Join("testdata", "schema", name+suffix)
 			if *updateSchemas {
@@ -49,6 +51,30 @@ func TestSchemaGolden(t *testing.T) {
 			}
 			if diff := cmp.Diff(string(want), string(text)); diff != "" {
 				t.Errorf("schema of %s%s (-want +got):\n%s", name, suffix, diff)
+			}
+		}
+	}
+}
+
+func TestSchemaLevels(t *testing.T) {
+	t.Parallel()
+	for _, name := range shippedMachines {
+		m := shipped(t, name)
+		for _, emit := range []func(*spec.Machine, string) []byte{sqliteSchema, postgresSchema} {
+			none, checks, full := string(emit(m, enforceNone)), string(emit(m, enforceChecks)), string(emit(m, enforceFull))
+			if strings.Contains(none, "CHECK (") || strings.Contains(none, "TRIGGER") {
+				t.Errorf("%s: level none enforces something:\n%s", name, none)
+			}
+			if !strings.Contains(checks, "CHECK (") || strings.Contains(checks, "-- section: full") {
+				t.Errorf("%s: level checks is not what it says:\n%s", name, checks)
+			}
+			for _, section := range []string{"tables", "checks", "full", "meta"} {
+				if strings.Count(full, "\n-- section: "+section+"\n") != 1 {
+					t.Errorf("%s: level full has no single section %s", name, section)
+				}
+			}
+			if again := string(emit(m, enforceFull)); again != full {
+				t.Errorf("%s: two emissions differ:\n%s", name, cmp.Diff(full, again))
 			}
 		}
 	}

@@ -1,0 +1,263 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// postgresDialect is PostgreSQL from 14 on.
+func postgresDialect() sqlDialect {
+	return sqlDialect{
+		name: "postgres", text: `text COLLATE "C"`, integer: "bigint", boolean: "boolean", time: "timestamptz", document: "json",
+		yes: "true", no: "false", tableEnd: ");", maxName: 63, setsInCheck: true,
+		present:    func(c string) string { return "(json_array_length(" + c + ") > 0)" },
+		has:        func(set, item string) string { return "(" + set + "::jsonb ? " + item + ")" },
+		covers:     func(set, part string) string { return "(" + set + "::jsonb @> " + part + "::jsonb)" },
+		isDocument: func(string) string { return "" }, // the type json says it
+		isSet:      func(c string) string { return `"fsm_is_set"(` + c + ")" },
+		nulls:      func(c string) []string { return []string{c + " NULLS LAST"} },
+	}
+}
+
+// The SQLSTATEs of what the triggers refuse.
+const (
+	stateCreation = "FS001"
+	stateMove     = "FS002"
+	stateTerminal = "FS003"
+	stateField    = "FS004"
+	stateLog      = "FS005"
+	stateRemoval  = "FS006"
+)
+
+// postgresSchema returns the machine's PostgreSQL schema at a level of
+// enforcement. Its statements can run again and again.
+func postgresSchema(m *spec.Machine, enforce string) []byte {
+	s := &schemaText{m: m, enforce: enforce, d: postgresDialect()}
+	s.header()
+	s.comment("", "Sets are sorted JSON arrays of strings. Level of enforcement: "+enforce+".")
+	if s.full() {
+		s.line("--")
+		s.line("-- SQLSTATE of a refusal: %s a creation, %s a move, %s a terminal record,", stateCreation, stateMove, stateTerminal)
+		s.line("-- %s a field, %s revision and event, %s a removal.", stateField, stateLog, stateRemoval)
+	}
+	s.section("tables", "")
+	s.metaTable()
+	s.postgresSet()
+	s.recordTable()
+	s.eventTable(`"xid" xid8 NOT NULL DEFAULT pg_current_xact_id()`, "the transaction: readers of the log follow it below the oldest one that is open", ");")
+	s.sideTables()
+	s.indexes()
+	s.view("CREATE OR REPLACE VIEW")
+	if s.checks() {
+		s.section("checks", "The log is append-only.")
+		s.function("events_keep", nil, []string{s.refuse(stateRemoval, "the log is append-only: "+"%s", "lower(TG_OP)")})
+		s.onTable("events_keep", "BEFORE UPDATE OR DELETE ON "+s.table("_events"), "ROW", "events_keep")
+		s.onTable("events_truncate", "BEFORE TRUNCATE ON "+s.table("_events"), "STATEMENT", "events_keep")
+	}
+	if s.full() {
+		s.section("full", "A record moves as the machine says, one revision at a time. At the commit every revision has its event and every event its revision, in whatever order they were written.")
+		s.postgresGuard()
+		s.postgresRowHasEvent()
+		s.postgresEventHasRow()
+		s.function("keep", nil, []string{s.refuse(stateRemoval, "records are never removed: %s", "lower(TG_OP)")})
+		s.onTable("truncate", "BEFORE TRUNCATE ON "+s.table(""), "STATEMENT", "keep")
+	}
+	s.metaRow("INSERT INTO", "\nON CONFLICT (\"machine\") DO NOTHING")
+	return []byte(s.String())
+}
+
+// postgresSet writes the function that knows the form of a set; a CHECK may
+// not look into one itself.
+func (s *schemaText) postgresSet() {
+	used := false
+	for _, f := range s.m.Fields {
+		used = used || f.Type.Kind == spec.KindSet
+	}
+	if !used || !s.checks() {
+		return
+	}
+	s.line("")
+	s.comment("", "A set is an array of strings, sorted bytewise, each once.")
+	s.line(`CREATE OR REPLACE FUNCTION "fsm_is_set"(items json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $fsm$
+    SELECT CASE WHEN json_typeof(items) <> 'array' THEN false ELSE NOT EXISTS (
+        SELECT 1 FROM (
+            SELECT json_typeof(item) AS kind, item #>> '{}' AS word, lag(item #>> '{}') OVER (ORDER BY place) AS prior
+            FROM json_array_elements(items) WITH ORDINALITY AS list(item, place)
+        ) AS words
+        WHERE kind <> 'string' OR word COLLATE "C" <= prior COLLATE "C"
+    ) END
+$fsm$;`)
+}
+
+// refuse returns the statement that refuses. Each %s of the message stands for
+// one of the values, which are SQL; the record's id comes first by itself where
+// there is one.
+func (s *schemaText) refuse(state, message string, values ...string) string {
+	parts := strings.Split(message, "%s")
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(strings.ReplaceAll(parts[i], "%", "%%"), "'", "''")
+	}
+	text := "RAISE EXCEPTION 'fsm: " + s.m.Name + ": " + strings.Join(parts, "%") + "'"
+	for _, v := range values {
+		text += ", " + v
+	}
+	return text + " USING ERRCODE = '" + state + "';"
+}
+
+// function writes a trigger function of plain statements.
+func (s *schemaText) function(name string, declare, body []string) {
+	s.line("")
+	s.line("CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $fsm$", s.object(name))
+	if len(declare) > 0 {
+		s.line("DECLARE")
+		for _, d := range declare {
+			s.line("    %s", d)
+		}
+	}
+	s.line("BEGIN")
+	for _, line := range body {
+		s.line("    %s", line)
+	}
+	s.line("END")
+	s.line("$fsm$;")
+}
+
+func (s *schemaText) onTable(name, event, each, function string) {
+	s.line("CREATE OR REPLACE TRIGGER %s %s", s.object(name), event)
+	s.line("    FOR EACH %s EXECUTE FUNCTION %s();", each, s.object(function))
+}
+
+// atCommit ties a function to the end of the transaction.
+func (s *schemaText) atCommit(name, event, table string) {
+	s.line("DROP TRIGGER IF EXISTS %s ON %s;", s.object(name), table)
+	s.line("CREATE CONSTRAINT TRIGGER %s %s ON %s DEFERRABLE INITIALLY DEFERRED", s.object(name), event, table)
+	s.line("    FOR EACH ROW EXECUTE FUNCTION %s();", s.object(name))
+}
+
+func ifThen(indent, condition, refusal string) []string {
+	return []string{indent + "IF " + condition + " THEN", indent + "    " + refusal, indent + "END IF;"}
+}
+
+// postgresGuard writes what one change of one row must keep.
+func (s *schemaText) postgresGuard() {
+	var body []string
+	add := func(indent, condition, state, message string, values ...string) {
+		body = append(body, ifThen(indent, condition, s.refuse(state, message, values...))...)
+	}
+	const old = `quote_literal(OLD."id")`
+	add("", "TG_OP = 'DELETE'", stateRemoval, "%s is never deleted", old)
+	body = append(body, "IF TG_OP = 'INSERT' THEN")
+	var first []*spec.State
+	for _, mv := range moves(s.m) {
+		if mv.from == nil {
+			first = append(first, mv.to)
+		}
+	}
+	if len(first) > 0 {
+		add("    ", `NEW."state" NOT IN (`+stateWords(first)+")", stateCreation, "%s begins in "+stateNameList(first), `quote_literal(NEW."id")`)
+	}
+	add("    ", `NEW."rev" <> 1`, stateCreation, "%s begins at revision 1", `quote_literal(NEW."id")`)
+	body = append(body, "    RETURN NEW;", "END IF;")
+	for _, st := range s.m.States {
+		condition := `OLD."state" = ` + quoteText(st.Stored())
+		next := successors(s.m, st)
+		switch {
+		case st.Terminal:
+			add("", condition, stateTerminal, "%s is in the terminal state "+st.Name+" and never changes", old)
+		case len(next) == 0:
+			add("", condition, stateMove, "%s: no operation leaves the state "+st.Name, old)
+		default:
+			add("", condition+` AND NEW."state" NOT IN (`+stateWords(next)+")", stateMove,
+				"%s: the state "+st.Name+" leads to "+stateNameList(next)+" only", old)
+		}
+	}
+	add("", `NEW."id" <> OLD."id"`, stateField, "%s: the id never changes", old)
+	add("", `NEW."rev" <> OLD."rev" + 1`, stateLog, "%s: the revision rises by one", old)
+	add("", `NEW."created_at" <> OLD."created_at"`, stateField, "%s: created_at never changes", old)
+	add("", `NEW."updated_at" < OLD."updated_at"`, stateField, "%s: updated_at never falls", old)
+	for _, f := range s.m.Fields {
+		col := column(f)
+		switch f.Type.Kind {
+		case spec.KindCounter:
+			add("", fmt.Sprintf("NEW.%s < OLD.%s", col, col), stateField, "%s: "+f.Name+" never falls", old)
+		case spec.KindSet:
+			add("", "NOT "+s.d.covers("NEW."+col, "OLD."+col), stateField, "%s: "+f.Name+" never loses a member", old)
+		}
+		if len(writers(s.m, f)) == 0 {
+			add("", s.differs(f), stateField, "%s: "+f.Name+" never changes after the creation", old)
+		}
+	}
+	body = append(body, "RETURN NEW;")
+	s.function("guard", nil, body)
+	s.onTable("guard", "BEFORE INSERT OR UPDATE OR DELETE ON "+s.table(""), "ROW", "guard")
+}
+
+// differs returns the condition that an update changes a field. Values of json
+// cannot be compared, their texts can.
+func (s *schemaText) differs(f *spec.Field) string {
+	cast := ""
+	if f.Type.Kind == spec.KindJSON || f.Type.Kind == spec.KindSet {
+		cast = "::text"
+	}
+	col := column(f)
+	return fmt.Sprintf("NEW.%s%s IS DISTINCT FROM OLD.%s%s", col, cast, col, cast)
+}
+
+// postgresRowHasEvent looks at the commit for the event of each new revision,
+// and whether its operation may change what changed.
+func (s *schemaText) postgresRowHasEvent() {
+	const id = `quote_literal(NEW."id")`
+	body := []string{
+		"IF TG_OP = 'UPDATE' THEN",
+		`    came_from := OLD."state";`,
+		"END IF;",
+		`SELECT e."operation" INTO made_by FROM ` + s.table("_events") + " AS e",
+		`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
+		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state";`,
+	}
+	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
+	body = append(body, "IF TG_OP = 'INSERT' THEN", "    RETURN NULL;", "END IF;")
+	for _, f := range s.m.Fields {
+		if ops := writers(s.m, f); len(ops) > 0 {
+			body = append(body, ifThen("", s.differs(f)+" AND made_by NOT IN ("+operationWordList(ops)+")",
+				s.refuse(stateField, "%s: "+f.Name+" is changed by "+operationList(ops)+" only", id))...)
+		}
+	}
+	body = append(body, "RETURN NULL;")
+	s.function("has_event", []string{`made_by text COLLATE "C";`, `came_from text COLLATE "C";`}, body)
+	s.atCommit("has_event", "AFTER INSERT OR UPDATE", s.table(""))
+}
+
+// postgresEventHasRow looks at the commit whether an event is a move of the
+// machine, follows the one before it, and is that of its record.
+func (s *schemaText) postgresEventHasRow() {
+	const id = `quote_literal(NEW."id")`
+	log := s.table("_events")
+	var ways []string
+	for _, mv := range moves(s.m) {
+		from := ""
+		if mv.from != nil {
+			from = mv.from.Stored()
+		}
+		ways = append(ways, quoteText(mv.operation.Stored()+": "+from+" > "+mv.to.Stored()))
+	}
+	var body []string
+	add := func(indent, condition, message string, values ...string) {
+		body = append(body, ifThen(indent, condition, s.refuse(stateLog, message, values...))...)
+	}
+	add("", `NOT EXISTS (SELECT 1 FROM `+s.table("")+` AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev")`,
+		"%s has no revision %s", id, `NEW."rev"`)
+	body = append(body, `IF NEW."n" > 0 THEN`)
+	add("    ", `NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to")`,
+		"%s: the log of revision %s has a gap", id, `NEW."rev"`)
+	body = append(body, "    RETURN NULL;", "END IF;")
+	add("", `NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (`+wrapList(ways, "        ")+")",
+		"%s: %s makes no move from %s to %s", id, `NEW."operation"`, `coalesce(NEW."from", 'nothing')`, `NEW."to"`)
+	add("", `NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from")`,
+		"%s: the event of revision %s does not follow the one before it", id, `NEW."rev"`)
+	body = append(body, "RETURN NULL;")
+	s.function("events_has_row", nil, body)
+	s.atCommit("events_has_row", "AFTER INSERT", log)
+}

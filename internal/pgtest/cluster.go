@@ -1,0 +1,135 @@
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+var errNoPrograms = errors.New("PostgreSQL's programs are not in /usr/lib/postgresql/*/bin")
+
+// shared is the cluster of this test process.
+var shared cluster
+
+// cluster is a throw-away server that lives while somebody uses it.
+type cluster struct {
+	mu    sync.Mutex
+	users int
+	dir   string
+	url   string
+	cmd   *exec.Cmd
+	log   bytes.Buffer
+}
+
+func (c *cluster) acquire() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users == 0 {
+		if err := c.start(); err != nil {
+			return "", err
+		}
+	}
+	c.users++
+	return c.url, nil
+}
+
+func (c *cluster) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users--; c.users == 0 {
+		c.stop()
+	}
+}
+
+// programs returns the folder of the newest version.
+func programs() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errNoPrograms
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		return n
+	}
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+}
+
+func (c *cluster) start() error {
+	bin, err := programs()
+	if err != nil {
+		return err
+	}
+	c.dir, err = os.MkdirTemp("", "pgtest")
+	if err != nil {
+		return err
+	}
+	if err := c.boot(bin); err != nil {
+		c.stop()
+		return fmt.Errorf("%w\n%s", err, c.log.Bytes())
+	}
+	return nil
+}
+
+func (c *cluster) boot(bin string) error {
+	// The server refuses to run as root: another user owns the folder then.
+	if err := give(c.dir); err != nil {
+		return err
+	}
+	data := filepath.Join(c.dir, "data")
+	c.log.Reset()
+	create := exec.Command(filepath.Join(bin, "initdb"), "--pgdata", data, "--username", "postgres", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
+	create.Stdout, create.Stderr, create.Dir = &c.log, &c.log, c.dir
+	unprivileged(create)
+	if err := create.Run(); err != nil {
+		return fmt.Errorf("initdb: %w", err)
+	}
+	c.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", c.dir, "-h", "")
+	c.cmd.Stdout, c.cmd.Stderr, c.cmd.Dir = &c.log, &c.log, c.dir
+	unprivileged(c.cmd)
+	if err := c.cmd.Start(); err != nil {
+		c.cmd = nil
+		return fmt.Errorf("postgres: %w", err)
+	}
+	c.url = "postgres://postgres@/postgres?" + url.Values{"host": {c.dir}, "sslmode": {"disable"}}.Encode()
+	db, err := sql.Open("pgx", c.url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		if err = db.PingContext(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not answer: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// stop ends the server at once and removes its folder.
+func (c *cluster) stop() {
+	if c.cmd != nil {
+		c.cmd.Process.Signal(immediate)
+		c.cmd.Wait()
+		c.cmd = nil
+	}
+	if c.dir != "" {
+		os.RemoveAll(c.dir)
+		c.dir = ""
+	}
+}

@@ -1,0 +1,87 @@
+// Package pgtest gives tests an empty PostgreSQL database of their own.
+//
+// It uses the server that FSMGEN_POSTGRES_URL names, or starts a throw-away
+// cluster from the programs in /usr/lib/postgresql/*/bin, reachable by a Unix
+// socket only and removed when the last test that uses it ends. Where there is
+// neither, tests are skipped with the sentence that enables them; with
+// FSMGEN_REQUIRE_POSTGRES=1 they fail instead.
+//
+// It guarantees nothing about speed, and its cluster is for tests only.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+const enable = "there is no PostgreSQL for this test: set FSMGEN_POSTGRES_URL to a server where databases may be created, or install one (apt-get install postgresql)"
+
+// DSN returns the address of a new, empty database, for the driver "pgx". The
+// database is dropped when the test ends.
+func DSN(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("FSMGEN_POSTGRES_URL")
+	if server == "" {
+		var err error
+		server, err = shared.acquire()
+		if errors.Is(err, errNoPrograms) {
+			if os.Getenv("FSMGEN_REQUIRE_POSTGRES") == "1" {
+				t.Fatal(enable)
+			}
+			t.Skip(enable)
+		}
+		if err != nil {
+			t.Fatalf("start PostgreSQL: %v", err)
+		}
+		t.Cleanup(shared.release)
+	}
+	name := "fsmgen_test_" + rand.Text()
+	if err := run(server, `CREATE DATABASE "`+name+`"`); err != nil {
+		t.Fatalf("create a database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := run(server, `DROP DATABASE "`+name+`" WITH (FORCE)`); err != nil {
+			t.Errorf("drop the database: %v", err)
+		}
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("FSMGEN_POSTGRES_URL: %v; expected postgres://user@host/database", err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// Open returns a new, empty database. It is closed and dropped when the test ends.
+func Open(t testing.TB) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func run(server, statement string) error {
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
