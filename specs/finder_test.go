@@ -122,7 +122,7 @@ func blockEnd(lines []string, n, end, indent int) int {
 // starts.
 func flowValue(flow, name string) (col int, value string, ok bool) {
 	depth, start := 0, 1
-	for i := 0; i < len(flow); i++ {
+	for i := range len(flow) {
 		switch c := flow[i]; {
 		case c == '{' || c == '[':
 			depth++
