@@ -47,6 +47,16 @@ type identifier struct {
 	pos    spec.Pos
 }
 
+// mark returns the text that stands at the identifier's place.
+func (i identifier) mark() string {
+	if i.what == projectedEntity {
+		return "projection" // its name has no place of its own
+	}
+	return i.name
+}
+
+const projectedEntity = "projected entity"
+
 // identifiers lists the Go names of a machine; those of the generator first.
 func identifiers(m *spec.Machine) []identifier {
 	var list []identifier
@@ -59,7 +69,7 @@ func identifiers(m *spec.Machine) []identifier {
 		}
 	}
 
-	add("package", m.Entity, "entity", m.Entity, m.Pos)
+	add("package", m.Entity, "entity", m.Entity, entityPos(m))
 	for _, f := range m.Fields {
 		g := spec.GoName(f.Name)
 		add("record", g, "field", f.Name, f.Pos)
@@ -77,8 +87,8 @@ func identifiers(m *spec.Machine) []identifier {
 		addOperation(add, op)
 	}
 	if pr := m.Projection; pr != nil {
-		add("package", pr.Entity, "projected entity", pr.Entity, pr.Pos)
-		add("package", pr.Entity+"State", "projected entity", pr.Entity, pr.Pos)
+		add("package", pr.Entity, projectedEntity, pr.Entity, pr.Pos)
+		add("package", pr.Entity+"State", projectedEntity, pr.Entity, pr.Pos)
 		for _, s := range projectedStates(pr) {
 			add("package", pr.Entity+"State"+spec.GoName(s.Name), "projected state", s.Name, s.Pos)
 		}
@@ -97,6 +107,18 @@ func identifiers(m *spec.Machine) []identifier {
 		add("probes", spec.GoName(probe.Name), "probe", probe.Name, probe.Pos)
 	}
 	return list
+}
+
+// entityPos finds the name of the entity in the source: the machine has no
+// place for it. A file that writes the key in another way gets the machine's.
+func entityPos(m *spec.Machine) spec.Pos {
+	const key = "entity:"
+	for i, line := range strings.Split(string(m.Source), "\n") {
+		if value, ok := strings.CutPrefix(line, key); ok {
+			return spec.Pos{Line: i + 1, Col: 1 + len(key) + len(value) - len(strings.TrimLeft(value, " "))}
+		}
+	}
+	return m.Pos
 }
 
 func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *spec.Operation) {
@@ -217,7 +239,7 @@ func oneIdentifier(p *Pass) {
 		if taken.name == "" || taken.what == late.what && taken.name == late.name {
 			return
 		}
-		at := finding{pos: late.pos, mark: late.name, related: also(taken.pos, "%s %s is here", taken.what, taken.name), hint: "rename one of the two"}
+		at := finding{pos: late.pos, mark: late.mark(), related: also(taken.pos, "%s %s is here", taken.what, taken.name), hint: "rename one of the two"}
 		p.report(at, "%s %s and %s %s become one Go name, %s", late.what, late.name, taken.what, taken.name, late.goName)
 	})
 }
@@ -229,7 +251,7 @@ func reservedName(p *Pass) {
 	}
 	clashes(m, func(taken, late identifier) {
 		if taken.name == "" {
-			p.report(finding{pos: late.pos, mark: late.name, hint: fmt.Sprintf("rename the %s", late.what)},
+			p.report(finding{pos: late.pos, mark: late.mark(), hint: fmt.Sprintf("rename the %s", late.what)},
 				"%s %s takes the name of a %s, %s", late.what, late.name, taken.what, late.goName)
 		}
 	})

@@ -196,6 +196,28 @@ func TestShippedSpecificationsHaveNoFinding(t *testing.T) {
 	}
 }
 
+// A machine's name is a package, a folder and the beginning of its tables.
+func TestReservedMachineNames(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		reserved bool
+	}{
+		{"func", true}, {"string", true}, {"any", true}, {"main", true}, {"internal", true}, {"vendor", true}, {"testdata", true},
+		{"documentation", true}, {"door_test", true}, {"fsm", true}, {"fsm_meta", true}, {"sqlite_door", true},
+		{"door", false}, {"test", false}, {"fsm_door", false}, {"time", false}, {"errors", false}, {"sqlite", false},
+	}
+	good, _ := validate.Explain("FSM018")
+	for _, tt := range tests {
+		src := strings.Replace(good.Good(), "machine: door", "machine: "+tt.name, 1)
+		_, found := validate.Source("x.yaml", []byte(src))
+		reserved := len(found) == 1 && found[0].Code == "FSM018" && found[0].Pos == spec.Pos{Line: 2, Col: 10} && found[0].Len == len(tt.name)
+		if reserved != tt.reserved || !tt.reserved && len(found) > 0 {
+			t.Errorf("machine %s: findings %s", tt.name, render(found))
+		}
+	}
+}
+
 // Findings do not depend on the order in which maps are walked.
 func TestRunIsDeterministic(t *testing.T) {
 	t.Parallel()
