@@ -58,10 +58,10 @@ func (s *store) open(f *jen.File) {
 			g.If(raw("sources.%s == nil", s.n.op(o).Method)).Block(jen.Return(jen.Nil(), jen.Qual("errors", "New").Call(
 				jen.Lit(fmt.Sprintf("open %s: %s has a trigger and inputs, but sources.%s is nil", s.m.Name, o.Name, s.n.op(o).Method)))))
 		}
-		d := "descriptor"
+		d := "&descriptor"
 		if sources != nil {
 			d = "&d"
-			g.Add(raw("d := *descriptor"))
+			g.Add(raw("d := descriptor"))
 			g.Add(raw("d.Operations")).Op("=").Qual("slices", "Clone").Call(raw("descriptor.Operations"))
 			for _, o := range sources {
 				s.sourcedOperation(g, o)
@@ -125,7 +125,7 @@ func (s *store) fold(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Fold makes %s out of its log. It applies what the events say and evaluates no rule, so an old log folds under a new specification.", withArticle(s.n.Record)))).
 		Func().Id("Fold").Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
-		jen.Return(fsmName("Fold").Call(raw("descriptor"), raw("events"))),
+		jen.Return(fsmName("Fold").Call(raw("&descriptor"), raw("events"))),
 	)
 }
 

@@ -71,7 +71,7 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 func (s *store) descriptor(f *jen.File) {
 	f.Line()
 	f.Add(doc("descriptor describes the machine to the engine.")).
-		Var().Id("descriptor").Op("=").Op("&").Add(raw("fsm.Descriptor[%s]", s.n.Record)).Values(
+		Var().Id("descriptor").Op("=").Add(raw("fsm.Descriptor[%s]", s.n.Record)).Values(
 		jen.Line().Id("Schema").Op(":").Add(raw("schema")),
 		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
 		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
