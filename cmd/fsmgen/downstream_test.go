@@ -26,7 +26,7 @@ func TestDownstream(t *testing.T) {
 	// The checksums are known, so that no look-up is needed for modules that
 	// are in the cache.
 	p.copy(filepath.Join(root, "go.sum"), "go.sum")
-	p.write("shop.go", "// Package shop sends parcels.\npackage shop\n\n//go:generate go tool fsmgen gen parcel.yaml\n")
+	p.copy("testdata/downstream/shop.go", "shop.go")
 
 	p.run("go", "mod", "init", "example.com/shop")
 	p.run("go", "mod", "edit",
@@ -35,10 +35,14 @@ func TestDownstream(t *testing.T) {
 		"-tool", "github.com/fsmgen/fsmgen/cmd/fsmgen")
 	p.tidy()
 	p.run("go", "generate", "./...")
+	p.copy("testdata/downstream/shop_test.go", "shop_test.go")
+	p.tidy() // shop_test.go uses a store
 	p.run("go", "vet", "./...")
 	tests := p.run("go", "test", "./...")
-	if !strings.Contains(tests, "ok  \texample.com/shop/parcel") {
-		t.Errorf("the generated tests did not run:\n%s", tests)
+	for _, pkg := range []string{"example.com/shop", "example.com/shop/parcel"} {
+		if !strings.Contains(tests, "ok  \t"+pkg+"\t") {
+			t.Errorf("the tests of %s did not run:\n%s", pkg, tests)
+		}
 	}
 	p.run("go", "tool", "fsmgen", "gen", "--check", "parcel.yaml")
 
@@ -64,20 +68,15 @@ type project struct {
 	dir string
 }
 
-func (p project) write(name, text string) {
-	p.t.Helper()
-	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 func (p project) copy(from, name string) {
 	p.t.Helper()
 	data, err := os.ReadFile(from)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.write(name, string(data))
+	if err := os.WriteFile(filepath.Join(p.dir, name), data, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // tidy runs `go mod tidy`. It looks at tests of dependencies that nobody else
