@@ -27,81 +27,132 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	performed := 0
 	var errs []error
 	for {
-		var due []Delivery
-		err := m.table.View(ctx, func(r Reader) (err error) {
-			due, err = r.Outbox(now, pageSize)
-			return err
-		})
+		batch, err := m.claim(ctx, now)
 		if err != nil {
 			return performed, errors.Join(append(errs, err)...)
 		}
-		progress := false
-		for _, d := range due {
-			done, ok, err := m.deliver(ctx, d)
-			progress = progress || done
-			if ok {
-				performed++
-			}
-			var failed *EffectError
-			if err != nil {
-				errs = append(errs, err)
-			}
-			if err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
-				return performed, errors.Join(errs...)
-			}
+		if len(batch) == 0 {
+			return performed, errors.Join(errs...)
 		}
-		if !progress {
+		n, err := m.deliverAll(ctx, batch)
+		performed += n
+		errs = append(errs, err)
+		var failed *EffectError
+		if err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
 			return performed, errors.Join(errs...)
 		}
 	}
 }
 
-// deliver performs one effect. done is false when another goroutine has it;
-// performed is true when the effect ran and all that follows was written. Any
-// error but an *EffectError is one of the store.
-func (m *Machine[R]) deliver(ctx context.Context, d Delivery) (done, performed bool, err error) {
-	key := Ref{d.ID, d.Rev}
-	if _, busy := m.inFlight.LoadOrStore(key, true); busy {
-		return false, false, nil
-	}
-	defer m.inFlight.Delete(key)
+// deliveryBatch is how many deliveries one goroutine takes at once.
+const deliveryBatch = 16
 
+// claim reads due deliveries and takes those that no other goroutine of this
+// process has. Reading and taking are one step: what another one has settled
+// meanwhile is either still taken or no longer read.
+func (m *Machine[R]) claim(ctx context.Context, now time.Time) (batch []Delivery, err error) {
+	m.flight.Lock()
+	defer m.flight.Unlock()
+	limit := deliveryBatch + len(m.inFlight)
+	err = m.table.View(ctx, func(r Reader) error {
+		due, err := r.Outbox(now, limit)
+		batch = batch[:0]
+		for _, d := range due {
+			if len(batch) < deliveryBatch && !m.inFlight[Ref{d.ID, d.Rev}] {
+				batch = append(batch, d)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range batch {
+		m.inFlight[Ref{d.ID, d.Rev}] = true
+	}
+	return batch, nil
+}
+
+// unclaim gives deliveries back.
+func (m *Machine[R]) unclaim(batch ...Delivery) {
+	m.flight.Lock()
+	defer m.flight.Unlock()
+	for _, d := range batch {
+		delete(m.inFlight, Ref{d.ID, d.Rev})
+	}
+}
+
+// deliverAll performs a batch. Its error joins the *EffectErrors; any other
+// error ends it and comes alone.
+func (m *Machine[R]) deliverAll(ctx context.Context, batch []Delivery) (performed int, err error) {
+	var errs []error
+	for i, d := range batch {
+		ok, err := m.deliver(ctx, d, batch[i:])
+		if ok {
+			performed++
+		}
+		var failed *EffectError
+		if err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
+			m.unclaim(batch[i:]...)
+			return performed, err
+		}
+		m.unclaim(d)
+		errs = append(errs, err)
+	}
+	return performed, errors.Join(errs...)
+}
+
+// deliver performs one effect. performed is true when it ran and all that
+// follows was written. Any error but an *EffectError is one of the store. If
+// the effect panics, the deliveries of rest are given back.
+func (m *Machine[R]) deliver(ctx context.Context, d Delivery, rest []Delivery) (performed bool, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			m.unclaim(rest...)
+		}
+	}()
+	performed, err = m.perform(ctx, d)
+	returned = true
+	return performed, err
+}
+
+func (m *Machine[R]) perform(ctx context.Context, d Delivery) (performed bool, err error) {
 	job, err := m.delivery(ctx, d)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	if job.obsolete {
-		return true, false, m.settle(ctx, d, nil)
+		return false, m.settle(ctx, d, nil)
 	}
 	cause := job.err
 	if cause == nil {
 		cause = m.effects[d.Effect](ctx, nil, job.rec, d.Key, job.event)
 		if cause != nil && ctx.Err() != nil {
-			return true, false, ctx.Err() // interrupted, not failed: it stays due
+			return false, ctx.Err() // interrupted, not failed: it stays due
 		}
 	}
 	if cause == nil {
 		err := m.settle(ctx, d, job.op)
 		var refused *Refusal
 		if err == nil {
-			return true, true, nil
+			return true, nil
 		}
 		if !errors.As(err, &refused) || refused.Code == CodeBusy {
-			return true, false, err
+			return false, err
 		}
 		cause = err // what follows is refused: tell and try again later
-	}
-	failed := &EffectError{
-		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,
 	}
 	due := m.now().Add(m.wait(d.Attempts))
 	err = m.table.Update(ctx, func(tx Tx) error {
 		return tx.Postpone(d.ID, d.Rev, due, shortText(cause.Error()))
 	})
 	if err != nil {
-		return true, false, errors.Join(failed, fmt.Errorf("postpone: %w", err))
+		return false, fmt.Errorf("postpone effect %s of %q after %w: %w", d.Effect, d.ID, cause, err)
 	}
-	return true, false, failed
+	return false, &EffectError{
+		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,
+	}
 }
 
 // wait returns how long a delivery waits after one more failure.

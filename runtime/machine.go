@@ -28,7 +28,9 @@ type Machine[R any] struct {
 
 	recovers bool        // has startup triggers and effects to deliver
 	started  atomic.Bool // Startup has run
-	inFlight sync.Map    // Ref of the deliveries that this process performs now
+
+	flight   sync.Mutex
+	inFlight map[Ref]bool // the deliveries that this process performs now
 }
 
 // EffectFunc performs an effect. For an atomic effect tx is the transaction of
@@ -85,6 +87,7 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 		},
 		byName:   map[string]*Operation[R]{},
 		byStored: map[string]*Operation[R]{},
+		inFlight: map[Ref]bool{},
 	}
 	for _, opt := range opts {
 		opt(&m.options)

@@ -20,6 +20,7 @@ var (
 	ErrSlotTaken = errors.New("the slot is taken")
 	ErrNotHolder = errors.New("somebody else holds the parcel")
 	ErrLaneFull  = errors.New("the lane is full")
+	ErrTooHeavy  = errors.New("the parcel is too heavy")
 )
 
 // Parcel is the record of the suite's machine. State is the stored word.

@@ -184,8 +184,20 @@ func Bill(m Meta) fsm.Call[Parcel] {
 // Expel takes a parcel out of its holder's hands and discards it.
 func Expel(m Meta) fsm.Call[Parcel] { return plain(m, opExpel, "waiting") }
 
-// Discard is the step that follows Expel.
-func Discard() fsm.Call[Parcel] { return plain(Meta{}, opDiscard, "sent") }
+// Discard is the step that follows Expel; it refuses what has a weight.
+func Discard() fsm.Call[Parcel] {
+	c := plain(Meta{}, opDiscard, "sent")
+	decide := c.Decide
+	c.Decide = func(p *Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		if p.State == "waiting" && p.Weight.Present() {
+			r := p.refuse(opDiscard, fsm.CodeGuard, "")
+			r.Guard, r.Cause = "unweighed", ErrTooHeavy
+			return fsm.Step{}, r
+		}
+		return decide(p, id, peers, now)
+	}
+	return c
+}
 
 // Dispatch has a parcel carried away, after the commit; Arrive follows.
 func Dispatch(m Meta) fsm.Call[Parcel] {

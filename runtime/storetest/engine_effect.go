@@ -1,0 +1,210 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+var errDown = errors.New("it is down")
+
+// effectError checks that an error is that of an effect.
+func (d *depot) effectError(err error, effect, id string) {
+	d.Helper()
+	var e *fsm.EffectError
+	if !errors.As(err, &e) || !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, errDown) || e.Effect != effect || e.ID != id {
+		d.Fatalf("got %v, want an error of effect %s on %s", err, effect, id)
+	}
+}
+
+// start runs the recovery, without which nothing is delivered.
+func (d *depot) start() {
+	d.Helper()
+	if n, err := d.Startup(d.ctx); n != 0 || err != nil {
+		d.Fatalf("Startup: %d, %v", n, err)
+	}
+}
+
+// deliver delivers what is due and returns the effects performed.
+func (d *depot) deliver(want int) (string, error) {
+	d.Helper()
+	n, err := d.Deliver(d.ctx)
+	if n != want {
+		d.Errorf("delivered %d, want %d (%v)", n, want, err)
+	}
+	return d.performed(), err
+}
+
+// An atomic effect happens with its step or not at all; another one at least once.
+var effectTests = []test{
+	{"an atomic effect takes part", func(b *bench) {
+		d := b.open()
+		d.inTx = func(ctx context.Context, tx fsm.Tx, p Parcel) error {
+			_, err := d.CreateIn(ctx, tx, Register(Meta{RequestID: "bill of " + p.ID}, RegisterInput{ID: "bill", Lane: "z"}))
+			return err
+		}
+		out := d.register("p1", "a")
+		call := Bill(Meta{RequestID: "r"})
+		first := d.must(d.Apply(d.ctx, out, call))
+		d.fresh(first)
+		if got := d.performed(); got != "charge a p1@2" {
+			d.Errorf("performed %q", got)
+		}
+		d.parcel("bill")
+		d.replays(first, d.must(d.Apply(d.ctx, out, call)), first.Ref(), "waiting")
+		if got := d.performed(); got != "" {
+			d.Errorf("a replay performed %q", got)
+		}
+	}},
+	{"an atomic effect that fails takes everything back", func(b *bench) {
+		d := b.open()
+		out := d.register("p1", "a")
+		d.inTx = func(ctx context.Context, tx fsm.Tx, p Parcel) error {
+			if _, err := d.CreateIn(ctx, tx, Register(Meta{}, RegisterInput{ID: "bill", Lane: "z"})); err != nil {
+				return err
+			}
+			return errDown
+		}
+		before := d.dump()
+		_, err := d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"}))
+		d.effectError(err, "charge", "p1")
+		d.same(before, d.dump())
+		d.inTx = nil
+		d.fresh(d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"}))))
+	}},
+	{"an effect is delivered after the commit", func(b *bench) {
+		d := b.open()
+		d.start()
+		shelved := d.shelve("p1", "a")
+		sent := d.must(d.Apply(d.ctx, shelved, Send(Meta{RequestID: "r"})))
+		d.must(d.Apply(d.ctx, shelved, Send(Meta{RequestID: "r"}))) // a replay asks for nothing
+		if got := d.performed(); got != "" {
+			d.Errorf("performed %q before Deliver", got)
+		}
+		d.must(d.Apply(d.ctx, sent, Touch(Meta{Actor: "ann"}, instant)))
+		if got, err := d.deliver(1); err != nil || got != "notify parcel/p1/4 p1@4" {
+			d.Errorf("performed %q, %v", got, err)
+		}
+		if got, err := d.deliver(0); err != nil || got != "" {
+			d.Errorf("performed %q once more, %v", got, err)
+		}
+	}},
+	{"a failing effect waits and holds back no other", func(b *bench) {
+		d := b.open(fsm.WithBackoff(time.Second, 3*time.Second))
+		d.start()
+		d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Send(Meta{})))
+		d.must(d.Apply(d.ctx, d.shelve("p2", "a"), Send(Meta{})))
+		d.fail = func(_, id string) error {
+			if id == "p1" {
+				return errDown
+			}
+			return nil
+		}
+		got, err := d.deliver(1)
+		d.effectError(err, "notify", "p1")
+		if got != "notify parcel/p1/4 p1@4; notify parcel/p2/4 p2@4" {
+			d.Errorf("performed %q", got)
+		}
+		for _, wait := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
+			d.tick(wait - time.Microsecond)
+			if got, err := d.deliver(0); got != "" || err != nil {
+				d.Errorf("performed %q too early, %v", got, err)
+			}
+			d.tick(time.Microsecond)
+			got, err := d.deliver(0)
+			d.effectError(err, "notify", "p1")
+			if got != "notify parcel/p1/4 p1@4" {
+				d.Errorf("performed %q", got)
+			}
+		}
+		d.view(func(r fsm.Reader) error {
+			list, err := r.Outbox(d.now.Add(time.Hour), 10)
+			if len(list) != 1 || list[0].Attempts != 5 || list[0].LastError != errDown.Error() {
+				d.Errorf("the outbox holds %+v", list)
+			}
+			return err
+		})
+		d.fail = nil
+		d.tick(3 * time.Second)
+		if _, err := d.deliver(1); err != nil {
+			d.Error(err)
+		}
+	}},
+	{"then waits for the effect", func(b *bench) {
+		d := b.open()
+		d.start()
+		first := d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Dispatch(Meta{RequestID: "r"})))
+		if len(first.Events) != 1 || first.Record.State != "shelved" {
+			d.Errorf("got %+v", first)
+		}
+		d.fail = func(string, string) error { return errDown }
+		_, err := d.deliver(0)
+		d.effectError(err, "carry", "p1")
+		if p := d.parcel("p1"); p.State != "shelved" {
+			d.Errorf("state is %s although the effect failed", p.State)
+		}
+		d.fail = nil
+		d.tick(time.Minute)
+		if _, err := d.deliver(1); err != nil {
+			d.Error(err)
+		}
+		p := d.parcel("p1")
+		log := d.events("p1")
+		e := log[len(log)-1]
+		if p.State != "sent" || e.Operation != "arrive" || e.Cause != "dispatch" || e.RequestID != "sys:arrive:4" || e.Actor != fsm.SystemActor {
+			d.Errorf("state %s by %+v", p.State, e)
+		}
+		again := d.must(d.Apply(d.ctx, fsm.Ref{ID: "p1"}, Dispatch(Meta{RequestID: "r"})))
+		d.replays(first, again, p.Ref(), "sent") // the outcome of the call ends before the delivery
+	}},
+	{"what has moved on is not delivered", func(b *bench) {
+		d := b.open()
+		d.start()
+		out := d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Dispatch(Meta{})))
+		d.must(d.Apply(d.ctx, out, Send(Meta{})))
+		if got, err := d.deliver(1); err != nil || got != "notify parcel/p1/5 p1@5" {
+			d.Errorf("performed %q, %v; want notify only", got, err)
+		}
+		if got := d.outbox(instant.AddDate(1, 0, 0), 10); got != "" {
+			d.Errorf("the outbox holds %q", got)
+		}
+	}},
+	{"what moves on during the effect is settled without then", func(b *bench) {
+		d := b.open()
+		d.start()
+		out := d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Dispatch(Meta{})))
+		d.fail = func(effect, _ string) error {
+			if effect == "carry" {
+				d.must(d.Apply(d.ctx, out, annotation("meanwhile")))
+			}
+			return nil
+		}
+		if got, err := d.deliver(1); err != nil || !strings.HasPrefix(got, "carry") {
+			d.Errorf("performed %q, %v", got, err)
+		}
+		if p := d.parcel("p1"); p.State != "shelved" || p.Rev != 5 {
+			d.Errorf("got %s at %v, want it where the other call left it", p.State, p.Ref())
+		}
+		if got, err := d.deliver(0); got != "" || err != nil {
+			d.Errorf("performed %q, %v", got, err)
+		}
+	}},
+	{"the effect gets the record of its revision", func(b *bench) {
+		d := b.open()
+		d.start()
+		sent := d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Send(Meta{})))
+		if _, err := d.deliver(1); err != nil { // another compares id and revision of record and event
+			d.Error(err)
+		}
+		d.fresh(sent)
+	}},
+	{"recovery comes before delivery", func(b *bench) {
+		d := b.open()
+		if _, err := d.Deliver(d.ctx); err == nil || !strings.Contains(err.Error(), "Startup") {
+			d.Errorf("got %v, want to be sent to Startup", err)
+		}
+	}},
+}
