@@ -1,10 +1,178 @@
 package gen
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-func (e *testEmitter) durable() {}
-func (e *testEmitter) stores()  {}
+// stores lists the stores that the durable layer is tested over besides the
+// one in memory.
+func (e *testEmitter) stores() {
+	if e.opt.TestStore == "sqlite" {
+		e.line("Stores: []fsmtest.Store{{Name: %q, Open: testSQLite}},", "sqlite")
+	}
+}
 
-var _ = spec.ByCaller
+// durable writes how the tests open the machine and call it.
+func (e *testEmitter) durable() {
+	effects, atomic := e.effectNames()
+	e.line("// testOpen opens the machine with effects that only note that they ran.")
+	e.line("func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[%s], error) {", e.n.Record)
+	args := ""
+	if sources := e.sources(); sources != "" {
+		args = ", " + sources
+	}
+	switch {
+	case atomic:
+		e.line("var m *Machine")
+		e.line("var err error")
+		e.line("switch s := store.(type) {")
+		e.line("case fsm.Transactional[*memstore.Tx]:")
+		e.line("m, err = Open(ctx, s, testEffects[*memstore.Tx]{fx}%s, opts...)", args)
+		if e.opt.TestStore == "sqlite" {
+			e.line("case fsm.Transactional[*sql.Tx]:")
+			e.line("m, err = Open(ctx, s, testEffects[*sql.Tx]{fx}%s, opts...)", args)
+		}
+		e.line("default:")
+		e.line(`err = fmt.Errorf("a %%T has no transaction for the effects", store)`)
+		e.line("}")
+	case effects != nil:
+		e.line("m, err := Open(ctx, store, testEffects{fx}%s, opts...)", args)
+	default:
+		e.line("m, err := Open(ctx, store%s, opts...)", args)
+	}
+	e.line("if err != nil {")
+	e.line("return nil, err")
+	e.line("}")
+	e.line("return &fsmtest.Durable[%s]{", e.n.Record)
+	e.line("Core: m.Core(),")
+	e.line("Operations: map[string]fsmtest.Durably[%s]{", e.n.Record)
+	for _, o := range e.m.Operations {
+		if !internal(e.m, o) {
+			e.durably(o)
+		}
+	}
+	e.line("},")
+	e.line("}, nil")
+	e.line("}")
+	e.line("")
+	e.testEffects(effects, atomic)
+	if e.opt.TestStore == "sqlite" {
+		e.line("// testSQLite opens a store in a file of its own, with the constraints that hold")
+		e.line("// for every record; made-up records may begin in any state.")
+		e.line("func testSQLite(t *testing.T) fsm.Store {")
+		e.line("store, err := sqlite.Open(filepath.Join(t.TempDir(), %q), sqlite.WithEnforce(\"checks\"))", "test.db")
+		e.line("if err != nil {")
+		e.line("t.Fatal(err)")
+		e.line("}")
+		e.line("t.Cleanup(func() { store.Close() })")
+		e.line("return store")
+		e.line("}")
+	}
+}
+
+// durably writes the adapter to one operation of the durable layer.
+func (e *testEmitter) durably(o *spec.Operation) {
+	c := e.n.op(o)
+	record := e.n.Record
+	request := e.requestFunc(o)
+	e.line("%q: {", o.Name)
+	switch {
+	case creates(o):
+		e.line("Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[%s], error) {", record)
+		e.line("return m.%s(ctx, %s(c))", c.Method, request)
+		e.line("},")
+		if o.By != spec.BySystem {
+			e.line("Many: func(ctx context.Context, _ []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[%s], error) {", record)
+			e.line("var reqs []%s", c.Request)
+			e.line("for _, c := range calls {")
+			e.line("reqs = append(reqs, %s(c))", request)
+			e.line("}")
+			e.line("return m.%s(ctx, reqs)", c.Many)
+			e.line("},")
+		}
+	case o.Next != nil:
+		e.line("Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[%s], error) {", record)
+		e.line("return m.%s(ctx, at, %s(c))", c.Of, request)
+		e.line("},")
+		e.line("Pick: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[%s], error) {", record)
+		e.line("if n > 0 {")
+		e.line("return m.%s(ctx, n, %s(c))", c.N, request)
+		e.line("}")
+		e.line("out, err := m.%s(ctx, %s(c))", c.Method, request)
+		e.line("return []fsm.Outcome[%s]{out}, err", record)
+		e.line("},")
+	default:
+		e.line("Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[%s], error) {", record)
+		e.line("return m.%s(ctx, at, %s(c))", c.Method, request)
+		e.line("},")
+		if o.By != spec.BySystem {
+			e.line("Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[%s], error) {", record)
+			e.line("var items []%s", c.Item)
+			e.line("for i, c := range calls {")
+			e.line("items = append(items, %s{At: at[i], Request: %s(c)})", c.Item, request)
+			e.line("}")
+			e.line("return m.%s(ctx, items)", c.Many)
+			e.line("},")
+		}
+	}
+	e.line("},")
+}
+
+// effectNames lists the effects, each once, and whether one of them is atomic.
+func (e *testEmitter) effectNames() (list []*spec.Effect, atomic bool) {
+	seen := map[string]bool{}
+	for _, o := range e.m.Operations {
+		if x := o.Effect; x != nil {
+			atomic = atomic || x.Atomic
+			if !seen[x.Name] {
+				seen[x.Name] = true
+				list = append(list, x)
+			}
+		}
+	}
+	return list, atomic
+}
+
+// testEffects writes effects that note that they ran, and fail when told to.
+func (e *testEmitter) testEffects(effects []*spec.Effect, atomic bool) {
+	if effects == nil {
+		return
+	}
+	receiver := "testEffects"
+	if atomic {
+		e.line("type testEffects[T any] struct{ fx *fsmtest.Effects }")
+		receiver = "testEffects[T]"
+	} else {
+		e.line("type testEffects struct{ fx *fsmtest.Effects }")
+	}
+	e.line("")
+	for _, x := range effects {
+		tx, given := "", "nil"
+		if x.Atomic {
+			tx, given = "tx T, ", "tx"
+		}
+		e.line("func (x %s) %s(ctx context.Context, %sr %s, key string, e fsm.Event) error {", receiver, spec.GoName(x.Name), tx, e.n.Record)
+		e.line("return x.fx.Perform(%q, r.Ref(), key, e, %s)", x.Name, given)
+		e.line("}")
+		e.line("")
+	}
+}
+
+// sources writes the inputs of the calls that triggers issue.
+func (e *testEmitter) sources() string {
+	var parts []string
+	for _, o := range e.m.Operations {
+		if hasSource(o) {
+			c := e.n.op(o)
+			parts = append(parts, fmt.Sprintf("%s: func(%s, time.Time) (%s, error) { return %s(fx.Source(%q)), nil },",
+				c.Method, e.n.Record, c.Request, e.requestFunc(o), o.Name))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "Sources{\n" + strings.Join(parts, "\n") + "\n}"
+}

@@ -32,6 +32,11 @@ func (m *model) cases(o *operation, s *state) iter.Seq[theCase] {
 			limit = quietLimit
 		}
 	}
+	return m.casesUpTo(o, s, limit)
+}
+
+// casesUpTo is cases with a bound of its own.
+func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 	dims := m.dims(o)
 	return func(yield func(theCase) bool) {
 		for choice := range combine(dims, limit) {

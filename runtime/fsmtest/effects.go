@@ -1,9 +1,13 @@
 package fsmtest
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"sync"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // ErrEffect is what an effect of a test answers when it is told to fail.
@@ -16,24 +20,28 @@ type Effects struct {
 	performed []performed
 	attempts  int
 	fail      map[string]bool
-	wrongTx   []string
+	sources   map[string]Call
 }
 
-// Perform is one effect being performed. inTx says whether it got a
-// transaction: an atomic one must, another one must not.
-func (x *Effects) Perform(_ context.Context, effect, id string, rev int64, key string, inTx, atomic bool) error {
+// Perform is one effect being performed for a record at a revision; tx is the
+// transaction it is given, nil for none.
+func (x *Effects) Perform(effect string, at fsm.Ref, key string, e fsm.Event, tx any) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.attempts++
-	if inTx != atomic {
-		x.wrongTx = append(x.wrongTx, effect)
-	}
 	if x.fail[effect] {
 		return ErrEffect
 	}
-	x.performed = append(x.performed, performed{effect, id, rev, key})
+	if e.ID != at.ID || e.Rev != at.Rev || e.Sum != fsm.Checksum(&e) {
+		return fmt.Errorf("effect %s for %v is given the event of %s@%d", effect, at, e.ID, e.Rev)
+	}
+	given := tx != nil && !(reflect.ValueOf(tx).Kind() == reflect.Pointer && reflect.ValueOf(tx).IsNil())
+	x.performed = append(x.performed, performed{effect, at.ID, at.Rev, key, given})
 	return nil
 }
+
+// Source makes up the inputs of a call that a trigger issues.
+func (x *Effects) Source(operation string) Call { return x.sources[operation] }
 
 func (x *Effects) setFail(effect string, fail bool) {
 	x.mu.Lock()
@@ -47,5 +55,5 @@ func (x *Effects) setFail(effect string, fail bool) {
 func (x *Effects) done() []performed {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return append([]performed(nil), x.performed...)
+	return slices.Clone(x.performed)
 }

@@ -12,6 +12,10 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 		t.Fatal(err)
 	}
 	s := &suite[R]{m: m, d: d}
+	if *traceFile != "" {
+		s.trace(t)
+		return
+	}
 	t.Run("cells", s.cells)
 	t.Run("inputs", s.inputs)
 	t.Run("forbidden", s.forbidden)
@@ -29,10 +33,13 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Logf("%s: %s", table.Machine, s.counts())
 }
 
+// suite is one run of the tests, with what it has counted.
 type suite[R any] struct {
-	m *model
-	d Driver[R]
+	m    *model
+	d    Driver[R]
+	note func(TraceLine) // where a trace is written; nil without one
 
 	cellCount, caseCount, soundCount, recordCount, durableCount, groupCount int
-	ways                                                                    map[string]int
+
+	ways map[string]int
 }

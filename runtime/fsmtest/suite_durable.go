@@ -168,7 +168,7 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 	}
 	h.call(what+", at another revision", o, fsm.Ref{ID: ref.ID, Rev: 99}, call)
 	h.call(what+", of an unknown record", o, fsm.Ref{ID: "nobody", Rev: 1}, call)
-	if caller && h.m.ExpectedRev == "required" {
+	if h.m.ExpectedRev == "required" {
 		h.call(what+", without a revision", o, fsm.Ref{ID: ref.ID}, call)
 	}
 	h.same(what + ", before the call")
@@ -262,9 +262,13 @@ func (s *suite[R]) creations(t *testing.T, st Store) {
 				if s.m.RequestID != "none" {
 					again := call
 					again.At = again.At.Add(time.Second)
-					again.ID = "another-id"
 					h.create(what+", again", o, again)
 					other := again
+					other.ID = ""
+					h.create(what+", again without the id", o, other)
+					other.ID = "another-id"
+					h.create(what+", again for another id", o, other)
+					other = again
 					other.Actor = "somebody else"
 					h.create(what+", again by another actor", o, other)
 					for _, in := range o.inputs {

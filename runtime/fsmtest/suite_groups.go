@@ -289,6 +289,12 @@ func (h *harness[R]) pick(what string, o *operation, n int, c Call) []expected {
 	want := h.w.pick(o, max(n, 1), c)
 	got, err := h.d.Operations[o.Name].Pick(h.ctx, n, c)
 	h.compareAll(what, o, c, want, got, err)
+	if n == 0 && len(got) == 0 {
+		got = make([]fsm.Outcome[R], 1)
+	}
+	if n == 0 {
+		h.traced(TraceLine{Kind: "step", Operation: o.Name}, c, got[0], err)
+	}
 	return want
 }
 
@@ -330,6 +336,7 @@ func (s *suite[R]) batches(t *testing.T, st Store) {
 				return
 			}
 			h = s.newHarness(t, st)
+			d = h.d.Operations[o.Name]
 			var at []fsm.Target
 			var calls []Call
 			for i := range 3 {

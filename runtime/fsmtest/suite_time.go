@@ -62,7 +62,6 @@ func (s *suite[R]) effects(t *testing.T, st Store) {
 				run("with an effect that works")
 			} else {
 				h.clock = h.clock.Add(48 * time.Hour) // past every backoff
-				h.open()
 				h.deliver("an effect that works", true)
 				h.deliver("once more", true)
 			}
@@ -92,6 +91,7 @@ func (h *harness[R]) deliver(what string, works bool) {
 	if !works && err != nil && !errors.Is(err, fsm.ErrEffect) {
 		h.t.Errorf("%s: Deliver: %v, want nil or the effect's error", what, err)
 	}
+	h.traced(TraceLine{Kind: "deliver", Count: got}, Call{At: h.clock}, fsm.Outcome[R]{}, nil)
 	if got != want {
 		h.t.Errorf("%s: Deliver performed %d effects, want %d", what, got, want)
 	}
@@ -195,6 +195,7 @@ func (h *harness[R]) sweep(what string) {
 	if err != nil {
 		h.t.Errorf("%s: Sweep: %v", what, err)
 	}
+	h.traced(TraceLine{Kind: "sweep", Count: got}, Call{At: h.clock}, fsm.Outcome[R]{}, nil)
 	if got != want {
 		h.t.Errorf("%s: Sweep moved %d records, want %d", what, got, want)
 	}
@@ -215,12 +216,19 @@ func (s *suite[R]) startup(t *testing.T, st Store) {
 		}
 	}
 	for _, what := range []string{"recovery", "recovery, again"} {
-		want := h.w.startup(h.clock)
-		got, err := h.d.Core.Startup(h.ctx)
-		if err != nil || got != want {
-			t.Errorf("%s: Startup moved %d records (%v), want %d", what, got, err, want)
-		}
-		h.same(what)
+		h.recover(what)
 		s.durableCount++
 	}
+}
+
+// recover runs Startup in both and compares.
+func (h *harness[R]) recover(what string) {
+	h.t.Helper()
+	want := h.w.startup(h.clock)
+	got, err := h.d.Core.Startup(h.ctx)
+	if err != nil || got != want {
+		h.t.Errorf("%s: Startup moved %d records (%v), want %d", what, got, err, want)
+	}
+	h.traced(TraceLine{Kind: "startup", Count: got}, Call{At: h.clock}, fsm.Outcome[R]{}, nil)
+	h.same(what)
 }

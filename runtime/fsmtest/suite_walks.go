@@ -20,12 +20,14 @@ const (
 // behind, the next one meets. The sequences are the same in every run.
 func (s *suite[R]) walks(t *testing.T, st Store) {
 	for walk := range walkCount {
-		t.Run(fmt.Sprint(walk+1), func(t *testing.T) { s.walk(t, st, rand.New(rand.NewPCG(uint64(walk+1), 7))) })
+		t.Run(fmt.Sprint(walk+1), func(t *testing.T) { s.walk(t, st, walkSource(walk)) })
 	}
 }
 
 func (s *suite[R]) walk(t *testing.T, st Store, r *rand.Rand) {
 	h := s.newHarness(t, st)
+	h.note = s.note
+	h.traced(TraceLine{Kind: "walk"}, Call{}, fsm.Outcome[R]{}, nil)
 	calls := map[string][]Call{}
 	for _, o := range s.m.operations {
 		calls[o.Name] = s.m.someCalls(o)
@@ -47,6 +49,17 @@ func (s *suite[R]) walk(t *testing.T, st Store, r *rand.Rand) {
 			past[r.IntN(len(past))]() // a retry, however late
 			continue
 		}
+		switch r.IntN(24) {
+		case 0:
+			h.sweep(what)
+			continue
+		case 1:
+			h.deliver(what, true)
+			continue
+		case 2:
+			h.recover(what)
+			continue
+		}
 		if len(calls[o.Name]) == 0 || !h.exported(o) {
 			continue
 		}
@@ -63,6 +76,11 @@ func (s *suite[R]) walk(t *testing.T, st Store, r *rand.Rand) {
 				ids = append(ids, call.ID)
 			}
 			past = append(past, func() { h.create(what+", later again", o, call) })
+		} else if o.Picks && h.d.Operations[o.Name].Pick != nil && r.IntN(2) == 0 {
+			h.pick(what, o, 0, call)
+			if o.By != "system" {
+				past = append(past, func() { h.pick(what+", later again", o, 0, call) })
+			}
 		} else {
 			id := ids[r.IntN(len(ids))]
 			at := fsm.Ref{ID: id, Rev: h.w.rows[id].Rev}
@@ -111,3 +129,6 @@ func (m *model) someCalls(o *operation) []Call {
 	}
 	return list
 }
+
+// walkSource decides the steps of a walk, the same in every run.
+func walkSource(walk int) *rand.Rand { return rand.New(rand.NewPCG(uint64(walk+1), 7)) }

@@ -46,6 +46,7 @@ type performed struct {
 	effect, id string
 	rev        int64
 	key        string // empty when the table does not say how it is written
+	inTx       bool
 }
 
 // expected is what a call has to lead to.
@@ -142,6 +143,9 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 		return expected{verdict: v}
 	}
 	r, found := w.rows[id]
+	if rev == 0 && w.m.ExpectedRev == "required" {
+		return expected{verdict: refused(fsm.CodeInvalidInput, "rev")}
+	}
 	if o.By == "system" {
 		at := rev
 		if at == 0 {
@@ -155,7 +159,7 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 	if !found {
 		return expected{verdict: refused(fsm.CodeNotFound)}
 	}
-	asked := rev != 0 && (o.By == "system" || w.m.ExpectedRev != "none") || o.By != "system" && w.m.ExpectedRev == "required"
+	asked := rev != 0 && (o.By == "system" || w.m.ExpectedRev != "none")
 	if asked && rev != r.Rev {
 		return expected{verdict: refused(fsm.CodeStale), stale: [2]int64{r.Rev, rev}}
 	}
@@ -170,7 +174,10 @@ func (w *world) pick(o *operation, n int, c Call) []expected {
 	}
 	if c.RequestID != "" && o.By != "system" {
 		if e, known := w.replay(o, "", c); known {
-			return w.replayedBatch(e, c.RequestID)
+			if e.code != "" {
+				return []expected{e}
+			}
+			return w.replayedBatch(c.RequestID)
 		}
 	}
 	ids := w.fitting(o, c)
@@ -301,7 +308,7 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 
 // effectOf says how an effect is performed for a record.
 func (m *model) effectOf(o *operation, r fsm.Row) performed {
-	p := performed{effect: o.Effect, id: r.ID, rev: r.Rev}
+	p := performed{effect: o.Effect, id: r.ID, rev: r.Rev, inTx: o.Atomic}
 	switch keys := list(o.EffectKey); {
 	case len(keys) == 0:
 		p.key = fmt.Sprintf("%s/%s/%d", m.Machine, r.ID, r.Rev)
@@ -422,7 +429,7 @@ func (w *world) replay(o *operation, id string, c Call) (expected, bool) {
 		return expected{}, false
 	}
 	first := w.log[i]
-	if first.print != w.print(o, c) {
+	if first.print != w.print(o, c) || o.creates && c.ID != "" && first.ID != c.ID {
 		return expected{verdict: refused(fsm.CodeRequestReused)}, true
 	}
 	return w.replayOf(first), true
@@ -439,7 +446,7 @@ func (w *world) replayOf(first logged) expected {
 	return e
 }
 
-func (w *world) replayedBatch(_ expected, requestID string) []expected {
+func (w *world) replayedBatch(requestID string) []expected {
 	var list []expected
 	for _, x := range w.log {
 		if x.RequestID == requestID && x.machine {

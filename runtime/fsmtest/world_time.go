@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,8 +15,7 @@ func (w *world) sweep(now time.Time) int {
 	for _, o := range w.m.operations {
 		for _, id := range sortedKeys(w.rows) {
 			if r := w.rows[id]; w.due(o, r, now) {
-				c := w.m.baseCall(o)
-				c.At, c.Reason = now, ""
+				c := w.m.engineCall(o, now)
 				if e := w.call(o, id, r.Rev, c); e.code == "" {
 					n++
 				}
@@ -37,8 +37,7 @@ func (w *world) startup(now time.Time) int {
 			if k := o.cells[w.m.stateOf(r.State).Name].kind; k != cellMove && k != cellChoose {
 				continue
 			}
-			c := w.m.baseCall(o)
-			c.At, c.Reason = now, ""
+			c := w.m.engineCall(o, now)
 			if e := w.call(o, id, r.Rev, c); e.code == "" {
 				n++
 			}
@@ -58,7 +57,10 @@ func (w *world) deliver(now time.Time) int {
 		w.outbox = slices.DeleteFunc(w.outbox, func(x pending) bool { return x == p })
 		n++
 		if p.o.Then != "" {
-			c := Call{ID: p.id, Actor: fsm.SystemActor, At: now, Inputs: map[string]any{}}
+			c := Call{
+				ID: p.id, Actor: fsm.SystemActor, At: now, Inputs: map[string]any{},
+				RequestID: fmt.Sprintf("sys:%s:%d", w.m.operation(p.o.Then).stored, p.rev),
+			}
 			w.commit(w.m.operation(p.o.Then), w.rows[p.id], c, false, p.o.stored)
 		}
 	}
@@ -73,4 +75,24 @@ func (w *world) rowAt(id string, rev int64) fsm.Row {
 		}
 	}
 	return fsm.Row{}
+}
+
+// engineCall is the call that a trigger issues.
+func (m *model) engineCall(o *operation, now time.Time) Call {
+	c := m.baseCall(o)
+	c.At, c.Reason, c.Inputs = now, "", m.sourceInputs(o)
+	return c
+}
+
+// sourceInputs are the inputs that the test's source gives to a triggered
+// operation: those of the first case that moves.
+func (m *model) sourceInputs(o *operation) map[string]any {
+	if len(o.Triggers) > 0 && len(o.inputs) > 0 {
+		for _, name := range m.allowed(o) {
+			if c, ok := m.good(o, m.states[name], moves); ok {
+				return c.call.Inputs
+			}
+		}
+	}
+	return map[string]any{}
 }
