@@ -155,9 +155,12 @@ func (p *prompt) sample(f *spec.Field, r *made) string {
 		if f.Type.Min != nil {
 			return fmt.Sprint(*f.Type.Min)
 		}
-		return "0"
+		return strconv.Itoa(r.rev)
 	case spec.KindBool:
-		return p.d.yes
+		if r.rev%2 == 0 {
+			return p.d.yes
+		}
+		return p.d.no
 	case spec.KindTime:
 		return p.instant(r.rev)
 	case spec.KindJSON:
@@ -212,7 +215,9 @@ func (p *prompt) take(r *made, mv move) *made {
 			next.values[c.Field] = strconv.Itoa(n + 1)
 		}
 		for _, a := range e.Add {
-			next.values[a.Field] = `'["a"]'`
+			if next.values[a.Field] == "'[]'" {
+				next.values[a.Field] = `'["a"]'`
+			}
 		}
 	}
 	return next
@@ -410,6 +415,9 @@ func (p *prompt) attackFields(r *made) {
 				if f.Type.Kind == spec.KindCounter {
 					value = "50"
 				}
+				if value == to.values[f] {
+					p.t.Fatalf("the sample of %s is what it was", f.Name)
+				}
 				bend(f, value, "changed by "+mv.operation.Name, mv.to.Name+": ", f.Name+" is ")
 			}
 		}
@@ -509,16 +517,18 @@ func (p *prompt) attackUnique(u uniqueRule, st *spec.State) {
 		p.refused("a second "+u.name, words, p.event(nobody, rival, mv.operation.Stored()), p.insert("INSERT", rival))
 		return
 	}
-	// By moving there: the rival is of the same group from its creation on, with
-	// another number where the group counts.
+	// By moving there: the rival is of the same group as soon as it is of one,
+	// with another number where the group counts.
 	p.n++
 	r := &made{id: fmt.Sprintf("r%d", p.n)}
 	for _, mv := range p.path(st) {
 		next := p.take(r, mv)
-		if mv.from == nil {
-			for _, f := range u.fields {
+		for _, f := range u.fields {
+			if next.values[f] != "NULL" { // where the field gets its value
 				next.values[f] = holder.values[f]
 			}
+		}
+		if mv.from == nil {
 			for _, f := range p.m.Fields {
 				if f.Type.Kind == spec.KindSequence {
 					next.values[f] = "2"

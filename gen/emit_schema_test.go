@@ -12,14 +12,19 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-var updateSchemas = flag.Bool("update-schemas", false, "write the schemas of the five machines to testdata/schema")
+var updateSchemas = flag.Bool("update-schemas", false, "write the schemas to testdata/schema")
 
-var shippedMachines = []string{"execution", "ingest", "jobstate", "lifecycle", "task"}
+// The five machines of the folder specs, and that of the stores' conformance
+// suite, which the tests of the stores run on.
+var shippedMachines = []string{"execution", "ingest", "jobstate", "lifecycle", "parcel", "task"}
 
-// shipped parses one of the machines in the folder specs.
+// shipped parses one of the machines.
 func shipped(t testing.TB, name string) *spec.Machine {
 	t.Helper()
 	file := filepath.Join("..", "specs", name+".yaml")
+	if name == "parcel" {
+		file = filepath.Join("..", "runtime", "storetest", "parcel.yaml")
+	}
 	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
