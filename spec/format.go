@@ -216,7 +216,7 @@ func (p *printer) inline(n *node, path []string, col int) string {
 	switch n.kind {
 	case scalarNode:
 		text := canonical(n.text, path)
-		if strings.Contains(text, "\n") || n.plain && col+utf8.RuneCountInString(text) > formatWidth && foldable(text) || n.block && foldable(text) {
+		if strings.Contains(text, "\n") || col+utf8.RuneCountInString(text) > formatWidth && foldable(text) || n.block && foldable(text) {
 			return ""
 		}
 		return scalar(text, !n.plain, false)
