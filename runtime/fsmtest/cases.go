@@ -35,16 +35,56 @@ func (m *model) cases(o *operation, s *state) iter.Seq[theCase] {
 	return m.casesUpTo(o, s, limit)
 }
 
-// casesUpTo is cases with a bound of its own.
+// casesUpTo is cases with a bound of its own. First come the records that the
+// state allows, then those that break its rules.
 func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 	dims := m.dims(o)
 	return func(yield func(theCase) bool) {
-		for choice := range combine(dims, limit) {
-			if !yield(m.build(o, s, dims, choice)) {
-				return
+		if s == nil {
+			for choice := range combine(dims, limit) {
+				if !yield(m.build(o, s, dims, choice)) {
+					return
+				}
+			}
+			return
+		}
+		for _, sound := range []bool{true, false} {
+			dims := dims
+			if sound {
+				dims = m.allowedIn(s, dims)
+			}
+			for choice := range combine(dims, limit) {
+				if c := m.build(o, s, dims, choice); m.sound(c.row) == sound && !yield(c) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// allowedIn leaves out the values that a state forbids by presence alone.
+func (m *model) allowedIn(s *state, dims []dim) []dim {
+	out := slices.Clone(dims)
+	narrow := func(names string, present bool) {
+		for _, name := range list(names) {
+			for i, d := range out {
+				if d.name != dimField+name {
+					continue
+				}
+				out[i].values = slices.DeleteFunc(slices.Clone(d.values), func(v any) bool {
+					return m.present(term{field: name}, nil, v) != present
+				})
+				if len(out[i].values) == 0 { // an absent field that is always there
+					out[i].values = d.values
+				}
+			}
+		}
+	}
+	narrow(s.Present, true)
+	narrow(s.ShouldPresent, true)
+	narrow(s.Absent, false)
+	narrow(s.ShouldAbsent, false)
+	return out
 }
 
 // build makes the case that a choice of values stands for.
