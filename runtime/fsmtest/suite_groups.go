@@ -19,6 +19,8 @@ func (s *suite[R]) others(t *testing.T, st Store) {
 			continue
 		}
 		t.Run(o.Name, func(t *testing.T) {
+			h := s.newHarness(t, st)
+			n := 0
 			froms := []*state{nil}
 			if !o.creates {
 				froms = nil
@@ -34,7 +36,12 @@ func (s *suite[R]) others(t *testing.T, st Store) {
 				for _, other := range s.m.stateOrder {
 					for _, k := range s.m.crowds(o) {
 						for _, sameGroup := range []bool{true, false} {
-							s.crowded(t, st, o, c.clone(), other, k, sameGroup)
+							n++
+							c := c.clone()
+							if !s.m.apart(o, &c, n) {
+								h = s.newHarness(t, st)
+							}
+							h.crowded(n, o, c, other, k, sameGroup)
 						}
 					}
 				}
@@ -90,59 +97,52 @@ func (m *model) crowds(o *operation) []int {
 	return slices.Compact(list)
 }
 
-func (s *suite[R]) crowded(t *testing.T, st Store, o *operation, c theCase, other *state, k int, sameGroup bool) {
-	t.Helper()
-	h := s.newHarness(t, st)
+// crowded runs the operation once, with k others in a state. Records and groups
+// bear the number n, so that they do not meet those of other runs.
+func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int, sameGroup bool) {
+	h.t.Helper()
 	what := fmt.Sprintf("with %d others in %s, same group %t", k, other.Name, sameGroup)
-	// The group the call is about: its own record, or the one it makes.
+	id := fmt.Sprintf("record-%d", n)
+	c.row.ID, c.call.ID = id, id
+	// The group the call is about: that of its own record, or of the one it makes.
 	group := c.row
 	if o.creates {
-		group = s.m.blank(theID)
-		s.m.apply(o, o.effects, s.m.blank(theID), &group, c.call)
+		group = h.m.blank(id)
+		h.m.apply(o, o.effects, h.m.blank(id), &group, c.call)
 	}
-	base, ok := s.m.soundRow(other)
+	base, ok := h.m.soundRow(other)
 	if !ok {
 		return
 	}
-	c.row.ID = theID
 	var rows []fsm.Row
 	for i := range k {
 		r := base
-		r.ID = fmt.Sprintf("other-%d", i+1)
+		r.ID = fmt.Sprintf("other-%d-%d", n, i+1)
 		r.Values = slices.Clone(base.Values)
-		for name := range s.m.grouped() {
-			f := s.m.fields[name]
+		for name := range h.m.grouped() {
+			f := h.m.fields[name]
 			r.Values[f.index] = group.Values[f.index]
 			if text, ok := r.Values[f.index].(string); ok && !sameGroup {
 				r.Values[f.index] = text + " elsewhere"
 			}
 		}
-		for _, f := range s.m.fields {
-			if f.kind == fsm.KindSequence {
-				r.Values[f.index] = int64(i + 1)
-			}
-		}
+		h.m.number(&r, int64(i+1))
 		rows = append(rows, r)
 	}
 	if !o.creates {
-		for _, f := range s.m.fields {
-			if f.kind == fsm.KindSequence {
-				c.row.Values = slices.Clone(c.row.Values)
-				c.row.Values[f.index] = int64(k + 1)
-			}
-		}
+		h.m.number(&c.row, int64(k+1))
 		rows = append(rows, c.row)
 	}
-	for _, r := range rows { // what is unique is unique among them, too
-		r.Rev = 1
-		if h.w.uniqueBroken(verdict{row: r}) != nil || h.w.dedupeBroken(r) {
+	trial := h.w.clone()
+	for i := range rows { // what is unique is unique among them, too
+		rows[i].Rev = 1
+		if trial.uniqueBroken(verdict{row: rows[i]}) != nil || trial.dedupeBroken(rows[i]) {
 			return
 		}
-		h.w.seed(r)
+		trial.seed(rows[i])
 	}
-	h.w = newWorld(s.m)
 	h.seed(rows...)
-	s.durableCount++
+	h.s.durableCount++
 	call := c.call
 	if o.By != "system" {
 		call.RequestID = h.requestID()
@@ -152,9 +152,19 @@ func (s *suite[R]) crowded(t *testing.T, st Store, o *operation, c theCase, othe
 	if o.creates {
 		h.create(what, o, call)
 	} else if h.exported(o) {
-		h.call(what, o, fsm.Ref{ID: theID, Rev: 1}, call)
+		h.call(what, o, fsm.Ref{ID: id, Rev: 1}, call)
 	}
 	h.same(what)
+}
+
+// number gives a record its number in every sequence.
+func (m *model) number(r *fsm.Row, n int64) {
+	r.Values = slices.Clone(r.Values)
+	for _, f := range m.fields {
+		if f.kind == fsm.KindSequence {
+			r.Values[f.index] = n
+		}
+	}
 }
 
 // dedupeBroken reports whether a record has the dedupe fields of another one.
