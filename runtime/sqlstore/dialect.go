@@ -48,6 +48,9 @@ type Dialect interface {
 
 	// failure says what an error of the database means.
 	failure(err error) failure
+	// rule returns the rule that a constraint's error is about, in the words of
+	// the schema; empty when the error does not say.
+	rule(err error, machine string) string
 }
 
 // failure is the meaning of a database's error.

@@ -187,10 +187,11 @@ func (t *table) migrate(x *txn, script, tables string) error {
 	if err != nil {
 		return t.fault("note the specification", err)
 	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("sqlstore: note the specification of %s: %d rows written, %w", t.schema.Machine, n, err)
+	n, err := res.RowsAffected()
+	if err == nil && n != 1 {
+		err = fmt.Errorf("sqlstore: note the specification of %s: %d rows were written, expected 1", t.schema.Machine, n)
 	}
-	return nil
+	return err
 }
 
 func (t *table) metaArgs() []any {
@@ -207,5 +208,5 @@ func (t *table) unfit(m *meta, err error) error {
 		return t.fault("rebuild the tables", err)
 	}
 	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d; mend them first", m.version, m.hash, t.schema.Version), Cause: err}
+		Message: fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d: %v; mend them first", m.version, m.hash, t.schema.Version, err), Cause: err}
 }

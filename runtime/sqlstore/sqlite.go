@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -318,4 +319,17 @@ func (sqlite) failure(err error) failure {
 		return failTooLarge
 	}
 	return failOther
+}
+
+// codeSuffix is what some drivers put after the message.
+var codeSuffix = regexp.MustCompile(` \(\d+\)$`)
+
+func (sqlite) rule(err error, machine string) string {
+	message := codeSuffix.ReplaceAllString(err.Error(), "")
+	for _, mark := range []string{"fsm: " + machine + ": ", "CHECK constraint failed: "} {
+		if _, rule, ok := strings.Cut(message, mark); ok {
+			return rule
+		}
+	}
+	return ""
 }

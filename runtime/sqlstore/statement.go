@@ -11,25 +11,25 @@ import (
 // statements are the texts that do not depend on a call. They are built once
 // per table; sessions prepare them at their first use.
 type statements struct {
-	row           string // id
-	events        string // id, rev, n, limit
-	request       string // id, request id
-	batch         string // request id
-	outbox        string // due, limit
-	orphans       string // after, limit
-	insertRow     string
-	insertEvent   string
-	nextN         string // id, rev, id, rev, state: the number of the next recorded event
-	held          string // id, rev, state
-	exists        string // id
-	logged        string // id
-	insertOutbox  string
-	settle        string // id, rev
-	postpone      string // due, error, id, rev
-	number        string // name, key
-	putNumber     string // name, key, number
-	requestInLog  string // id, request id
-	batchInLog    string // request id, index
+	row          string // id
+	events       string // id, rev, n, limit
+	request      string // id, request id
+	batch        string // request id
+	outbox       string // due, limit
+	orphans      string // after, limit
+	insertRow    string
+	insertEvent  string
+	nextN        string // id, rev, id, rev, state: the number of the next recorded event
+	held         string // id, rev, state
+	exists       string // id
+	logged       string // id
+	insertOutbox string
+	settle       string // id, rev
+	postpone     string // due, error, id, rev
+	number       string // name, key
+	putNumber    string // name, key, number
+	requestInLog string // id, request id
+	batchInLog   string // request id, index
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -94,7 +94,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 		s.writers.close()
 		return nil, err
 	}
-	s.release = append(o.release, s.release...)
+	s.release = append(s.release, o.release...) // the lock goes last, when nothing is open any more
 	return s, nil
 }
 

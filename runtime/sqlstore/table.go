@@ -59,7 +59,7 @@ func (t *table) fault(doing string, err error) error {
 	}
 	switch t.dialect.failure(err) {
 	case failConstraint:
-		return refusal(fsm.CodeInvariant)
+		return &fsm.Refusal{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}
 	case failBusy, failFull, failGone:
 		return refusal(fsm.CodeBusy)
 	case failTooLarge:

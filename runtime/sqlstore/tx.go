@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -177,7 +178,11 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 	}
-	return x.t.fault("write", cause)
+	err := x.t.fault("write", cause)
+	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {
+		refusal.ID, refusal.Operation = id, e.Operation
+	}
+	return err
 }
 
 // conflict returns the unique rule that the new row would break. Two partial
