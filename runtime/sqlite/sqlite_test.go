@@ -26,6 +26,12 @@ func generated(t testing.TB, machine string) map[string]string {
 }
 
 func executionSchema(t testing.TB) *fsm.Schema {
+	s := executionFields()
+	s.SQL = generated(t, "execution")
+	return s
+}
+
+func executionFields() *fsm.Schema {
 	return &fsm.Schema{
 		Machine: "execution", Entity: "Execution", Version: 1, Hash: "h1", Table: "execution", Enforce: "full",
 		Columns: []fsm.Column{
@@ -45,7 +51,6 @@ func executionSchema(t testing.TB) *fsm.Schema {
 			{Name: "one_committed_per_job", Columns: []string{"job_id"}, States: []string{"committed", "done"}},
 			{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 		},
-		SQL: generated(t, "execution"),
 	}
 }
 

@@ -1,0 +1,209 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	modernc "modernc.org/sqlite"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+)
+
+// faulty opens connections whose commits can be made to fail.
+type faulty struct {
+	driver.Connector
+	commit atomic.Pointer[func(commit func() error) error]
+}
+
+func (f *faulty) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := f.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyConn{c.(fullConn), f}, nil
+}
+
+// fullConn is what database/sql uses of the driver's connection.
+type fullConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type faultyConn struct {
+	fullConn
+	f *faulty
+}
+
+func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.fullConn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyTx{tx, c.f}, nil
+}
+
+type faultyTx struct {
+	driver.Tx
+	f *faulty
+}
+
+func (t *faultyTx) Commit() error {
+	if fault := t.f.commit.Load(); fault != nil {
+		return (*fault)(t.Tx.Commit)
+	}
+	return t.Tx.Commit()
+}
+
+func (f *faulty) set(fault func(commit func() error) error) { f.commit.Store(&fault) }
+
+func openFaulty(t *testing.T, path string) (*sqlstore.Store, *faulty) {
+	t.Helper()
+	connector, err := modernc.NewConnector("file:" + path + "?" + settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &faulty{Connector: connector}
+	db := sql.OpenDB(f)
+	t.Cleanup(func() { db.Close() })
+	store, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store, f
+}
+
+var errDisk = errors.New("disk I/O error")
+
+// An input/output error at the commit leaves open what happened, and the store
+// writes no more until it is opened again. What happened is then found by the
+// request id.
+func TestCommitErrorPoisons(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		fault func(commit func() error) error
+		wrote bool
+	}{
+		{"before", func(func() error) error { return errDisk }, false},
+		{"after", func(commit func() error) error { return errors.Join(commit(), errDisk) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "x.db")
+			store, f := openFaulty(t, path)
+			s := executionSchema(t)
+			tab := table(t, store, s)
+			if err := tab.Commit(ctx, lease("e0", "j0", 1)); err != nil {
+				t.Fatal(err)
+			}
+			f.set(c.fault)
+			err := tab.Commit(ctx, lease("e1", "j1", 1))
+			var lost *fsm.AmbiguousError
+			if !errors.As(err, &lost) || lost.ID != "e1" || lost.Operation != "lease" || lost.RequestID != "lease-e1" || !errors.Is(err, errDisk) {
+				t.Fatalf("got %v, want an ambiguous error that names the call", err)
+			}
+			f.set(func(commit func() error) error { return commit() })
+			if err := tab.Commit(ctx, lease("e2", "j2", 1)); !errors.Is(err, fsm.ErrPoisoned) {
+				t.Errorf("a poisoned store wrote: %v", err)
+			}
+			err = tab.View(ctx, func(r fsm.Reader) error { _, err := r.Row("e0"); return err })
+			if err != nil {
+				t.Errorf("a poisoned store does not read: %v", err)
+			}
+			store.Close()
+
+			tab = table(t, open(t, path), s)
+			want := error(nil)
+			if c.wrote {
+				want = fsm.ErrRequestTaken
+			}
+			if err := tab.Commit(ctx, lease("e1", "j1", 1)); !errors.Is(err, want) {
+				t.Errorf("the same call again: got %v, want %v", err, want)
+			}
+		})
+	}
+}
+
+// coded is an error with SQLite's result code.
+type coded int
+
+func (c coded) Error() string { return "made up" }
+func (c coded) Code() int     { return int(c) }
+
+// A commit that the database surely took back is no ambiguity.
+func TestCommitRefusedIsBusy(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store, f := openFaulty(t, filepath.Join(t.TempDir(), "x.db"))
+	tab := table(t, store, executionSchema(t))
+	f.set(func(func() error) error { return coded(5 | 2<<8) })
+	if err := tab.Commit(ctx, lease("e1", "j1", 1)); !errors.Is(err, fsm.ErrBusy) {
+		t.Fatalf("got %v, want ErrBusy", err)
+	}
+	f.set(func(commit func() error) error { return commit() })
+	if err := tab.Commit(ctx, lease("e1", "j1", 1)); err != nil {
+		t.Errorf("the same call again: %v", err)
+	}
+}
+
+// A panic of the caller's function takes the transaction back.
+func TestPanicRollsBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tab := table(t, open(t, filepath.Join(t.TempDir(), "x.db")), executionSchema(t))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		tab.Update(ctx, func(tx fsm.Tx) error {
+			if err := tx.Write(lease("e1", "j1", 1)); err != nil {
+				t.Error(err)
+			}
+			panic("the effect broke")
+		})
+	}()
+	if err := tab.Commit(ctx, lease("e1", "j1", 1)); err != nil {
+		t.Errorf("the same call again: %v", err)
+	}
+}
+
+// A reader sees one state of the database, whatever is written meanwhile.
+func TestViewIsASnapshot(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tab := table(t, open(t, filepath.Join(t.TempDir(), "x.db")), executionSchema(t))
+	w1 := lease("e1", "j1", 1)
+	if err := tab.Commit(ctx, w1); err != nil {
+		t.Fatal(err)
+	}
+	err := tab.View(ctx, func(r fsm.Reader) error {
+		before, err := r.Row("e1")
+		if err != nil {
+			return err
+		}
+		if err := tab.Commit(ctx, step(w1, "start", "in_progress", "r2", map[int]any{4: start})); err != nil {
+			return err
+		}
+		after, err := r.Row("e1")
+		if err == nil && before.Rev != after.Rev {
+			t.Errorf("the snapshot moved from revision %d to %d", before.Rev, after.Rev)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
