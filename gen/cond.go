@@ -1,6 +1,9 @@
 package gen
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // cond is a condition as Go code. It knows its own negation, so that generated
 // code says `a >= b` and never `!(a < b)`.
@@ -11,6 +14,9 @@ type cond struct {
 }
 
 type condKind uint8
+
+// lineWidth is the length from which a condition is broken into lines.
+const lineWidth = 100
 
 const (
 	condFalse condKind = iota
@@ -58,9 +64,9 @@ func join(kind condKind, neutral, absorbing cond, parts []cond) cond {
 		case absorbing.kind:
 			return absorbing
 		case kind:
-			kept = append(kept, p.parts...)
+			kept = appendNew(kept, p.parts...)
 		default:
-			kept = append(kept, p)
+			kept = appendNew(kept, p)
 		}
 	}
 	switch len(kept) {
@@ -70,6 +76,16 @@ func join(kind condKind, neutral, absorbing cond, parts []cond) cond {
 		return kept[0]
 	}
 	return cond{kind: kind, parts: kept}
+}
+
+// appendNew appends the conditions that do not stand in the list already.
+func appendNew(kept []cond, parts ...cond) []cond {
+	for _, p := range parts {
+		if !slices.ContainsFunc(kept, func(k cond) bool { return k.String() == p.String() }) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // not returns the negation.
@@ -113,5 +129,8 @@ func (c cond) String() string {
 			texts[i] = "(" + texts[i] + ")"
 		}
 	}
-	return strings.Join(texts, op)
+	if line := strings.Join(texts, op); len(line) <= lineWidth {
+		return line
+	}
+	return strings.Join(texts, strings.TrimRight(op, " ")+"\n")
 }

@@ -20,7 +20,9 @@ func operationDoc(m *spec.Machine, n *names, o *spec.Operation) []string {
 }
 
 // operationMove says from which states to which.
-func operationMove(m *spec.Machine, o *spec.Operation) string { return moveOf(withArticle(m.Entity), o) }
+func operationMove(m *spec.Machine, o *spec.Operation) string {
+	return moveOf(withArticle(m.Entity), o)
+}
 
 // moveOf is operationMove for a record that is called what.
 func moveOf(what string, o *spec.Operation) string {

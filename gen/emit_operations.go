@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
@@ -380,8 +381,9 @@ func (e *operationEmitter) choose() error {
 	}
 	outer, base, known := e.code, e.s.changes, e.s.known
 	defer func() { e.s.changes, e.s.known = base, known }()
-	var cases []jen.Code
-	closed := false
+	var conds []cond
+	var bodies [][]jen.Code
+	var last []jen.Code // of the branch that has no condition
 	for _, b := range e.o.Choose {
 		e.s.changes, e.s.known = base, maps.Clone(known)
 		c := and(e.inStates(b.From), e.s.facts(b.When))
@@ -394,21 +396,47 @@ func (e *operationEmitter) choose() error {
 			return err
 		}
 		if c.kind == condTrue {
-			if cases == nil {
-				e.code = append(outer, e.code...)
-				return nil
-			}
-			cases = append(cases, jen.Default().Block(e.code...))
-			closed = true
+			last = e.code
 			break
 		}
-		cases = append(cases, jen.Case(raw(c.String())).Block(e.code...))
+		conds, bodies = append(conds, c), append(bodies, e.code)
 	}
-	if !closed {
-		cases = append(cases, jen.Default().Block(e.fail("refuseInvariant", `, "choose"`)))
+	if last == nil {
+		last = []jen.Code{e.fail("refuseInvariant", `, "choose"`)}
 	}
-	e.code = append(outer, jen.Switch().Block(cases...))
+	if conds == nil {
+		e.code = append(outer, last...)
+		return nil
+	}
+	tag, texts := tagged(conds)
+	var cases []jen.Code
+	for i, body := range bodies {
+		cases = append(cases, jen.Case(raw(texts[i])).Block(body...))
+	}
+	cases = append(cases, jen.Default().Block(last...))
+	e.code = append(outer, jen.Switch(raw(tag)).Block(cases...))
 	return nil
+}
+
+// tagged returns what a switch looks at and its cases: one value when all
+// conditions compare it, else nothing and the conditions.
+func tagged(conds []cond) (tag string, cases []string) {
+	var whole []string
+	for i, c := range conds {
+		whole = append(whole, c.String())
+		left, right, ok := strings.Cut(c.pos, " == ")
+		if i == 0 {
+			tag = left
+		}
+		if c.kind != condAtom || !ok || left != tag {
+			tag = "\x00"
+		}
+		cases = append(cases, right)
+	}
+	if tag == "\x00" || len(conds) < 2 {
+		return "", whole
+	}
+	return tag, cases
 }
 
 // inStates is the condition that the record is in one of the states; nil means
@@ -458,7 +486,9 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 		target = e.n.state(to)
 		same = []*spec.State{to}
 	}
-	e.invariants(same)
+	if e.invariants(same) {
+		return
+	}
 	e.add(e.s.changes.writes(e.n)...)
 	move := fmt.Sprintf("j.move(%s, %s, %s, now)", e.c.Const, e.c.Event, target)
 	if creates(e.o) {
@@ -469,8 +499,9 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 }
 
 // invariants adds what the record must fulfil in the state that it comes to.
-// With more than one possible state, what they do not share is looked at by state.
-func (e *operationEmitter) invariants(possible []*spec.State) {
+// With more than one possible state, what they do not share is looked at by
+// state. It reports whether every call is refused.
+func (e *operationEmitter) invariants(possible []*spec.State) (ends bool) {
 	lists := make([][]broken, len(possible))
 	for i, s := range possible {
 		lists[i] = e.s.broken(e.m, s)
@@ -478,6 +509,9 @@ func (e *operationEmitter) invariants(possible []*spec.State) {
 	for _, b := range lists[0] {
 		if shared(lists, b) {
 			e.add(e.breach(b))
+			if b.when.kind == condTrue {
+				return true
+			}
 		}
 	}
 	var cases []jen.Code
@@ -486,6 +520,9 @@ func (e *operationEmitter) invariants(possible []*spec.State) {
 		for _, b := range lists[i] {
 			if !shared(lists, b) {
 				own = append(own, e.breach(b))
+				if b.when.kind == condTrue {
+					break
+				}
 			}
 		}
 		if own != nil {
@@ -495,6 +532,7 @@ func (e *operationEmitter) invariants(possible []*spec.State) {
 	if cases != nil {
 		e.add(jen.Switch(raw("j.State")).Block(cases...))
 	}
+	return false
 }
 
 func shared(lists [][]broken, b broken) bool {
@@ -507,5 +545,9 @@ func shared(lists [][]broken, b broken) bool {
 }
 
 func (e *operationEmitter) breach(b broken) *jen.Statement {
-	return jen.If(raw(b.when.String())).Block(e.fail("refuseInvariant", ", %q", b.rule))
+	refusal := e.fail("refuseInvariant", ", %q", b.rule)
+	if b.when.kind == condTrue {
+		return refusal
+	}
+	return jen.If(raw(b.when.String())).Block(refusal)
 }

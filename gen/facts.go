@@ -218,8 +218,11 @@ func typed(o operand) string {
 
 // compare compares two values that are there.
 func compare(op spec.FactOp, left, right operand) cond {
-	if left.num != nil && right.num != nil {
+	switch {
+	case left.num != nil && right.num != nil:
 		return constant(compareInts(op, *left.num, *right.num))
+	case left.word != "" && right.word != "":
+		return constant((left.word == right.word) == (op == spec.Eq))
 	}
 	l, r := left.val, right.val
 	switch {

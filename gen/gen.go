@@ -64,7 +64,9 @@ var emitters = []struct {
 	{"_store.go", storeFile},
 	{"_fsm_test.go", testFile},
 	{".sqlite.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return sqliteSchema(m, opt.Enforce), nil }},
-	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return postgresSchema(m, opt.Enforce), nil }},
+	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) {
+		return postgresSchema(m, opt.Enforce), nil
+	}},
 	{".mmd", func(m *spec.Machine, _ *names, _ Options) ([]byte, error) { return Mermaid(m), nil }},
 }
 

@@ -17,9 +17,17 @@ type broken struct {
 // invariants of the machine and those of the state.
 func (s scope) broken(m *spec.Machine, st *spec.State) []broken {
 	var found []broken
+	seen := make(map[string]bool)
 	add := func(rule string, c cond) {
-		if c.kind != condFalse {
-			found = append(found, broken{rule, c})
+		if c.kind == condFalse || seen[c.String()] { // an earlier rule refuses it
+			return
+		}
+		found = append(found, broken{rule, c})
+		seen[c.String()] = true
+		if c.kind == condOr {
+			for _, p := range c.parts {
+				seen[p.String()] = true
+			}
 		}
 	}
 	for _, f := range m.Fields {

@@ -1,0 +1,131 @@
+package gen
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// loaded holds the type information of what generated packages may import.
+type loaded map[string]*types.Package
+
+func (l loaded) Import(path string) (*types.Package, error) {
+	if p := l[path]; p != nil {
+		return p, nil
+	}
+	return nil, &types.Error{Msg: "a generated package may not import " + path}
+}
+
+// imports loads the runtime and the part of the standard library that
+// generated packages use, once.
+func imports(t *testing.T) loaded {
+	t.Helper()
+	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
+		runtimePath, runtimePath+"/fsmtest", runtimePath+"/memstore",
+		"context", "database/sql", "database/sql/driver", "embed", "errors", "fmt", "iter", "slices", "strconv", "testing", "time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := loaded{}
+	for _, p := range all {
+		for _, e := range p.Errors {
+			t.Fatal(e)
+		}
+		l[p.PkgPath] = p.Types
+	}
+	return l
+}
+
+// TestTypes type-checks every generated package, its test included, in the
+// process of the test.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	l := imports(t)
+	for _, m := range machines(t) {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			fset := token.NewFileSet()
+			var files []*ast.File
+			for _, f := range generate(t, m.Machine, Options{}) {
+				if !strings.HasSuffix(f.Name, ".go") {
+					continue
+				}
+				parsed, err := parser.ParseFile(fset, f.Name, f.Data, parser.ParseComments)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files = append(files, parsed)
+			}
+			config := types.Config{Importer: l, Error: func(err error) { t.Error(err) }}
+			if _, err := config.Check(m.Name, fset, files, nil); err != nil {
+				t.Log("the package does not compile")
+			}
+		})
+	}
+}
+
+// TestPackagesRun writes all packages into a module of their own, which knows
+// fsmgen by a replace directive, and lets Go vet them and run their generated
+// tests and the tests in testdata/run, which measure what the pure layer
+// allocates and lead records through a durable life.
+func TestPackagesRun(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles a dozen packages")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(path string, data []byte) {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(path string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	mod := strings.Replace(string(read("../go.mod")), "module github.com/fsmgen/fsmgen", "module example.com/generated", 1)
+	mod += "\nrequire github.com/fsmgen/fsmgen v0.0.0\n\nreplace github.com/fsmgen/fsmgen => " + root + "\n"
+	write("go.mod", []byte(mod))
+	write("go.sum", read("../go.sum"))
+	for _, m := range machines(t) {
+		for _, f := range generate(t, m.Machine, Options{}) {
+			write(filepath.Join(m.Name, f.Name), f.Data)
+		}
+	}
+	extra, err := filepath.Glob("testdata/run/*/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range extra {
+		write(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), read(path))
+	}
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}

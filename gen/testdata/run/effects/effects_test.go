@@ -1,0 +1,94 @@
+package effects
+
+import (
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func made(t *testing.T) Thing {
+	t.Helper()
+	j, e, err := Make("t", MakeRequest{Actor: "me", Data: fsm.MustJSON("{}"), Start: 2, Names: fsm.NewSet("x")}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Event{Operation: OpMake, Name: EventMake, To: StateMade, Rev: 1, At: now}
+	if e != want {
+		t.Errorf("the event is %+v, expected %+v", e, want)
+	}
+	return j
+}
+
+// TestOldRecord proves that every right side reads the old record.
+func TestOldRecord(t *testing.T) {
+	j := made(t)
+	j.Right = fsm.Some("right")
+	if _, err := j.Swap(SwapRequest{}, now); err != nil {
+		t.Fatal(err)
+	}
+	if j.Left != fsm.Some("right") || j.Right != fsm.Some("me") {
+		t.Errorf("left is %v and right is %v after a swap", j.Left, j.Right)
+	}
+	if _, err := j.Copy(CopyRequest{}, now); err != nil {
+		t.Fatal(err)
+	}
+	if j.Wake != fsm.Some(j.At) || j.Least != fsm.Some(int64(3)) || j.Seen != fsm.Some(true) || j.Owner != fsm.Some("right") {
+		t.Errorf("copied into %+v", j)
+	}
+}
+
+// TestInputOrSame proves that what was not sent stays.
+func TestInputOrSame(t *testing.T) {
+	j := made(t)
+	before := j
+	if _, err := j.Keep(KeepRequest{}, now); err != nil {
+		t.Fatal(err)
+	}
+	before.Rev++
+	if !j.Equal(before) {
+		t.Errorf("an empty request made %+v of %+v", j, before)
+	}
+	wake := now.Add(time.Hour + 5*time.Nanosecond).In(time.FixedZone("elsewhere", 3600))
+	if _, err := j.Keep(KeepRequest{
+		Left: fsm.Some(""), Size: fsm.Some(int64(10)), Wake: fsm.Some(wake), Active: fsm.Some(false),
+		Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("null")), Extra: fsm.Some(fsm.MustJSON("2")),
+	}, now); err != nil {
+		t.Fatal(err)
+	}
+	if j.Left != fsm.Some("") || j.Size != 10 || j.Wake != fsm.Some(now.Add(time.Hour)) || j.Active || j.Mode != ModeFast ||
+		j.Data.String() != "null" || j.Extra != fsm.Some(fsm.MustJSON("2")) {
+		t.Errorf("a full request made %+v", j)
+	}
+}
+
+// TestBranches proves that the effects of a branch come on top of those of the
+// operation, and that a branch looks at the record after the latter.
+func TestBranches(t *testing.T) {
+	j := made(t)
+	j.Tries = 8
+	e, err := j.Try(TryRequest{Actor: "me", Name: "y", Other: "z", Left: "l"}, now.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.To != StateDone || j.State != StateDone || j.Tries != 10 || !j.Names.Equal(fsm.NewSet("x", "y", "z")) || j.Owner != fsm.Some("me") {
+		t.Errorf("%+v led to %+v", e, j)
+	}
+	if !j.UpdatedAt.Equal(now.Add(time.Minute)) || j.Rev != 2 {
+		t.Errorf("the record is of %v at revision %d", j.UpdatedAt, j.Rev)
+	}
+}
+
+// TestTimeNeverRunsBack proves that updated_at is the larger of old and new.
+func TestTimeNeverRunsBack(t *testing.T) {
+	j := made(t)
+	e, err := j.Swap(SwapRequest{}, now.Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !j.UpdatedAt.Equal(now) || !e.At.Equal(now.Add(-time.Hour)) {
+		t.Errorf("updated_at is %v, the event is of %v", j.UpdatedAt, e.At)
+	}
+}
