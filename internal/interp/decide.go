@@ -53,7 +53,7 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 		}
 	}
 	if req := failing(m, r, c, others); req != nil {
-		if op.OnRefusalRecordOnly && !creation {
+		if op.OnRefusalRecordOnly {
 			return recordOnly(r, req.Guard.Name), nil
 		}
 		return Decision{}, guardRefusal(c, r, req.Guard)

@@ -74,13 +74,13 @@ func Fold(m *spec.Machine, events []Event) (Record, error) {
 	return r, nil
 }
 
-// changes is the after-image of a decision. A creation may set a set, so its
-// image is the whole one; later a set only grows.
+// changes is the after-image of a decision. Sets only grow, so theirs are the
+// members that came.
 func changes(m *spec.Machine, old Record, d Decision) []Change {
 	var list []Change
 	for _, f := range d.Changed {
 		c := Change{Field: f, Value: d.Record.Value(m, f)}
-		if f.Type.Kind == spec.KindSet && d.From != nil {
+		if f.Type.Kind == spec.KindSet {
 			before := old.Value(m, f)
 			c.Value = Set(slices.DeleteFunc(c.Value.Members(), before.Has)...)
 			c.Added = true

@@ -188,6 +188,17 @@ func TestProjectGroup(t *testing.T) {
 	}
 }
 
+// `all` needs a record: a group without any is not all anything.
+func TestProjectEmptyGroup(t *testing.T) {
+	t.Parallel()
+	m := shipped(t, "execution")
+	rules := m.Projection.Rules
+	rules[2].AtLeast = 0
+	if got := interp.ProjectGroup(m, nil); got.State != "pending" {
+		t.Errorf("an empty group is %s", got.State)
+	}
+}
+
 func TestProjectGroupsByKey(t *testing.T) {
 	t.Parallel()
 	m := parse(t, `

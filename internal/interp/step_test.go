@@ -434,3 +434,22 @@ func TestClockThatRunsBackwards(t *testing.T) {
 		t.Errorf("updated at %v, event at %v", out.Record.UpdatedAt, out.Events[0].At)
 	}
 }
+
+// The image of a set holds the members that came, not the whole set.
+func TestStepImageOfASet(t *testing.T) {
+	t.Parallel()
+	s := tell(t, shipped(t, "jobstate"))
+	created := s.does(s.call("create", in{"expected": interp.Set("x", "y", "z")}))
+	s.does(s.call("job_kick", nil))
+	s.does(s.call("expected_event", in{"name": interp.String("x")}))
+	second := s.does(s.call("expected_event", in{"name": interp.String("y")}))
+	for out, want := range map[*interp.Outcome]interp.Value{&created: interp.Set("x", "y", "z"), &second: interp.Set("y")} {
+		changes := out.Events[0].Changes
+		if len(changes) != 1 || !changes[0].Added || changes[0].Value != want {
+			t.Errorf("changes %+v, want %v added", changes, want)
+		}
+	}
+	if again := s.does(s.call("expected_event", in{"name": interp.String("y")})); len(again.Events[0].Changes) != 0 || again.Record.Rev != 5 {
+		t.Errorf("a member that was there: %+v", again.Events[0])
+	}
+}

@@ -262,6 +262,51 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestCheckOfEveryState(t *testing.T) {
+	t.Parallel()
+	m := parse(t, everyState)
+	for _, st := range m.States {
+		r := interp.NewRecord(m, "a").In(st).With(m, "low", interp.Int(2)).With(m, "high", interp.Int(1)).With(m, "note", interp.String("x"))
+		if found := interp.Check(m, r); len(found) != 1 || found[0].Rule != "low <= high" || !found[0].Must {
+			t.Errorf("in %s it breaks %v", st.Name, found)
+		}
+	}
+}
+
+const everyState = `
+fsm: 1
+machine: span
+entity: Span
+otherwise: reject
+fields:
+  low: int
+  high: int
+  note: optional string
+invariant: [low <= high]
+states:
+  open: {}
+  shut: {terminal: true, should: {present: [note]}}
+operations:
+  make: {creates: open, set: {low: input, high: input}}
+  shift: {from: open, to: same, set: {low: input}}
+  close: {from: open, to: shut, set: {note: input or absent}}
+`
+
+// A SHOULD is told by Check and stops nothing; an invariant of the machine
+// stops a call in every state.
+func TestDecideAndInvariants(t *testing.T) {
+	t.Parallel()
+	s := tell(t, parse(t, everyState))
+	s.does(s.call("make", in{"low": interp.Int(1), "high": interp.Int(3)}))
+	if refusal := s.refuses(s.call("shift", in{"low": interp.Int(4)}), interp.CodeInvariant); refusal.Name != "low <= high" || refusal.State != "open" {
+		t.Errorf("refused with %+v", refusal)
+	}
+	out := s.does(s.call("close", nil))
+	if found := interp.Check(s.m, out.Record); len(found) != 1 || found[0].Must {
+		t.Errorf("the closed record breaks %v, want one SHOULD", found)
+	}
+}
+
 func TestCheckFields(t *testing.T) {
 	t.Parallel()
 	m := parse(t, inputs)
@@ -307,6 +352,11 @@ func TestFoldRefusesGaps(t *testing.T) {
 	if _, err := interp.Fold(s.m, twice); err == nil {
 		t.Error("a revision that is there twice folds")
 	}
+	moved := append([]interp.Event{}, log...)
+	moved[2].Rev = 1
+	if _, err := interp.Fold(s.m, moved); err == nil {
+		t.Error("a record-only event of another revision folds")
+	}
 	foreign := append([]interp.Event{}, log...)
 	foreign[1].ID = "b"
 	if _, err := interp.Fold(s.m, foreign); err == nil {
@@ -319,6 +369,8 @@ func TestFoldRefusesGaps(t *testing.T) {
 func TestWorldsDoNotShare(t *testing.T) {
 	t.Parallel()
 	s := enqueued(t)
+	s.does(s.call("enqueue", nil, record("b")))
+	s.does(s.call("enqueue", nil, record("c"))) // three events: the log may have room for a fourth
 	fork := s.w
 	claim := func(actorName string) interp.World {
 		_, w, refusal := interp.Step(s.m, fork, s.call("claim_next", in{"lease": interp.Time(at(60))}, actor(actorName)))
@@ -332,7 +384,7 @@ func TestWorldsDoNotShare(t *testing.T) {
 	if a, b := one.Records["a"].Value(s.m, owner), two.Records["a"].Value(s.m, owner); a != interp.String("w1") || b != interp.String("w2") {
 		t.Errorf("owners %v and %v", a, b)
 	}
-	if one.Log[1].Actor != "w1" || two.Log[1].Actor != "w2" || len(fork.Log) != 1 || fork.Records["a"].State.Name != "queued" {
+	if one.Log[3].Actor != "w1" || two.Log[3].Actor != "w2" || len(fork.Log) != 3 || fork.Records["a"].State.Name != "queued" {
 		t.Error("the branches share their log or their records")
 	}
 }

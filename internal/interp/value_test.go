@@ -88,3 +88,19 @@ func TestValueOrder(t *testing.T) {
 		}
 	}
 }
+
+// A counter without a value is 0 and a set is empty: neither is ever absent.
+func TestRecordWith(t *testing.T) {
+	t.Parallel()
+	m := parse(t, effectsSpec)
+	r := interp.NewRecord(m, "a").With(m, "hits", interp.Int(3)).With(m, "seen", interp.Set("x")).With(m, "a", interp.String("x"))
+	cleared := r.With(m, "hits", interp.Absent).With(m, "seen", interp.Absent).With(m, "a", interp.Absent)
+	for field, want := range (in{"hits": interp.Int(0), "seen": interp.Set(), "a": interp.Absent}) {
+		if got := cleared.Value(m, m.Field(field)); got != want {
+			t.Errorf("%s is %v, want %v", field, got, want)
+		}
+	}
+	if r.Value(m, m.Field("hits")) != interp.Int(3) {
+		t.Error("the first record was changed")
+	}
+}
