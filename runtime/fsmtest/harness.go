@@ -70,8 +70,11 @@ func (h *harness[R]) seed(rows ...fsm.Row) {
 	}
 }
 
-// requestID returns a request id that was not used.
+// requestID returns a request id that was not used; none when the machine has none.
 func (h *harness[R]) requestID() string {
+	if h.m.RequestID == "none" {
+		return ""
+	}
 	h.n++
 	return fmt.Sprintf("request-%d", h.n)
 }

@@ -143,7 +143,12 @@ func (m *model) showVerdict(v verdict) string {
 	return m.showRow(v.row)
 }
 
+// counts says how much the tests looked at.
 func (s *suite[R]) counts() string {
-	return fmt.Sprintf("%d operations, %d states, %d cells, %d cases (%d of them on records that the invariants allow), %d ways to be decided",
-		len(s.m.operations), len(s.m.stateOrder), s.cellCount, s.caseCount, s.soundCount, len(s.ways))
+	text := fmt.Sprintf("%d operations, %d states: %d cells, %d cases of the pure layer (%d on records that the invariants allow) decided in %d ways, %d records checked",
+		len(s.m.operations), len(s.m.stateOrder), s.cellCount, s.caseCount, s.soundCount, len(s.ways), s.recordCount)
+	if s.groupCount > 0 {
+		text += fmt.Sprintf(", %d groups projected", s.groupCount)
+	}
+	return text + fmt.Sprintf(", %d durable cases", s.durableCount)
 }
