@@ -97,6 +97,9 @@ func applyImage(s *Schema, row *Row, image JSON) error {
 			return fmt.Errorf("image: %s: %w", name, err)
 		}
 		if i >= 0 {
+			if v == nil && values[i] != nil {
+				return fmt.Errorf("image: %s cannot be absent", name)
+			}
 			values[i] = v
 			continue
 		}
@@ -129,7 +132,10 @@ func applyChanges(s *Schema, row *Row, changes JSON) error {
 		if err != nil {
 			return fmt.Errorf("changes: %s: %w", name, err)
 		}
-		if s.Columns[i].Kind == KindSet {
+		switch kind := s.Columns[i].Kind; {
+		case v == nil && (kind == KindSet || kind == KindCounter):
+			return fmt.Errorf("changes: %s cannot be absent", name)
+		case kind == KindSet:
 			if v, err = addMembers(row.Values[i], v); err != nil {
 				return fmt.Errorf("changes: %s: %w", name, err)
 			}
@@ -141,9 +147,6 @@ func applyChanges(s *Schema, row *Row, changes JSON) error {
 
 // addMembers returns the set of old and the members that an event added.
 func addMembers(old, added any) (any, error) {
-	if added == nil {
-		return nil, errors.New("a set cannot become absent")
-	}
 	a, err := parseSet(old.(string))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,188 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// TestAuditFindsPlantedFaults plants one fault at a time and expects exactly the
+// checks that see it.
+func TestAuditFindsPlantedFaults(t *testing.T) {
+	t.Parallel()
+	resum := func(e *fsm.Event) bool {
+		e.Sum = fsm.Checksum(e)
+		return true
+	}
+	for _, c := range []struct {
+		name  string
+		fault tampered
+		want  []string
+	}{
+		{"none", tampered{}, nil},
+		{"an altered actor", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 2 {
+				e.Actor = "eve"
+			}
+			return true
+		}}, []string{fsm.CheckSum}},
+		{"an altered label", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 2 {
+				e.Labels = map[string]string{"a": "b"}
+			}
+			return true
+		}}, []string{fsm.CheckSum}},
+		{"a missing revision", tampered{event: func(e *fsm.Event) bool { return e.Rev != 3 }},
+			[]string{fsm.CheckRevision, fsm.CheckFold}},
+		{"a missing record-only event", tampered{event: func(e *fsm.Event) bool { return e.N != 1 }},
+			[]string{fsm.CheckNumber}},
+		{"a record-only event of another state", tampered{event: func(e *fsm.Event) bool {
+			if e.N == 1 {
+				e.From, e.To = "waiting", "waiting"
+			}
+			return resum(e)
+		}}, []string{fsm.CheckChain}},
+		{"a broken chain", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 3 && e.N == 0 {
+				e.From = "held"
+			}
+			return resum(e)
+		}}, []string{fsm.CheckChain}},
+		{"another request with the same id", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 3 {
+				e.RequestID = "two"
+			}
+			return resum(e)
+		}}, []string{fsm.CheckRequest}},
+		{"a request twice in the machine", tampered{request: func(events []fsm.Event) []fsm.Event {
+			return append(events, events...)
+		}}, []string{fsm.CheckRequest}},
+		{"another change", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 3 && e.N == 0 {
+				e.Changes = fsm.MustJSON(`{"size":"large"}`)
+			}
+			return resum(e)
+		}}, []string{fsm.CheckFold}},
+		{"an unknown field", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 3 && e.N == 0 {
+				e.Changes = fsm.MustJSON(`{"colour":"red"}`)
+			}
+			return resum(e)
+		}}, []string{fsm.CheckFold}},
+		{"another image", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 1 {
+				e.Image = fsm.MustJSON(`{"created_at":"2026-05-04T03:02:01Z","updated_at":"2026-05-04T03:02:01Z","lane":"b","tags":[],"moves":0}`)
+			}
+			return resum(e)
+		}}, []string{fsm.CheckFold}},
+		{"an altered row", tampered{row: func(r *fsm.Row) { r.Values[1] = "b" }}, []string{fsm.CheckFold}},
+		{"another revision in the row", tampered{row: func(r *fsm.Row) { r.Rev++ }}, []string{fsm.CheckFold}},
+		{"an unknown state", tampered{row: func(r *fsm.Row) { r.State = "gone" }}, []string{fsm.CheckFold, fsm.CheckDecode}},
+		{"a broken rule", tampered{
+			row: func(r *fsm.Row) { r.Values[2] = "slot" },
+			event: func(e *fsm.Event) bool {
+				if e.Rev == 3 && e.N == 0 {
+					e.Changes = fsm.MustJSON(`{"slot":"slot","size":"small","fragile":true}`)
+				}
+				return resum(e)
+			},
+		}, []string{fsm.CheckRule}},
+		{"no log", tampered{event: func(*fsm.Event) bool { return false }}, []string{fsm.CheckFold}},
+		{"a log without record", tampered{orphans: []string{"gone"}}, []string{fsm.CheckOrphan}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			store := &wrapped{Store: newStore()}
+			m := open(t, store, storetest.Schema(), fixed())
+			out := must(t)(m.Create(t.Context(), storetest.Register(meta("one"), in("p1"))))
+			out = must(t)(m.Apply(t.Context(), out, note("two", "")))
+			out = must(t)(m.Apply(t.Context(), out, note("three", "x")))
+			out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta("four"), "a", start)))
+			for _, rid := range []string{"five", "six"} {
+				must(t)(m.Apply(t.Context(), out, storetest.Touch(storetest.Meta{RequestID: rid, Actor: "bob"}, start)))
+			}
+			must(t)(m.Apply(t.Context(), out, storetest.Expel(meta("seven"))))
+			store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+				return table.View(ctx, func(r fsm.Reader) error {
+					fault := c.fault
+					fault.Reader = r
+					return f(&fault)
+				})
+			}
+			got := slices.Compact(findings(t, m))
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAuditProbes(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema())
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p2"))))
+	probe := func(_ context.Context, p storetest.Parcel) ([]fsm.Violation, error) {
+		if p.ID == "p2" {
+			return []fsm.Violation{{Rule: "in the depot", Must: true}}, nil
+		}
+		return nil, nil
+	}
+	if got := findings(t, m, probe); !slices.Equal(got, []string{fsm.CheckProbe}) {
+		t.Errorf("got %v, want one finding of the probe", got)
+	}
+	failing := func(context.Context, storetest.Parcel) ([]fsm.Violation, error) { return nil, errLost }
+	for _, err := range m.Audit(t.Context(), failing) {
+		if !errors.Is(err, errLost) {
+			t.Errorf("got %v, want the probe's error", err)
+		}
+	}
+}
+
+// A record that breaks a MUST rule can be read, but nothing can be done with it.
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	held := must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	good := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p2"))))
+	bad := out.Record
+	bad.State, bad.Rev = "waiting", 3 // with the holder of before: it should be absent
+	bad.Holder, bad.Due = held.Record.Holder, held.Record.Due
+	row := storetest.Encode(&bad)
+	table, err := store.Store.Table(storetest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &fsm.Write{Prev: held.Ref(), PrevState: "held", Row: &row, Event: held.Events[0]}
+	w.Event.Rev, w.Event.RequestID = 3, ""
+	if err := table.Commit(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.Record(t.Context(), "p1")
+	if !errors.Is(err, fsm.ErrQuarantined) || p.ID != "p1" {
+		t.Errorf("Record: %v, %v, want the record and ErrQuarantined", p.Ref(), err)
+	}
+	n := 0
+	for p, err := range m.List(t.Context(), fsm.Query{}) {
+		n++
+		if errors.Is(err, fsm.ErrQuarantined) != (p.ID == "p1") {
+			t.Errorf("List: %s, %v", p.ID, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("listed %d records, want 2", n)
+	}
+	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "")); !errors.Is(err, fsm.ErrQuarantined) {
+		t.Errorf("Apply: %v, want ErrQuarantined", err)
+	}
+	outs, err := m.Pick(t.Context(), 5, storetest.Hold(meta(""), "a", start))
+	if err != nil || len(outs) != 1 || outs[0].Record.ID != good.Record.ID {
+		t.Errorf("Pick: %v, %v, want the good record only", outs, err)
+	}
+}

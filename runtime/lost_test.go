@@ -1,0 +1,330 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+type machine = fsm.Machine[storetest.Parcel]
+
+// calls are the ways to write, each on a machine with a parcel "p1" that is
+// waiting at revision 1.
+var calls = []struct {
+	name   string
+	events int // that the call adds to the log
+	call   func(ctx context.Context, m *machine, requestID string) ([]outcome, error)
+}{
+	{"create", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		return one(m.Create(ctx, storetest.Register(meta(rid), storetest.RegisterInput{Lane: "a"})))
+	}},
+	{"create with dedupe", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		return one(m.Create(ctx, storetest.Register(meta(rid), storetest.RegisterInput{ID: "p2", Lane: "a", Label: fsm.Some("l")})))
+	}},
+	{"apply held", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		p, err := m.Record(ctx, "p1")
+		if err != nil {
+			return nil, err
+		}
+		return one(m.Apply(ctx, p, note(rid, "x")))
+	}},
+	{"apply ref", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		return one(m.Apply(ctx, fsm.Ref{ID: "p1", Rev: 1}, note(rid, "x")))
+	}},
+	{"apply at any revision", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		return one(m.Apply(ctx, fsm.Ref{ID: "p1"}, note(rid, "x")))
+	}},
+	{"atomic effect", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		return one(m.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Bill(meta(rid))))
+	}},
+	{"pick", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		return m.Pick(ctx, 1, storetest.Hold(meta(rid), "a", start))
+	}},
+	{"create many", 2, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		second := rid
+		if rid != "" {
+			second += "b"
+		}
+		return m.CreateMany(ctx, []fsm.Call[storetest.Parcel]{
+			storetest.Register(meta(rid), in("q1")), storetest.Register(meta(second), in("q2")),
+		})
+	}},
+	{"apply many", 2, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		second := rid
+		if rid != "" {
+			second += "b"
+		}
+		return m.ApplyMany(ctx, []fsm.Item[storetest.Parcel]{
+			{At: fsm.Ref{ID: "p1"}, Call: note(rid, "x")}, {At: fsm.Ref{ID: "p1"}, Call: note(second, "y")},
+		})
+	}},
+	{"system operation", 1, func(ctx context.Context, m *machine, _ string) ([]outcome, error) {
+		return one(m.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Discard()))
+	}},
+}
+
+func one(out outcome, err error) ([]outcome, error) { return []outcome{out}, err }
+
+// eachCall runs a test for every call, with and without a request id.
+func eachCall(t *testing.T, test func(t *testing.T, store *memstore.Store, m *machine, events int, call func(ctx context.Context) ([]outcome, error))) {
+	for _, c := range calls {
+		for _, rid := range []string{"r", ""} {
+			t.Run(fmt.Sprintf("%s/request %q", c.name, rid), func(t *testing.T) {
+				t.Parallel()
+				store := newStore()
+				m := open(t, store, storetest.Schema(), fixed())
+				must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+				test(t, store, m, c.events, func(ctx context.Context) ([]outcome, error) { return c.call(ctx, m, rid) })
+				if list := findings(t, m); list != nil {
+					t.Errorf("audit: %v", list)
+				}
+			})
+		}
+	}
+}
+
+// grown checks how many events the log has got since it held one.
+func grown(t *testing.T, m *machine, want int) {
+	t.Helper()
+	if got := len(log(t, m, "")) - 1; got != want {
+		t.Errorf("the log has %d new events, want %d", got, want)
+	}
+}
+
+// applied checks that outcomes are what the store holds.
+func applied(t *testing.T, m *machine, outs []outcome, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range outs {
+		if len(out.Events) != 1 || out.Existing || out.Record.ID == "" {
+			t.Errorf("got %+v", out)
+		}
+		if p, err := m.Record(t.Context(), out.Record.ID); err != nil || p.Rev != out.Current.Rev && len(outs) == 1 {
+			t.Errorf("stored %v, %v; the outcome says %v", p.Ref(), err, out.Current)
+		}
+	}
+}
+
+// An answer that is lost after the commit is found again.
+func TestAnswerLostAfterCommit(t *testing.T) {
+	t.Parallel()
+	eachCall(t, func(t *testing.T, store *memstore.Store, m *machine, events int, call func(context.Context) ([]outcome, error)) {
+		var commits atomic.Int32
+		store.Inject(func(p memstore.Point) error {
+			if p == memstore.AfterCommit && commits.Add(1) == 1 {
+				return errLost
+			}
+			return nil
+		})
+		outs, err := call(t.Context())
+		applied(t, m, outs, err)
+		grown(t, m, events)
+		if commits.Load() != 1 {
+			t.Errorf("it was committed %d times", commits.Load())
+		}
+	})
+}
+
+// A commit that failed for an unknown reason is tried again, once it is known
+// that nothing was written.
+func TestCommitFailed(t *testing.T) {
+	t.Parallel()
+	eachCall(t, func(t *testing.T, store *memstore.Store, m *machine, events int, call func(context.Context) ([]outcome, error)) {
+		var tries atomic.Int32
+		store.Inject(func(p memstore.Point) error {
+			if p == memstore.BeforeCommit && tries.Add(1) <= 2 {
+				return errLost
+			}
+			return nil
+		})
+		outs, err := call(t.Context())
+		applied(t, m, outs, err)
+		for _, out := range outs {
+			if out.Replayed {
+				t.Errorf("%v is called a replay", out.Ref())
+			}
+		}
+		grown(t, m, events)
+	})
+}
+
+// When the caller's context ends with the answer lost, the commit is looked up
+// with a context of its own.
+func TestContextEndsWithLostAnswer(t *testing.T) {
+	t.Parallel()
+	eachCall(t, func(t *testing.T, store *memstore.Store, m *machine, events int, call func(context.Context) ([]outcome, error)) {
+		ctx, cancel := context.WithCancel(t.Context())
+		store.Inject(func(p memstore.Point) error {
+			if p == memstore.AfterCommit {
+				cancel()
+				return errLost
+			}
+			return nil
+		})
+		outs, err := call(ctx)
+		applied(t, m, outs, err)
+		grown(t, m, events)
+	})
+}
+
+// When nobody can know, the error says so, and the same call finds out.
+func TestAmbiguous(t *testing.T) {
+	t.Parallel()
+	eachCall(t, func(t *testing.T, store *memstore.Store, m *machine, events int, call func(context.Context) ([]outcome, error)) {
+		ctx, cancel := context.WithCancel(t.Context())
+		store.Inject(func(p memstore.Point) error {
+			cancel() // it may be on its way for all the engine knows
+			return errLost
+		})
+		_, err := call(ctx)
+		var a *fsm.AmbiguousError
+		if !errors.As(err, &a) || !errors.Is(err, fsm.ErrAmbiguous) || !errors.Is(err, errLost) || a.Machine != "parcel" || a.Operation == "" {
+			t.Fatalf("got %v, want an *AmbiguousError around the store's", err)
+		}
+		store.Inject(nil)
+		outs, err := call(t.Context())
+		applied(t, m, outs, err)
+		grown(t, m, events)
+	})
+}
+
+// A store that always fails is given up after a bounded number of tries.
+func TestStoreStaysDown(t *testing.T) {
+	t.Parallel()
+	eachCall(t, func(t *testing.T, store *memstore.Store, m *machine, _ int, call func(context.Context) ([]outcome, error)) {
+		synctest.Test(t, func(t *testing.T) { // the waits between the tries take no time
+			var tries atomic.Int32
+			store.Inject(func(memstore.Point) error {
+				tries.Add(1)
+				return errLost
+			})
+			if _, err := call(t.Context()); !errors.Is(err, fsm.ErrAmbiguous) {
+				t.Errorf("got %v, want ErrAmbiguous", err)
+			}
+			if n := tries.Load(); n < 3 || n > 20 {
+				t.Errorf("%d tries", n)
+			}
+			store.Inject(nil)
+			grown(t, m, 0)
+		})
+	})
+}
+
+// A commit that was in flight while the engine looked for it, and landed before
+// its next try, is neither done twice nor refused.
+func TestCommitLandsLate(t *testing.T) {
+	t.Parallel()
+	for _, rid := range []string{"r", ""} {
+		t.Run(fmt.Sprintf("request %q", rid), func(t *testing.T) {
+			t.Parallel()
+			store := &wrapped{Store: newStore()}
+			m := open(t, store, storetest.Schema(), fixed())
+			p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
+			var late *fsm.Write
+			store.commit = func(_ fsm.Table, _ context.Context, w *fsm.Write) error {
+				late = w
+				return &fsm.AmbiguousError{Err: errLost}
+			}
+			store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+				if late != nil {
+					if err := table.Commit(ctx, late); err != nil {
+						t.Error(err)
+					}
+					late = nil
+				}
+				return table.Update(ctx, f)
+			}
+			out, err := m.Apply(t.Context(), p, note(rid, "x"))
+			applied(t, m, []outcome{out}, err)
+			grown(t, m, 1)
+			out, err = m.Create(t.Context(), storetest.Register(meta(rid+"c"), in("p2")))
+			applied(t, m, []outcome{out}, err)
+			grown(t, m, 2)
+		})
+	}
+}
+
+// A busy store is asked again, within bounds.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	busy := &fsm.Refusal{Code: fsm.CodeBusy}
+	for _, times := range []int{3, 1000} {
+		store := &wrapped{Store: newStore()}
+		m := open(t, store, storetest.Schema())
+		left := times
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if left--; left >= 0 {
+				return busy
+			}
+			return table.Update(ctx, f)
+		}
+		store.commit = func(fsm.Table, context.Context, *fsm.Write) error { return busy }
+		out, err := m.Create(t.Context(), storetest.Register(meta("r"), in("p1")))
+		if times == 3 {
+			applied(t, m, []outcome{out}, err)
+		} else if !errors.Is(err, fsm.ErrBusy) || 1000-left > 20 {
+			t.Errorf("after %d tries: %v, want ErrBusy", 1000-left, err)
+		}
+	}
+}
+
+// An effect in the transaction that reports a lost answer of its own is a failed
+// effect: this transaction is surely taken back.
+func TestEffectErrorIsCertain(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	n := 0
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
+		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+			n++
+			return &fsm.AmbiguousError{Err: errLost}
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	_, err = m.Apply(t.Context(), out, storetest.Bill(meta("r")))
+	var e *fsm.EffectError
+	if !errors.As(err, &e) || n != 1 {
+		t.Errorf("got %v after %d tries, want an *EffectError after one", err, n)
+	}
+	grown(t, m, 0)
+}
+
+// The step of `then` is taken once, though the answer to its commit is lost.
+func TestDeliveryAnswerLost(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, storetest.Schema(), fixed())
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	must(t)(m.Apply(t.Context(), out, storetest.Dispatch(meta(""))))
+	store.Inject(func(p memstore.Point) error {
+		if p == memstore.AfterCommit {
+			return errLost
+		}
+		return nil
+	})
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
+		t.Errorf("delivered %d, %v, want 1", n, err)
+	}
+	store.Inject(nil)
+	grown(t, m, 4)
+	if p, err := m.Record(t.Context(), "p1"); err != nil || p.State != "sent" {
+		t.Errorf("got %s, %v, want sent", p.State, err)
+	}
+}
