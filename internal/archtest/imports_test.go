@@ -1,0 +1,141 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fsmgen/fsmgen"
+
+// rules say what a package below a path may import of this module and of others.
+// The longest path that fits decides. Test files are not looked at: they may
+// import what they like.
+var rules = map[string]struct {
+	own   []string // paths within the module, with everything below
+	other []string // modules outside the standard library
+}{
+	"runtime":           {},
+	"runtime/memstore":  {own: []string{"runtime"}},
+	"runtime/sqlstore":  {own: []string{"runtime"}},
+	"runtime/storetest": {own: []string{"runtime"}},
+	"runtime/fsmtest":   {own: []string{"runtime", "runtime/memstore"}},
+	"runtime/sqlite":    {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
+	"runtime/postgres":  {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
+	"spec":              {other: []string{"gopkg.in/yaml.v3"}},
+	"internal/interp":   {own: []string{"spec"}},
+	"internal/validate": {own: []string{"spec", "internal/interp", "internal/validate"}},
+	"gen":               {own: []string{"spec", "internal/validate", "internal/interp"}, other: []string{"github.com/dave/jennifer"}},
+}
+
+// listed is what `go list` says of a package.
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists the packages of the module.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = "../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var list []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+func below(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+func TestImportDirection(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, message := range judge(path, p.Imports, used) {
+			t.Error(message)
+		}
+	}
+	for _, must := range []string{"runtime", "runtime/memstore", "runtime/storetest", "spec"} {
+		if !used[must] {
+			t.Errorf("no package is below %s: the rules are out of date", must)
+		}
+	}
+}
+
+// judge returns what is wrong with the imports of a package.
+func judge(path string, imports []string, used map[string]bool) (wrong []string) {
+	root := ""
+	for r := range rules {
+		if below(path, r) && len(r) > len(root) {
+			root = r
+		}
+	}
+	if root == "" {
+		return nil // cmd, examples and other programs may import what they need
+	}
+	used[root] = true
+	rule := rules[root]
+	for _, imp := range imports {
+		own, isOwn := strings.CutPrefix(imp, module+"/")
+		first, _, _ := strings.Cut(imp, "/")
+		allowed, kind := rule.other, "module"
+		switch {
+		case isOwn:
+			imp, allowed, kind = own, rule.own, "package"
+		case !strings.Contains(first, "."):
+			continue // the standard library
+		}
+		ok := false
+		for _, a := range allowed {
+			// "runtime" lets in package fsm, not the stores below it.
+			ok = ok || (a == "runtime" && imp == a) || (a != "runtime" && below(imp, a))
+		}
+		if !ok {
+			wrong = append(wrong, path+" imports the "+kind+" "+imp+", which packages below "+root+" may not")
+		}
+	}
+	return wrong
+}
+
+// The judge itself sees what it should.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, imp string
+		wrong     bool
+	}{
+		{"runtime", "sync/atomic", false},
+		{"runtime", module + "/spec", true},
+		{"runtime", module + "/gen", true},
+		{"runtime", "gopkg.in/yaml.v3", true},
+		{"runtime/memstore", module + "/runtime", false},
+		{"runtime/memstore", module + "/runtime/storetest", true},
+		{"runtime/sqlite", "modernc.org/sqlite/lib", false},
+		{"runtime/sqlstore", "modernc.org/sqlite", true},
+		{"gen", module + "/runtime", true},
+		{"gen", module + "/internal/validate", false},
+		{"spec", module + "/internal/interp", true},
+		{"cmd/fsmgen", module + "/gen", false},
+	} {
+		if got := judge(c.path, []string{c.imp}, map[string]bool{}); (len(got) > 0) != c.wrong {
+			t.Errorf("%s imports %s: %q, want wrong %v", c.path, c.imp, got, c.wrong)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package fsm_test
+
+import (
+	"errors"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// sentinels are all codes with what errors.Is finds and what the caller does.
+var sentinels = []struct {
+	code  fsm.Code
+	is    error
+	retry fsm.Retry
+}{
+	{fsm.CodeNotFound, fsm.ErrNotFound, fsm.GiveUp},
+	{fsm.CodeExists, fsm.ErrExists, fsm.GiveUp},
+	{fsm.CodeWrongState, fsm.ErrWrongState, fsm.ReadAgain},
+	{fsm.CodeTerminal, fsm.ErrTerminal, fsm.GiveUp},
+	{fsm.CodeStale, fsm.ErrStale, fsm.ReadAgain},
+	{fsm.CodeNothingToDo, fsm.ErrNothingToDo, fsm.ReadAgain},
+	{fsm.CodeInvalidInput, fsm.ErrInvalidInput, fsm.GiveUp},
+	{fsm.CodeActorMissing, fsm.ErrActorMissing, fsm.GiveUp},
+	{fsm.CodeReasonMissing, fsm.ErrReasonMissing, fsm.GiveUp},
+	{fsm.CodeRequestMissing, fsm.ErrRequestMissing, fsm.GiveUp},
+	{fsm.CodeRequestReused, fsm.ErrRequestReused, fsm.GiveUp},
+	{fsm.CodeGuard, fsm.ErrGuard, fsm.ReadAgain},
+	{fsm.CodeNotUnique, fsm.ErrNotUnique, fsm.ReadAgain},
+	{fsm.CodeInvariant, fsm.ErrInvariant, fsm.GiveUp},
+	{fsm.CodeEffect, fsm.ErrEffect, fsm.SameCall},
+	{fsm.CodeQuarantined, fsm.ErrQuarantined, fsm.GiveUp},
+	{fsm.CodeSchemaMismatch, fsm.ErrSchemaMismatch, fsm.GiveUp},
+	{fsm.CodeTooLarge, fsm.ErrTooLarge, fsm.GiveUp},
+	{fsm.CodeLocked, fsm.ErrLocked, fsm.GiveUp},
+	{fsm.CodePoisoned, fsm.ErrPoisoned, fsm.GiveUp},
+	{fsm.CodeBusy, fsm.ErrBusy, fsm.SameCall},
+	{fsm.CodeAmbiguous, fsm.ErrAmbiguous, fsm.SameCall},
+}
+
+// Each code is one sentinel and no other.
+func TestSentinels(t *testing.T) {
+	t.Parallel()
+	for _, s := range sentinels {
+		var err error = &fsm.Refusal{Code: s.code}
+		for _, other := range sentinels {
+			if got, want := errors.Is(err, other.is), s.code == other.code; got != want {
+				t.Errorf("a refusal with code %s is %q: %v, want %v", s.code, other.is, got, want)
+			}
+		}
+		if got := err.(*fsm.Refusal).Retry(); got != s.retry {
+			t.Errorf("%s: retry is %d, want %d", s.code, got, s.retry)
+		}
+	}
+	own := errors.New("not owner")
+	err := error(&fsm.Refusal{Code: fsm.CodeGuard, Cause: own})
+	if !errors.Is(err, own) || !errors.Is(err, fsm.ErrGuard) {
+		t.Error("the machine's own sentinel is not found")
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	t.Parallel()
+	own := errors.New("somebody else owns it")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&fsm.Refusal{Code: fsm.CodeWrongState, Machine: "m", ID: "a", Operation: "op", State: "s", Allowed: []string{"t", "u"}},
+			`m "a": op in state s: not possible in this state; possible in t, u`},
+		{&fsm.Refusal{Code: fsm.CodeTerminal, Machine: "m", ID: "a", Operation: "op", State: "s"},
+			`m "a": op in state s: the record is in a terminal state`},
+		{&fsm.Refusal{Code: fsm.CodeStale, Machine: "m", ID: "a", Operation: "op", Rev: 4, Expected: 2},
+			`m "a": op: the record is at revision 4, the call expected 2`},
+		{&fsm.Refusal{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own},
+			`m: op: guard g refuses: somebody else owns it`},
+		{&fsm.Refusal{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"},
+			`m: op: guard g refuses: why`},
+		{&fsm.Refusal{Code: fsm.CodeNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own},
+			`m: op: another record holds this place: u: somebody else owns it`},
+		{&fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"},
+			`m: op: the input cannot be taken: x: it is empty`},
+		{&fsm.Refusal{Code: "odd", Machine: "m"}, `m: odd`},
+		{&fsm.AmbiguousError{Machine: "m", ID: "a", Operation: "op", RequestID: "r", Err: own},
+			`m "a": op: it is not known whether the call was applied; ask again with request id "r": somebody else owns it`},
+		{&fsm.EffectError{Machine: "m", ID: "a", Effect: "e", Key: "k", Rev: 3, Err: own},
+			`m "a" at revision 3: effect e (key "k"): somebody else owns it`},
+		{&fsm.ConflictError{Rule: "u"}, `the unique rule u is taken`},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestSmallTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		got  any
+		want string
+	}{
+		{fsm.Ref{ID: "a", Rev: 3}.String(), "a@3"},
+		{fsm.ClassReject.String() + " " + fsm.ClassRecordOnly.String() + " " + fsm.ClassTransition.String(), "reject record_only transition"},
+		{fsm.Class(9).String(), "Class(9)"},
+		{fsm.Violation{Rule: "r", Must: true}.String(), "r (must)"},
+		{fsm.Violation{Rule: "r", Message: "m"}.String(), "r (should): m"},
+		{fsm.Finding{ID: "a", Rev: 2, Check: fsm.CheckFold, Message: "m"}.String(), `fold: "a" at revision 2: m`},
+		{fsm.Some(3).String() + " " + fsm.Absent[int]().String(), "3 absent"},
+		{fsm.NewSet("b", "a", "b").String(), "{a, b}"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
