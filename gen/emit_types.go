@@ -26,7 +26,7 @@ func sentinels(f *jen.File, n *names) {
 // text is what the error says: the specification's message, or its name.
 func (e *sentinel) text() string {
 	if e.Message != "" {
-		return phrase(e.Message)
+		return lead(phrase(e.Message))
 	}
 	return strings.ReplaceAll(e.Name, "_", " ")
 }

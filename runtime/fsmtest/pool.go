@@ -57,6 +57,16 @@ func (m *model) dims(o *operation) []dim {
 	for _, f := range facts {
 		read[m.node(f.left, o)], read[m.node(f.right, o)] = true, true
 	}
+	for _, a := range o.effects.set { // a branch looks at the field when the input is in it
+		from, named := strings.CutPrefix(a.value, "input.")
+		if !named {
+			from = a.field
+		}
+		if strings.HasPrefix(a.value, "input") && read[dimField+a.field] {
+			p.join(dimInput+from, dimField+a.field)
+			read[dimInput+from] = true
+		}
+	}
 	var list []dim
 	if !o.creates {
 		for i, name := range m.order {

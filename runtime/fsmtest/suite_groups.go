@@ -122,7 +122,7 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 		for name := range h.m.grouped() {
 			f := h.m.fields[name]
 			r.Values[f.index] = group.Values[f.index]
-			if text, ok := r.Values[f.index].(string); ok && !sameGroup {
+			if text, ok := r.Values[f.index].(string); ok && !sameGroup && f.kind == fsm.KindString {
 				r.Values[f.index] = text + " elsewhere"
 			}
 		}
@@ -198,6 +198,7 @@ func (h *harness[R]) queue(o *operation) {
 		r := c.clone().row
 		r.ID = fmt.Sprintf("record-%02d", n)
 		h.m.apart(o, &theCase{row: r, call: Call{Inputs: map[string]any{}}}, n)
+		h.m.number(&r, int64(10_000-10*n)) // far enough apart for the shifts below
 		for i, key := range keys {
 			name := strings.TrimPrefix(key, "-")
 			shift := []int{3, 1, 2, 2, 4}[(step+i)%5]

@@ -53,9 +53,11 @@ func TestInputOrSame(t *testing.T) {
 	}
 	wake := now.Add(time.Hour + 5*time.Nanosecond).In(time.FixedZone("elsewhere", 3600))
 	if _, err := j.Keep(KeepRequest{
-		Left: fsm.Some(""), Size: fsm.Some(int64(10)), Wake: fsm.Some(wake), Active: fsm.Some(false),
-		Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("null")), Extra: fsm.Some(fsm.MustJSON("2")),
+		Left: fsm.Some(""), Size: fsm.Some(int64(10)), Mode: fsm.Some(ModeFast), Data: fsm.Some(fsm.MustJSON("null")),
 	}, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Hold(HoldRequest{Wake: fsm.Some(wake), Active: fsm.Some(false), Extra: fsm.Some(fsm.MustJSON("2"))}, now); err != nil {
 		t.Fatal(err)
 	}
 	if j.Left != fsm.Some("") || j.Size != 10 || j.Wake != fsm.Some(now.Add(time.Hour)) || j.Active || j.Mode != ModeFast ||

@@ -116,6 +116,7 @@ const (
 	OpMake Operation = iota + 1
 	OpSwap
 	OpKeep
+	OpHold
 	OpCopy
 	OpTry
 	OpSettle
@@ -127,6 +128,7 @@ var operationNames = [...]string{
 	OpMake:   "make",
 	OpSwap:   "swap",
 	OpKeep:   "keep",
+	OpHold:   "hold",
 	OpCopy:   "copy",
 	OpTry:    "try",
 	OpSettle: "settle",
@@ -164,6 +166,8 @@ func (o *Operation) UnmarshalText(text []byte) error {
 		*o = OpSwap
 	case "keep":
 		*o = OpKeep
+	case "hold":
+		*o = OpHold
 	case "copy":
 		*o = OpCopy
 	case "try":
@@ -175,7 +179,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 	case "finish":
 		*o = OpFinish
 	default:
-		return fmt.Errorf("unknown operation %q; expected make, swap, keep, copy, try, settle, unset or finish", text)
+		return fmt.Errorf("unknown operation %q; expected make, swap, keep, hold, copy, try, settle, unset or finish", text)
 	}
 	return nil
 }
@@ -206,6 +210,7 @@ func Operations() []Operation {
 		OpMake,
 		OpSwap,
 		OpKeep,
+		OpHold,
 		OpCopy,
 		OpTry,
 		OpSettle,
@@ -222,6 +227,7 @@ const (
 	EventMake EventName = iota + 1
 	EventSwap
 	EventKeep
+	EventHold
 	EventCopy
 	EventTry
 	EventSettle
@@ -233,6 +239,7 @@ var eventNameNames = [...]string{
 	EventMake:   "make",
 	EventSwap:   "swap",
 	EventKeep:   "keep",
+	EventHold:   "hold",
 	EventCopy:   "copy",
 	EventTry:    "try",
 	EventSettle: "settle",
@@ -270,6 +277,8 @@ func (e *EventName) UnmarshalText(text []byte) error {
 		*e = EventSwap
 	case "keep":
 		*e = EventKeep
+	case "hold":
+		*e = EventHold
 	case "copy":
 		*e = EventCopy
 	case "try":
@@ -281,7 +290,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 	case "finish":
 		*e = EventFinish
 	default:
-		return fmt.Errorf("unknown event %q; expected make, swap, keep, copy, try, settle, unset or finish", text)
+		return fmt.Errorf("unknown event %q; expected make, swap, keep, hold, copy, try, settle, unset or finish", text)
 	}
 	return nil
 }
@@ -399,6 +408,7 @@ type Thing struct {
 	Mode   Mode                    `json:"mode"`
 	Tries  int64                   `json:"tries"`
 	Names  fsm.Set                 `json:"names"`
+	Others fsm.Set                 `json:"others"`
 }
 
 // Ref returns id and revision, so that a Thing is a target of the durable
@@ -429,7 +439,8 @@ func (j Thing) Equal(other Thing) bool {
 		j.Extra == other.Extra &&
 		j.Mode == other.Mode &&
 		j.Tries == other.Tries &&
-		j.Names.Equal(other.Names)
+		j.Names.Equal(other.Names) &&
+		j.Others.Equal(other.Others)
 }
 
 // Event says what a call did to a record.
@@ -453,10 +464,11 @@ type MakeRequest struct {
 	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
-	Start int64
-	Data  fsm.JSON
-	Names fsm.Set
-	Extra fsm.Optional[fsm.JSON] // may be absent
+	Start  int64
+	Data   fsm.JSON
+	Names  fsm.Set
+	Others fsm.Set
+	Extra  fsm.Optional[fsm.JSON] // may be absent
 }
 
 // Make makes a Thing in state made.
@@ -481,6 +493,9 @@ func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
 	if err := fsm.CheckSet(req.Names); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "names", err.Error())
 	}
+	if err := fsm.CheckSet(req.Others); err != nil {
+		return Thing{}, Event{}, j.refuseInput(OpMake, "others", err.Error())
+	}
 	if v, ok := req.Extra.Get(); ok {
 		if v.IsZero() {
 			return Thing{}, Event{}, j.refuseInput(OpMake, "extra", "it is no JSON text")
@@ -499,6 +514,7 @@ func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
 	j.Mode = ModeSlow
 	j.Tries = req.Start
 	j.Names = req.Names
+	j.Others = req.Others
 	j.Wake = fsm.Some(now.Add(90 * time.Second))
 	j.Left = fsm.Some(req.Actor)
 	j.Extra = req.Extra
@@ -550,13 +566,10 @@ type KeepRequest struct {
 	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
-	Left   fsm.Optional[string]    // may be absent
-	Size   fsm.Optional[int64]     // may be absent
-	Wake   fsm.Optional[time.Time] // may be absent
-	Active fsm.Optional[bool]      // may be absent
-	Mode   fsm.Optional[Mode]      // may be absent
-	Data   fsm.Optional[fsm.JSON]  // may be absent
-	Extra  fsm.Optional[fsm.JSON]  // may be absent
+	Left fsm.Optional[string]   // may be absent
+	Size fsm.Optional[int64]    // may be absent
+	Mode fsm.Optional[Mode]     // may be absent
+	Data fsm.Optional[fsm.JSON] // may be absent
 }
 
 // Keep keeps a Thing made or settled.
@@ -567,12 +580,6 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 	}
 	if v, ok := req.Size.Get(); ok && (v < 1 || v > 10) {
 		return Event{}, j.refuseInput(OpKeep, "size", "expected 1 to 10")
-	}
-	if v, ok := req.Wake.Get(); ok {
-		if !inYears(v) {
-			return Event{}, j.refuseInput(OpKeep, "wake", "it is outside the years 1 to 9999")
-		}
-		req.Wake = fsm.Some(fsm.Time(v))
 	}
 	if v, ok := req.Mode.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput(OpKeep, "mode", "expected fast or slow")
@@ -585,14 +592,6 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 			return Event{}, j.refuseInput(OpKeep, "data", err.Error())
 		}
 	}
-	if v, ok := req.Extra.Get(); ok {
-		if v.IsZero() {
-			return Event{}, j.refuseInput(OpKeep, "extra", "it is no JSON text")
-		}
-		if err := fsm.CheckText(v.String()); err != nil {
-			return Event{}, j.refuseInput(OpKeep, "extra", err.Error())
-		}
-	}
 	switch j.State {
 	case StateMade, StateSettled:
 	default:
@@ -601,14 +600,6 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 	newLeft := j.Left
 	if req.Left.Present() {
 		newLeft = req.Left
-	}
-	newWake := j.Wake
-	if req.Wake.Present() {
-		newWake = req.Wake
-	}
-	newExtra := j.Extra
-	if req.Extra.Present() {
-		newExtra = req.Extra
 	}
 	if req.Size.Or(j.Size) < 1 || req.Size.Or(j.Size) > 10 {
 		return Event{}, j.refuseInvariant(OpKeep, "size")
@@ -627,17 +618,75 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 	}
 	j.Left = newLeft
 	j.Size = req.Size.Or(j.Size)
-	j.Wake = newWake
-	j.Active = req.Active.Or(j.Active)
 	j.Mode = req.Mode.Or(j.Mode)
 	j.Data = req.Data.Or(j.Data)
-	j.Extra = newExtra
 	return j.move(OpKeep, EventKeep, j.State, now), nil
 }
 
 // CanKeep reports what Keep would answer, and changes nothing.
 func (j Thing) CanKeep(req KeepRequest, now time.Time) error {
 	_, err := j.Keep(req, now)
+	return err
+}
+
+// HoldRequest is the request of Hold.
+type HoldRequest struct {
+	RequestID string            // durable form: makes a retry safe; may be empty
+	Actor     string            // who asks
+	Reason    string            // why; stored with the event
+	At        time.Time         // durable form: when; zero is the machine's clock
+	Labels    map[string]string // durable form: stored with the event; no rule reads them
+
+	Wake   fsm.Optional[time.Time] // may be absent
+	Active fsm.Optional[bool]      // may be absent
+	Extra  fsm.Optional[fsm.JSON]  // may be absent
+}
+
+// Hold keeps a Thing made.
+func (j *Thing) Hold(req HoldRequest, now time.Time) (Event, error) {
+	now = fsm.Time(now)
+	if v, ok := req.Wake.Get(); ok {
+		if !inYears(v) {
+			return Event{}, j.refuseInput(OpHold, "wake", "it is outside the years 1 to 9999")
+		}
+		req.Wake = fsm.Some(fsm.Time(v))
+	}
+	if v, ok := req.Extra.Get(); ok {
+		if v.IsZero() {
+			return Event{}, j.refuseInput(OpHold, "extra", "it is no JSON text")
+		}
+		if err := fsm.CheckText(v.String()); err != nil {
+			return Event{}, j.refuseInput(OpHold, "extra", err.Error())
+		}
+	}
+	switch j.State {
+	case StateMade:
+	default:
+		return Event{}, j.refuseState(OpHold, holdStates)
+	}
+	newWake := j.Wake
+	if req.Wake.Present() {
+		newWake = req.Wake
+	}
+	newExtra := j.Extra
+	if req.Extra.Present() {
+		newExtra = req.Extra
+	}
+	if j.Size < 1 || j.Size > 10 {
+		return Event{}, j.refuseInvariant(OpHold, "size")
+	}
+	if j.Least.Present() && j.Least.Or(0) < 1 {
+		return Event{}, j.refuseInvariant(OpHold, "least")
+	}
+	j.Wake = newWake
+	j.Active = req.Active.Or(j.Active)
+	j.Extra = newExtra
+	return j.move(OpHold, EventHold, j.State, now), nil
+}
+
+// CanHold reports what Hold would answer, and changes nothing.
+func (j Thing) CanHold(req HoldRequest, now time.Time) error {
+	_, err := j.Hold(req, now)
 	return err
 }
 
@@ -691,7 +740,7 @@ type TryRequest struct {
 //
 // The first of these that fits is taken:
 //   - if tries >= 9: to done
-//   - if names covers names: it stays where it is
+//   - if names covers others: it stays where it is
 //   - otherwise: it stays where it is
 func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
@@ -738,7 +787,7 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 		j.Names = newNames
 		j.Owner = fsm.Some(req.Actor)
 		return j.move(OpTry, EventTry, StateDone, now), nil
-	case newNames.Covers(newNames):
+	case newNames.Covers(j.Others):
 		newNames = newNames.With(req.Other)
 		if j.Size < 1 || j.Size > 10 {
 			return Event{}, j.refuseInvariant(OpTry, "size")
@@ -915,6 +964,11 @@ func Classify(s State, op Operation) fsm.Class {
 		case StateMade, StateSettled:
 			return fsm.ClassTransition
 		}
+	case OpHold:
+		switch s {
+		case StateMade:
+			return fsm.ClassTransition
+		}
 	case OpCopy:
 		switch s {
 		case StateMade:
@@ -983,6 +1037,7 @@ func Check(j Thing) []fsm.Violation {
 var (
 	swapStates   = []string{"made"}
 	keepStates   = []string{"made", "settled"}
+	holdStates   = []string{"made"}
 	copyStates   = []string{"made"}
 	tryStates    = []string{"made"}
 	settleStates = []string{"made"}

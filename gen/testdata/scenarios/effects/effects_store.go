@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "effects",
 	Entity:      "Thing",
 	Version:     1,
-	Hash:        "afa996974003fa1eccbc35ea1474b86455b55e42699bad7ee4ce33d651f98909",
+	Hash:        "0ddbc7de70825d6be31367a560baaeb833b487ec28e69d5195909ab25cf662b8",
 	Table:       "effects",
 	Enforce:     "full",
 	RequestID:   fsm.Optionally,
@@ -45,6 +45,7 @@ var schema = &fsm.Schema{
 		{Name: "mode", Stored: "mode", Kind: fsm.KindEnum, Words: []string{"fast", "slow"}},
 		{Name: "tries", Stored: "tries", Kind: fsm.KindCounter},
 		{Name: "names", Stored: "names", Kind: fsm.KindSet},
+		{Name: "others", Stored: "others", Kind: fsm.KindSet},
 	},
 	States: []fsm.StateInfo{
 		{Name: "made", Stored: "made"},
@@ -139,6 +140,26 @@ func (m *Machine) KeepMany(ctx context.Context, items []KeepItem) ([]Outcome, er
 	calls := make([]fsm.Item[Thing], len(items))
 	for i, item := range items {
 		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opKeep)}
+	}
+	return m.core.ApplyMany(ctx, calls)
+}
+
+// Hold keeps a Thing made.
+func (m *Machine) Hold(ctx context.Context, at fsm.Target, req HoldRequest) (Outcome, error) {
+	return m.core.Apply(ctx, at, req.call(opHold))
+}
+
+// HoldItem is one item of HoldMany.
+type HoldItem struct {
+	At      fsm.Target
+	Request HoldRequest
+}
+
+// HoldMany is Hold for each item, in one transaction: all of them or none.
+func (m *Machine) HoldMany(ctx context.Context, items []HoldItem) ([]Outcome, error) {
+	calls := make([]fsm.Item[Thing], len(items))
+	for i, item := range items {
+		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opHold)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -323,6 +344,14 @@ var (
 		From:   []string{"made", "settled"},
 	}
 
+	opHold = &fsm.Operation[Thing]{
+		Name:   "hold",
+		Stored: "hold",
+		Event:  "hold",
+		By:     fsm.ByCaller,
+		From:   []string{"made"},
+	}
+
 	opCopy = &fsm.Operation[Thing]{
 		Name:   "copy",
 		Stored: "copy",
@@ -378,6 +407,7 @@ var descriptor = fsm.Descriptor[Thing]{
 		opMake,
 		opSwap,
 		opKeep,
+		opHold,
 		opCopy,
 		opTry,
 		opSettle,
@@ -399,6 +429,7 @@ func (req MakeRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 			{Name: "start", Value: req.Start, Kind: fsm.KindInt},
 			{Name: "data", Value: jsonText(req.Data), Kind: fsm.KindJSON},
 			{Name: "names", Value: req.Names.Text(), Kind: fsm.KindSet},
+			{Name: "others", Value: req.Others.Text(), Kind: fsm.KindSet},
 			{Name: "extra", Value: columnOf(req.Extra, jsonText), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Thing, id string, _ []int64, now time.Time) (fsm.Step, error) {
@@ -434,14 +465,30 @@ func (req KeepRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 		Inputs: []fsm.Input{
 			{Name: "left", Value: column(req.Left), Kind: fsm.KindString},
 			{Name: "size", Value: column(req.Size), Kind: fsm.KindInt},
-			{Name: "wake", Value: columnOf(req.Wake, fsm.Time), Kind: fsm.KindTime},
-			{Name: "active", Value: column(req.Active), Kind: fsm.KindBool},
 			{Name: "mode", Value: columnOf(req.Mode, Mode.String), Kind: fsm.KindEnum},
 			{Name: "data", Value: columnOf(req.Data, jsonText), Kind: fsm.KindJSON},
-			{Name: "extra", Value: columnOf(req.Extra, jsonText), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Keep(req, now))
+		},
+	}
+}
+
+func (req HoldRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
+	return fsm.Call[Thing]{
+		Operation: op,
+		RequestID: req.RequestID,
+		Actor:     req.Actor,
+		Reason:    req.Reason,
+		At:        req.At,
+		Labels:    req.Labels,
+		Inputs: []fsm.Input{
+			{Name: "wake", Value: columnOf(req.Wake, fsm.Time), Kind: fsm.KindTime},
+			{Name: "active", Value: column(req.Active), Kind: fsm.KindBool},
+			{Name: "extra", Value: columnOf(req.Extra, jsonText), Kind: fsm.KindJSON},
+		},
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+			return step(j.Hold(req, now))
 		},
 	}
 }
@@ -547,6 +594,7 @@ func encode(j *Thing) fsm.Row {
 			j.Mode.String(),
 			j.Tries,
 			j.Names.Text(),
+			j.Others.Text(),
 		},
 	}
 }
@@ -574,6 +622,7 @@ func decode(r fsm.Row) (Thing, error) {
 		scan(r, 11, &j.Mode),
 		read(r, 12, &j.Tries),
 		scan(r, 13, &j.Names),
+		scan(r, 14, &j.Others),
 	)
 	if err != nil {
 		return Thing{}, fmt.Errorf("effects %q: %w", r.ID, err)

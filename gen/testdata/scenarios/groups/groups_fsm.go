@@ -353,13 +353,13 @@ func (k *Kind) Scan(src any) error {
 var (
 	// ErrRoomTaken: refused by the guard room_empty, the guard number_free and
 	// the unique rule one_per_room.
-	ErrRoomTaken = errors.New("The room has a holder already")
+	ErrRoomTaken = errors.New("the room has a holder already")
 	// ErrTooMany: refused by the guard few_held and the guard few_at_all.
 	ErrTooMany = errors.New("too many")
 	// ErrNotHolder: refused by the guard holder_only.
 	ErrNotHolder = errors.New("not holder")
 	// ErrHoldsAnother: refused by the unique rule one_holder.
-	ErrHoldsAnother = errors.New("A holder has one slot")
+	ErrHoldsAnother = errors.New("a holder has one slot")
 )
 
 // Slot is one record of the machine. Change it by its methods only: they keep

@@ -750,7 +750,7 @@ func (c *CloseMood) Scan(src any) error {
 // call returns.
 var (
 	// ErrNotUrgent: refused by the guard urgent.
-	ErrNotUrgent = errors.New("Only an urgent ticket can be closed")
+	ErrNotUrgent = errors.New("only an urgent ticket can be closed")
 	// ErrSameVerdict: refused by the guard new_verdict.
 	ErrSameVerdict = errors.New("same verdict")
 	// ErrNotJudged: refused by the guard judged.
