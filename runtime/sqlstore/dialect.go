@@ -38,6 +38,14 @@ type Dialect interface {
 	operand(column string, kind fsm.Kind) string
 	// present returns the condition that a column of a set is not empty.
 	present(column string) string
+	// often and seldom tell a planner without statistics that a condition holds
+	// for most rows, or for few.
+	often(condition string) string
+	seldom(condition string) string
+	// walk returns a condition that always holds and makes a planner without
+	// statistics walk along the index of an order that begins with a column.
+	// Empty: not needed.
+	walk(column string, kind fsm.Kind, optional bool) string
 	// order returns the sort keys of a column, absent values last.
 	order(column string, optional, descending bool) []string
 	// lock ends a query whose rows are to be locked, passing over locked ones.

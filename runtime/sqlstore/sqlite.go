@@ -259,6 +259,24 @@ func (sqlite) operand(column string, _ fsm.Kind) string { return column }
 
 func (sqlite) present(column string) string { return "(json_array_length(" + column + ") > 0)" }
 
+// Without ANALYZE, SQLite takes a state to hold for ten rows of a million and a
+// deadline in the past for a quarter, so it would read all records of a state
+// to find those that are due, and sort them to find the next. The hints do not
+// hide the conditions from partial indexes.
+func (sqlite) often(condition string) string { return "likelihood(" + condition + ", 0.9)" }
+
+func (sqlite) seldom(condition string) string { return "likelihood(" + condition + ", 0.0001)" }
+
+func (d sqlite) walk(column string, kind fsm.Kind, optional bool) string {
+	switch {
+	case optional:
+		return d.seldom("(" + column + " IS NULL) >= 0")
+	case kind == fsm.KindString || kind == fsm.KindEnum || kind == fsm.KindJSON || kind == fsm.KindSet:
+		return d.seldom(column + " >= ''")
+	}
+	return d.seldom(column + " >= -9223372036854775808")
+}
+
 func (sqlite) order(column string, optional, descending bool) []string {
 	var keys []string
 	if optional {

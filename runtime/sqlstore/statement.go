@@ -179,7 +179,11 @@ var comparisons = map[fsm.Op]string{
 func (t *table) where(b *text, q *fsm.Query) error {
 	var parts []string
 	if q.States != nil {
-		parts = append(parts, t.states(q.States))
+		states := t.states(q.States)
+		if len(q.States) > 0 && len(q.Where)+len(q.Order) > 0 {
+			states = t.dialect.often(states)
+		}
+		parts = append(parts, states)
 	}
 	for _, c := range q.Where {
 		kind, _, err := t.kind(c.Column)
@@ -201,11 +205,25 @@ func (t *table) where(b *text, q *fsm.Query) error {
 		case comparisons[c.Op] == "":
 			return fmt.Errorf("sqlstore: unknown comparison %d of column %q", c.Op, c.Column)
 		default:
-			parts = append(parts, t.dialect.operand(col, kind)+" "+comparisons[c.Op]+" "+b.arg(t.bind(c.Value)))
+			condition := t.dialect.operand(col, kind) + " " + comparisons[c.Op] + " " + b.arg(t.bind(c.Value))
+			if kind == fsm.KindTime && c.Op != fsm.OpEq && c.Op != fsm.OpNe {
+				condition = t.dialect.seldom(condition) // a deadline: few are past it
+			}
+			parts = append(parts, condition)
 		}
 	}
 	if q.After != "" {
 		parts = append(parts, `"id" > `+b.arg(q.After))
+	}
+	if len(q.Where) == 0 && len(q.States) > 0 && len(q.Order) > 0 {
+		first := q.Order[0].Column
+		kind, optional, err := t.kind(first)
+		if err != nil {
+			return err
+		}
+		if walk := t.dialect.walk(quote(first), kind, optional); walk != "" {
+			parts = append(parts, walk)
+		}
 	}
 	if len(parts) > 0 {
 		b.WriteString(" WHERE " + strings.Join(parts, " AND "))
