@@ -2,3 +2,13 @@ package spec
 
 // Meaning is the canonical text that the hash is taken over.
 var Meaning = meaning
+
+// PrintsExactly reports whether Format prints src without falling back on the
+// text as it is.
+func PrintsExactly(src []byte) bool {
+	r := &reporter{}
+	text, _ := cleanText(r, src)
+	root := readYAML(r, text)
+	again := readYAML(r, printTree(root, text))
+	return again != nil && sameTree(root, again, nil)
+}

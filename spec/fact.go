@@ -299,6 +299,12 @@ var typeWords = map[string]Kind{
 
 var typeNames = []string{"string", "int", "bool", "time", "json", "counter", "set", "sequence"}
 
+// foreignTypes are words of other languages for the types of this one.
+var foreignTypes = map[string]string{
+	"str": "string", "text": "string", "uuid": "string", "integer": "int", "int64": "int", "number": "int", "boolean": "bool",
+	"timestamp": "time", "datetime": "time", "date": "time", "object": "json", "map": "json", "any": "json", "list": "set", "array": "set",
+}
+
 // String returns the name of the kind as it is written in a specification.
 func (k Kind) String() string {
 	for _, name := range typeNames {
@@ -335,7 +341,10 @@ func (p *parser) parseType(w word) astType {
 	case text == "optional":
 		p.at(codeUnknownType, w, "write e.g. `optional string`", "`optional` stands before a type")
 	default:
-		near := p.nearest(text, typeNames)
+		near := foreignTypes[text]
+		if near == "" {
+			near = p.nearest(text, typeNames)
+		}
 		p.at(codeUnknownType, w, didYouMean(near, "types", append(typeNames[:len(typeNames):len(typeNames)], "int 1..5", "two or more words divided by |")), "unknown type %q", text)
 		if near != "" {
 			t.kind = typeWords[near]

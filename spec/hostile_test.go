@@ -56,7 +56,7 @@ func TestBytes(t *testing.T) {
 		{"empty", "", "FSM022 1:1"},
 		{"only a comment", "# nothing\n", "FSM022 1:1"},
 		{"only blank lines", "\n\n\n", "FSM022 1:1"},
-		{"only a document start", "---\n", "FSM002 2:1"},
+		{"only a document start", "---\n", "FSM022 1:1"},
 		{"only a byte order mark", "\xef\xbb\xbf", "FSM022 1:1"},
 		{"null", "~\n", "FSM002 1:1"},
 		{"three documents", small + "---\n" + small + "---\n", "FSM008 14:1"},
@@ -137,20 +137,27 @@ func TestLargeFilesAreFast(t *testing.T) {
 		"operations": fill(small, func(i int) string {
 			return fmt.Sprintf("  o%d: {from: waiting, to: dome, require: [g%d], clear: [x%d]}\n", i, i, i)
 		}),
-		"good operations": fill(small, func(i int) string { return fmt.Sprintf("  o%d: {from: waiting, to: same}\n", i) }),
-		"one long list":   fill(small+"  odd: {to: done, from: [", same("waiting, ")),
-		"one long fact":   fill(small+"guards: {g: {error: e, when: a ", same("b ")) + "}}\n",
-		"one long enum":   fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) }) + "\n",
-		"one long word":   fill(small+"fields:\n  f: ", same("x")) + "\n",
-		"tags":            fill("a: ", same("! ")),
-		"anchors":         fill("a:\n", func(i int) string { return fmt.Sprintf("- &a%d x\n", i) }),
-		"aliases":         fill("a:\n- &a x\n", same("- *a\n")),
-		"merge keys":      fill("a: &a {}\n", same("<<: *a\n")),
-		"documents":       fill(small, same("---\n")),
-		"late bracket":    fill("a: [\n", same("b,\n")) + ": :\n",
-		"directives":      fill("", same("%YAML 1.1\n")),
-		"folded text":     fill("doc: >\n", same("  x\n")),
-		"question marks":  fill("", same("? a\n")),
+		"good operations":      fill(small, func(i int) string { return fmt.Sprintf("  o%d: {from: waiting, to: same}\n", i) }),
+		"enum and facts":       fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:500_000]+"\ninvariant:\n", func(i int) string { return fmt.Sprintf("  - f == w%d\n", i) }),
+		"enum and wrong facts": fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:500_000]+"\ninvariant:\n", func(i int) string { return fmt.Sprintf("  - f == v%d\n", i) }),
+		"enum and fields":      fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:500_000]+"\n", func(i int) string { return fmt.Sprintf("  f%d: string\n", i) }),
+		"two enums":            fill(fill(small+"invariant: [f == g]\nfields:\n  f: a", func(i int) string { return fmt.Sprintf("|v%d", i) })[:500_000]+"\n  g: b", func(i int) string { return fmt.Sprintf("|w%d", i) }) + "\n",
+		"many inputs":          fill(fill(small+"  odd:\n    from: waiting\n    to: same\n    set: {", func(i int) string { return fmt.Sprintf("f%d: input, ", i) })[:400_000]+"g: now}\nfields:\n", func(i int) string { return fmt.Sprintf("  f%d: string\n", i) }),
+		"wide operation":       fill(fill(small+"  odd:\n    to: same\n    from: [", func(i int) string { return fmt.Sprintf("s%d, ", i) })[:500_000]+"s]\n    record_only_in: [", func(i int) string { return fmt.Sprintf("s%d, ", i) }) + "]\n",
+		"many branches":        fill(small+"  odd:\n    from: waiting\n    choose:\n", same("    - {from: waiting, to: same}\n")),
+		"one long list":        fill(small+"  odd: {to: done, from: [", same("waiting, ")),
+		"one long fact":        fill(small+"guards: {g: {error: e, when: a ", same("b ")) + "}}\n",
+		"one long enum":        fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) }) + "\n",
+		"one long word":        fill(small+"fields:\n  f: ", same("x")) + "\n",
+		"tags":                 fill("a: ", same("! ")),
+		"anchors":              fill("a:\n", func(i int) string { return fmt.Sprintf("- &a%d x\n", i) }),
+		"aliases":              fill("a:\n- &a x\n", same("- *a\n")),
+		"merge keys":           fill("a: &a {}\n", same("<<: *a\n")),
+		"documents":            fill(small, same("---\n")),
+		"late bracket":         fill("a: [\n", same("b,\n")) + ": :\n",
+		"directives":           fill("", same("%YAML 1.1\n")),
+		"folded text":          fill("doc: >\n", same("  x\n")),
+		"question marks":       fill("", same("? a\n")),
 	}
 	for name, src := range files {
 		t.Run(name, func(t *testing.T) { parseTimed(t, "a.yaml", []byte(src)) })
@@ -186,6 +193,9 @@ func checkFormat(t testing.TB, src []byte) []byte {
 	out, ds := spec.Format("a.yaml", src)
 	if len(ds) > 0 {
 		t.Fatalf("format: %v", ds)
+	}
+	if !spec.PrintsExactly(src) {
+		t.Errorf("the file is left as it is:\n%s", src)
 	}
 	again, ds := spec.Parse("a.yaml", out)
 	if again == nil {

@@ -67,7 +67,10 @@ func (p *parser) object(n *node, what string, allowed ...string) *object {
 			p.wrongKind(e.key, "key of "+what, "a word", "allowed keys: "+strings.Join(allowed, ", "))
 			continue
 		}
-		near := p.nearest(e.key.text, allowed)
+		near := foreignKeys[e.key.text]
+		if !known[near] {
+			near = p.nearest(e.key.text, allowed)
+		}
 		hint := "allowed here: " + strings.Join(allowed, ", ")
 		if near != "" {
 			hint = didYouMean(near, "", nil) + " " + hint
@@ -78,6 +81,13 @@ func (p *parser) object(n *node, what string, allowed ...string) *object {
 		}
 	}
 	return o
+}
+
+// foreignKeys are words of other tools for the keys of this language.
+var foreignKeys = map[string]string{
+	"name": "machine", "description": "doc", "comment": "doc", "transitions": "operations", "events": "operations", "constraints": "unique",
+	"invariants": "invariant", "params": "input", "args": "input", "target": "to", "source": "from", "guard": "require", "if": "when",
+	"branches": "choose", "update": "set", "unset": "clear", "initial": "creates", "emit": "event", "on_failure": "on_refusal",
 }
 
 // unique returns the entries of a mapping without repeated keys, which it

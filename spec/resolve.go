@@ -21,7 +21,13 @@ type resolver struct {
 	probes     table[*Probe]
 
 	guardFacts map[*Guard][]*astFact // the facts that can be bound to an operation
-	astGuards  map[*Guard]*astGuard
+
+	// Sets of names, so that no file makes the resolver slow.
+	declared map[string]bool                      // fields, as written
+	inputs   map[string]bool                      // declared inputs of any operation
+	words    map[string]bool                      // words of any enum
+	inputOf  map[*Operation]map[string]*Input     // inputs of an operation
+	wordOf   map[*EnumValue]map[string]*EnumValue // words of an enum, by its first one
 }
 
 // table holds the declarations of one kind by name.
@@ -77,8 +83,11 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 		operations: newTable[*Operation]("operation", ast.operationsAt),
 		probes:     newTable[*Probe]("probe", ast.probesAt),
 		guardFacts: map[*Guard][]*astFact{},
-		astGuards:  map[*Guard]*astGuard{},
+		declared:   map[string]bool{}, inputs: map[string]bool{}, words: map[string]bool{},
+		inputOf: map[*Operation]map[string]*Input{},
+		wordOf:  map[*EnumValue]map[string]*EnumValue{},
 	}
+	r.collect()
 	r.declare()
 	r.bindFields()
 	r.bindStates()
@@ -112,6 +121,59 @@ func otherwise(w word) Otherwise {
 	return OtherwiseUnset
 }
 
+// collect fills the sets of names.
+func (r *resolver) collect() {
+	types := func(t astType) {
+		for _, w := range t.words {
+			r.words[w.text] = true
+		}
+	}
+	for _, f := range r.ast.fields {
+		r.declared[f.name.text] = true
+		types(f.typ)
+	}
+	for _, o := range r.ast.operations {
+		for _, in := range o.inputs {
+			r.inputs[in.name.text] = true
+			types(in.typ)
+		}
+	}
+}
+
+// enum returns the words of an enum by name.
+func (r *resolver) enum(t Type) map[string]*EnumValue {
+	if len(t.Values) == 0 {
+		return nil
+	}
+	words := r.wordOf[t.Values[0]]
+	if words == nil {
+		words = make(map[string]*EnumValue, len(t.Values))
+		for _, v := range t.Values {
+			words[v.Name] = v
+		}
+		r.wordOf[t.Values[0]] = words
+	}
+	return words
+}
+
+// addInput gives an operation an input.
+func (r *resolver) addInput(o *Operation, in *Input) {
+	if r.inputOf[o] == nil {
+		r.inputOf[o] = map[string]*Input{}
+	}
+	r.inputOf[o][in.Name] = in
+	o.Inputs = append(o.Inputs, in)
+}
+
+// stateNames returns the names of states as a set.
+func stateNames(l list) map[string]bool {
+	names := make(map[string]bool, len(l.words))
+	for _, w := range l.words {
+		names[w.text] = true
+	}
+	return names
+}
+
 // builtinNames are the data of every record that nobody declares.
 var builtinNames = []string{"id", "state", "rev", "created_at", "updated_at"}
 
@@ -124,6 +186,9 @@ func (r *resolver) declare() {
 		f := &Field{Pos: a.name.pos, TypePos: a.typ.text.pos, Name: a.name.text, Was: a.was.name.text, Doc: a.doc.text}
 		f.Type = r.typeOf(a.typ)
 		r.m.Fields = append(r.m.Fields, f)
+		if reservedWord[f.Name] {
+			r.at(codeValue, a.name, "choose another name", "field %q cannot have this name: facts and values read it as something else", f.Name)
+		}
 		if slices.Contains(builtinNames, f.Name) {
 			r.at(codeTogether, a.name, "remove the declaration, or choose another name", "field %s is built in and never declared", f.Name)
 		}
@@ -137,6 +202,9 @@ func (r *resolver) declare() {
 		}
 		r.m.States = append(r.m.States, s)
 		r.states.add(s.Name, s)
+		if s.Name == "same" {
+			r.at(codeValue, a.name, "choose another name", "state %q cannot have this name: `to: same` means the state that the record is in", s.Name)
+		}
 		if s.Terminal && s.Final {
 			r.add(codeTogether, a.finalPos, len("final"), "keep `terminal` when nothing may leave the state, `final` when it can be reopened",
 				"state %s: `terminal` and `final` do not go together", s.Name)
@@ -151,7 +219,6 @@ func (r *resolver) declare() {
 		g := &Guard{Pos: a.name.pos, Name: a.name.text, Doc: a.doc.text, Error: a.err.text, ErrorPos: a.err.pos, Message: a.message.text}
 		r.m.Guards = append(r.m.Guards, g)
 		r.guards.add(g.Name, g)
-		r.astGuards[g] = a
 	}
 	for _, a := range r.ast.unique {
 		u := &Unique{Pos: a.name.pos, Name: a.name.text, Error: a.err.text, ErrorPos: a.err.pos, Message: a.message.text}
@@ -181,7 +248,7 @@ func (r *resolver) typeOf(a astType) Type {
 	t := Type{Kind: a.kind, Optional: a.optional, Min: a.min, Max: a.max}
 	for _, w := range a.words {
 		t.Values = append(t.Values, &EnumValue{Pos: w.pos, Name: w.text})
-		if slices.Contains(builtinNames, w.text) || slices.ContainsFunc(r.ast.fields, func(f *astField) bool { return f.name.text == w.text }) {
+		if slices.Contains(builtinNames, w.text) || r.declared[w.text] {
 			r.at(codeValue, w, "choose another word, or another name for the field", "%q cannot be a word of an enum: it is the name of a field", w.text)
 		}
 	}

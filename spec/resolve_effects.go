@@ -1,15 +1,12 @@
 package spec
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // bindInputs collects the inputs of an operation: the declared ones, then those
 // that `set` and `add` imply, in this order.
 func (r *resolver) bindInputs(o *Operation, a *astOperation) {
 	for _, in := range a.inputs {
-		o.Inputs = append(o.Inputs, &Input{Pos: in.name.pos, Name: in.name.text, Doc: in.doc.text, Type: r.typeOf(in.typ), Declared: true})
+		r.addInput(o, &Input{Pos: in.name.pos, Name: in.name.text, Doc: in.doc.text, Type: r.typeOf(in.typ), Declared: true})
 	}
 	all := []*astEffects{&a.effects}
 	for _, b := range a.choose {
@@ -32,13 +29,17 @@ func (r *resolver) imply(o *Operation, s astAssign, member bool) {
 	}
 	f := r.fields.byName[s.field.text]
 	if f == nil || f.Builtin || f.Type.Kind == 0 || f.Type.Kind == KindSequence {
-		return // reported where the field is bound
+		// Reported where the field is bound; what reads the input is no finding.
+		if r.inputOf[o][s.field.text] == nil {
+			r.addInput(o, &Input{Pos: s.value.text.pos, Name: s.field.text})
+		}
+		return
 	}
 	t := impliedType(f, member)
 	t.Optional = s.value.kind != ValueInput
-	in := o.Input(f.Name)
+	in := r.inputOf[o][f.Name]
 	if in == nil {
-		o.Inputs = append(o.Inputs, &Input{Pos: s.value.text.pos, Name: f.Name, Type: t, Field: f})
+		r.addInput(o, &Input{Pos: s.value.text.pos, Name: f.Name, Type: t, Field: f})
 		return
 	}
 	if in.Type.Kind == 0 {
@@ -232,7 +233,7 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 	if v.named {
 		name = v.name
 	}
-	in := o.Input(name)
+	in := r.inputOf[o][name]
 	if in == nil {
 		if v.named && !a.inputsBroken {
 			term := astTerm{text: v.text, name: name}
@@ -292,11 +293,11 @@ func (r *resolver) named(f *Field, t Type, v astValue, out Value, fits func(Kind
 
 // sameWords checks that every word of one enum is a word of the field's.
 func (r *resolver) sameWords(f *Field, t, from Type, v astValue, what string) bool {
-	if t.Kind != KindEnum {
+	if t.Kind != KindEnum || t.Values[0] == from.Values[0] {
 		return true
 	}
 	for _, w := range from.Values {
-		if !slices.ContainsFunc(t.Values, func(x *EnumValue) bool { return x.Name == w.Name }) {
+		if r.enum(t)[w.Name] == nil {
 			r.at(codeValue, v.text, "give both the same words", "%s can be %q, which is no value of field %s", what, w.Name, f.Name)
 			return false
 		}

@@ -46,7 +46,7 @@ func (r *resolver) fact(a *astFact, sc scope) *Fact {
 	if unary {
 		return r.presence(f, a)
 	}
-	if !r.words(f, a, sc) {
+	if !r.bindWords(f, a, sc) {
 		return nil
 	}
 	if !r.comparable(f, a) {
@@ -55,7 +55,7 @@ func (r *resolver) fact(a *astFact, sc scope) *Fact {
 	return f
 }
 
-// term binds one side; an unbound name is left for words, which knows the
+// term binds one side; an unbound name is left for bindWords, which knows the
 // other side.
 func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 	t := Term{Pos: a.text.pos, Kind: a.kind, Text: a.text.text, Int: a.int, Bool: a.bool}
@@ -86,16 +86,18 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 
 // bindInput binds `input.x` to the inputs of the operation.
 func (r *resolver) bindInput(t *Term, a astTerm, sc scope) bool {
-	var names []string
-	for _, in := range sc.op.Inputs {
-		if in.Name == a.name {
-			t.Input = in
-			return in.Type.Kind != 0
-		}
-		names = append(names, in.Name)
+	if in := r.inputOf[sc.op][a.name]; in != nil {
+		t.Input = in
+		return in.Type.Kind != 0
 	}
 	if sc.broken {
 		return false
+	}
+	var names []string
+	if r.roomFor(len(sc.op.Inputs)) {
+		for _, in := range sc.op.Inputs {
+			names = append(names, in.Name)
+		}
 	}
 	near := r.nearest(a.name, names)
 	hint := didYouMean(near, "inputs", names)
@@ -131,25 +133,22 @@ func (r *resolver) undeclaredTerm(a astTerm) {
 	}
 	near := r.nearest(a.name, r.fields.names)
 	hint := didYouMean(near, "declared", r.fields.names)
-	if near == "" && r.isInput(a.name) {
+	if near == "" && r.inputs[a.name] {
 		hint = fmt.Sprintf("write input.%s for the input", a.name)
 	}
 	r.at(codeUndeclared, a.text, hint, "field %q is not declared", a.name)
 }
 
-func (r *resolver) isInput(name string) bool {
-	return slices.ContainsFunc(r.ast.operations, func(o *astOperation) bool {
-		return slices.ContainsFunc(o.inputs, func(in *astInput) bool { return in.name.text == name })
-	})
-}
-
-// words binds the names that are no fields: a word of the enum on the other
+// bindWords binds the names that are no fields: a word of the enum on the other
 // side.
-func (r *resolver) words(f *Fact, a *astFact, sc scope) bool {
+func (r *resolver) bindWords(f *Fact, a *astFact, sc scope) bool {
 	l, rt := f.Left.Kind == TermWord, f.Right.Kind == TermWord
 	switch {
 	case l && rt:
 		r.undeclaredTerm(a.left)
+		if !r.words[a.right.name] {
+			r.undeclaredTerm(a.right)
+		}
 		return false
 	case l:
 		return r.enumWord(&f.Left, a.left, f.Right, sc)
@@ -173,13 +172,15 @@ func (r *resolver) enumWord(t *Term, a astTerm, other Term, sc scope) bool {
 
 // bindWord finds a word among the values of an enum.
 func (r *resolver) bindWord(to **EnumValue, w word, name string, typ Type, of string) bool {
+	if v := r.enum(typ)[name]; v != nil {
+		*to = v
+		return true
+	}
 	var names []string
-	for _, v := range typ.Values {
-		if v.Name == name {
-			*to = v
-			return true
+	if r.roomFor(len(typ.Values)) {
+		for _, v := range typ.Values {
+			names = append(names, v.Name)
 		}
-		names = append(names, v.Name)
 	}
 	r.at(codeUndeclared, w, didYouMean(r.nearest(name, names), "values", names), "%q is no value of %s", name, of)
 	return false
@@ -267,9 +268,8 @@ func (r *resolver) comparable(f *Fact, a *astFact) bool {
 		return fail("compare terms of one type", "%s is %s, %s is %s", f.Left.Text, article(l.String()), f.Right.Text, article(rk.String()))
 	case !r.orderable(lt, f.Op):
 		return fail(orderHint(l), "%s is %s", f.Left.Text, article(l.String()))
-	case l == KindEnum && !slices.ContainsFunc(lt.Values, func(v *EnumValue) bool {
-		return slices.ContainsFunc(rt.Values, func(w *EnumValue) bool { return v.Name == w.Name })
-	}):
+	case l == KindEnum && lt.Values[0] != rt.Values[0] && r.roomFor(len(lt.Values)) &&
+		!slices.ContainsFunc(lt.Values, func(v *EnumValue) bool { return r.enum(rt)[v.Name] != nil }):
 		return fail("compare with a word of the enum", "the two enums have no word in common")
 	}
 	return true

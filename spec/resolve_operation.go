@@ -1,9 +1,6 @@
 package spec
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 	if a.keys == nil {
@@ -32,8 +29,9 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 		via.require = w
 		o.Require = append(o.Require, &Requirement{Pos: w.pos, Guard: g, When: r.facts(r.guardFacts[g], via)})
 	}
+	from, created := stateNames(a.from), stateNames(a.creates)
 	for _, b := range a.choose {
-		if branch := r.branch(o, a, b); branch != nil {
+		if branch := r.branch(o, a, b, from, created); branch != nil {
 			o.Choose = append(o.Choose, branch)
 		}
 	}
@@ -86,8 +84,9 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 		if a.has("dedupe_by") {
 			together("dedupe_by", "remove it", "`dedupe_by` goes with `creates` only")
 		}
+		from := stateNames(a.from)
 		for _, s := range a.recordOnlyIn.words {
-			if slices.ContainsFunc(a.from.words, func(w word) bool { return w.text == s.text }) {
+			if from[s.text] {
 				r.at(codeTogether, s, "keep it in one of the two", "operation %s lists state %s under `from` and under `record_only_in`", o.Name, s.text)
 			}
 		}
@@ -107,7 +106,7 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 }
 
 // branch binds one line of `choose`.
-func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch) *Branch {
+func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch, from, created map[string]bool) *Branch {
 	out := &Branch{Pos: b.pos, From: r.stateRefs(b.from), RecordOnly: b.recordOnly, Reject: b.reject.text}
 	creates := a.has("creates")
 	for _, w := range b.from.words {
@@ -115,7 +114,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch) *Branch {
 			r.at(codeTogether, w, "remove it: there is no record yet", "operation %s: `from` does not go with `creates`", o.Name)
 			break
 		}
-		if r.states.byName[w.text] != nil && !slices.ContainsFunc(o.From, func(s StateRef) bool { return s.State.Name == w.text }) {
+		if r.states.byName[w.text] != nil && a.from.given() && !from[w.text] {
 			r.at(codeValue, w, "list the state under `from` of the operation too", "state %s is no source state of operation %s", w.text, o.Name)
 		}
 	}
@@ -142,7 +141,7 @@ func (r *resolver) branch(o *Operation, a *astOperation, b *astBranch) *Branch {
 		out.Same = true
 	case b.to.given():
 		out.To = r.stateRef(b.to)
-		if out.To != nil && creates && len(o.Creates) > 0 && !slices.ContainsFunc(o.Creates, func(s StateRef) bool { return s.State == out.To.State }) {
+		if out.To != nil && creates && len(o.Creates) > 0 && !created[out.To.State.Name] {
 			r.at(codeValue, b.to, "list it under `creates`", "state %s is not among the states that operation %s creates", out.To.State.Name, o.Name)
 		}
 	}

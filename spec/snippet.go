@@ -51,25 +51,18 @@ func snippet(b *strings.Builder, src []byte, pos Pos, n int) {
 	if bytes.Count(src, []byte{'\n'}) < pos.Line-1 {
 		return
 	}
-	line := []rune(strings.TrimSuffix(lineAt(src, pos.Line), "\r"))
-	if len(line) == 0 && pos.Col <= 1 {
+	full := strings.TrimSuffix(lineAt(src, pos.Line), "\r")
+	if full == "" && pos.Col <= 1 {
 		return
 	}
-	start := max(pos.Col-1, 0)
-	start = min(start, len(line))
+	line, start, cutLeft, cutRight := window(full, max(pos.Col-1, 0))
 	n = max(min(n, len(line)-start), 1)
 	before, after := "", ""
-	if len(line) > longestSnippet { // a window around the mark
-		from := max(min(start-longestSnippet/2, len(line)-longestSnippet), 0)
-		to := min(from+longestSnippet, len(line))
-		if from > 0 {
-			before = "... "
-		}
-		if to < len(line) {
-			after = " ..."
-		}
-		line, start = line[from:to], start-from
-		n = max(min(n, len(line)-start), 1)
+	if cutLeft {
+		before = "... "
+	}
+	if cutRight {
+		after = " ..."
 	}
 	var text, mark strings.Builder
 	text.WriteString(before)
@@ -103,6 +96,33 @@ func snippet(b *strings.Builder, src []byte, pos Pos, n int) {
 	}
 	text.WriteString(after)
 	fmt.Fprintf(b, "%5d | %s\n      | %s\n", pos.Line, text.String(), mark.String())
+}
+
+// window returns the characters of a line around character at, where that one
+// is among them, and whether something is cut off.
+func window(full string, at int) (line []rune, start int, left, right bool) {
+	off := 0
+	for ; start < at && off < len(full); start++ {
+		_, size := utf8.DecodeRuneInString(full[off:])
+		off += size
+	}
+	from, to := off, off
+	taken := 0
+	for ; taken < longestSnippet/2 && to < len(full); taken++ {
+		_, size := utf8.DecodeRuneInString(full[to:])
+		to += size
+	}
+	ahead := 0
+	for ; taken < longestSnippet && from > 0; taken++ {
+		_, size := utf8.DecodeLastRuneInString(full[:from])
+		from -= size
+		ahead++
+	}
+	for ; taken < longestSnippet && to < len(full); taken++ {
+		_, size := utf8.DecodeRuneInString(full[to:])
+		to += size
+	}
+	return []rune(full[from:to]), ahead, from > 0, to < len(full)
 }
 
 // visible replaces what a terminal would obey instead of show.

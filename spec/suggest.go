@@ -8,11 +8,18 @@ import (
 // nearest is nearest below, for as long as the file has not had its share: a
 // file of thousands of wrong names is told what is wrong, not what is near.
 func (r *reporter) nearest(name string, names []string) string {
-	const most, longest = 200_000, 80
-	if r.compared += len(names); r.compared > most || len(name) > longest {
+	const longest = 80
+	if len(name) > longest || !r.roomFor(len(names)) {
 		return ""
 	}
 	return nearest(name, names)
+}
+
+// roomFor reports whether n more names may be looked through for a finding.
+func (r *reporter) roomFor(n int) bool {
+	const most = 200_000
+	r.compared += n
+	return r.compared <= most
 }
 
 // nearest returns the name that name was probably meant to be, or "" when none

@@ -65,7 +65,7 @@ func readYAML(r *reporter, src []byte) *node {
 		}
 		return nil
 	}
-	if len(doc.Content) == 0 {
+	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" && doc.Content[0].Value == "" && doc.Content[0].Style == 0 {
 		return nil
 	}
 	b := &treeBuilder{reporter: r, lines: splitLines(src)}
@@ -116,6 +116,8 @@ func (b *byteReader) Read(p []byte) (int, error) {
 type treeBuilder struct {
 	*reporter
 	lines []string
+	at    Pos // the place of byte off of its line
+	off   int
 	deep  bool
 }
 
@@ -124,6 +126,9 @@ func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
 		pos:  Pos{y.Line, y.Column},
 		head: y.HeadComment, line: y.LineComment, foot: y.FootComment,
 		flow: y.Style&yaml.FlowStyle != 0,
+	}
+	if last := len(b.lines); n.pos.Line > last { // nothing behind the last key
+		n.pos = Pos{last, utf8.RuneCountInString(b.lines[last-1]) + 1}
 	}
 	if depth > maxDepth {
 		if !b.deep {
@@ -187,18 +192,22 @@ func (b *treeBuilder) scalar(n *node, y *yaml.Node) {
 	}
 }
 
-// from returns the rest of the line at pos.
+// from returns the rest of the line at pos. Nodes come in the order of the
+// file, so it goes on where it was: a line may hold a hundred thousand nodes.
 func (b *treeBuilder) from(pos Pos) string {
 	if pos.Line < 1 || pos.Line > len(b.lines) {
 		return ""
 	}
 	line := b.lines[pos.Line-1]
-	for i := range line {
-		if pos.Col--; pos.Col == 0 {
-			return line[i:]
-		}
+	if b.at.Line != pos.Line || b.at.Col > pos.Col {
+		b.at, b.off = Pos{pos.Line, 1}, 0
 	}
-	return ""
+	for b.at.Col < pos.Col && b.off < len(line) {
+		_, size := utf8.DecodeRuneInString(line[b.off:])
+		b.off += size
+		b.at.Col++
+	}
+	return line[b.off:]
 }
 
 // find returns the place of text on the line of pos, at or before pos when it
