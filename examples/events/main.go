@@ -1,0 +1,134 @@
+// Command events derives the state of jobs from a stream of events that
+// arrives at least once and in any order (specs/jobstate.yaml): the event id
+// is the request id, so a redelivered event changes nothing.
+//
+//	events [-db events.db] [FILE]     FILE holds one event per line, as events.jsonl does
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/examples/events/jobstate"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+//go:embed events.jsonl
+var sample string
+
+func main() {
+	db := flag.String("db", "", "SQLite file that keeps the jobs; none: in memory")
+	flag.Parse()
+	if err := mainErr(context.Background(), *db, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "events:", err)
+		os.Exit(1)
+	}
+}
+
+func mainErr(ctx context.Context, db, file string) error {
+	var store fsm.Store = memstore.New()
+	if db != "" {
+		var err error
+		if store, err = sqlite.Open(db); err != nil {
+			return err
+		}
+	}
+	defer store.Close()
+	var in io.Reader = strings.NewReader(sample)
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	return consume(ctx, store, in, os.Stdout)
+}
+
+// event is one line of the stream.
+type event struct {
+	ID       string   `json:"id"`
+	Job      string   `json:"job"`
+	Kind     string   `json:"kind"`
+	Expected []string `json:"expected"` // plan: the events that make the job done
+	Policy   string   `json:"policy"`   // plan: how to compensate, if at all
+	Name     string   `json:"name"`     // expected: which one
+	Decision string   `json:"decision"` // compensation: what the policy decides
+	Trace    string   `json:"trace"`    // an observability id: stored, never read by a rule
+}
+
+// consume reads the stream, applies each event and prints what it led to.
+func consume(ctx context.Context, store fsm.Store, in io.Reader, out io.Writer) error {
+	if err := jobstate.Migrate(ctx, store); err != nil {
+		return err
+	}
+	m, err := jobstate.Open(ctx, store)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		var e event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		got, err := apply(ctx, m, e)
+		refusal := (*fsm.Refusal)(nil)
+		switch {
+		case errors.As(err, &refusal):
+			fmt.Fprintf(out, "%-4s %-5s %-13s refused: %s\n", e.ID, e.Job, e.Kind, refusal.Code)
+		case err != nil:
+			return fmt.Errorf("line %d: %w", n, err)
+		default:
+			note := ""
+			if got.Replayed {
+				note = "  (redelivered: nothing changed)"
+			} else if got.RecordOnly {
+				note = "  (recorded only)"
+			}
+			fmt.Fprintf(out, "%-4s %-5s %-13s -> %s %s%s\n", e.ID, e.Job, e.Kind, got.Record.State, got.Record.Satisfied, note)
+		}
+	}
+	return lines.Err()
+}
+
+// apply gives one event to the machine.
+func apply(ctx context.Context, m *jobstate.Machine, e event) (jobstate.Outcome, error) {
+	at := fsm.Ref{ID: e.Job}
+	var labels map[string]string
+	if e.Trace != "" {
+		labels = map[string]string{"trace": e.Trace}
+	}
+	switch e.Kind {
+	case "plan":
+		req := jobstate.CreateRequest{ID: e.Job, RequestID: e.ID, Labels: labels, Expected: fsm.NewSet(e.Expected...)}
+		if e.Policy != "" {
+			req.CompensationPolicy = fsm.Some(e.Policy)
+		}
+		return m.Create(ctx, req)
+	case "kick":
+		return m.JobKick(ctx, at, jobstate.JobKickRequest{RequestID: e.ID, Labels: labels})
+	case "expected":
+		return m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: e.ID, Labels: labels, Name: e.Name})
+	case "error":
+		return m.ErrorEvent(ctx, at, jobstate.ErrorEventRequest{RequestID: e.ID, Labels: labels})
+	case "compensation":
+		req := jobstate.CompensationEventRequest{RequestID: e.ID, Labels: labels}
+		if err := req.Decision.UnmarshalText([]byte(e.Decision)); err != nil {
+			return jobstate.Outcome{}, err
+		}
+		return m.CompensationEvent(ctx, at, req)
+	}
+	return jobstate.Outcome{}, fmt.Errorf("unknown kind %q; expected plan, kick, expected, error or compensation", e.Kind)
+}
