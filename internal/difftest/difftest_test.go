@@ -25,21 +25,28 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var machineNames = []string{"lifecycle", "execution", "jobstate", "ingest", "task"}
+// The five machines of the project, in the folder specs.
+var five = []string{"lifecycle", "execution", "jobstate", "ingest", "task"}
 
-// TestEngines generates the five machines, traces them over every store, and
-// replays the traces with the interpreter.
+// TestEngines generates the machines, traces them over every store, and
+// replays the traces with the interpreter. Beside the five there is one that
+// uses all that they do not.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("compiles five packages")
+		t.Skip("compiles six packages")
 	}
 	repo, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var paths []string
+	for _, name := range five {
+		paths = append(paths, filepath.Join(repo, "specs", name+".yaml"))
+	}
+	paths = append(paths, filepath.Join("testdata", "ticket.yaml"))
 	dir := t.TempDir()
-	machines := generate(t, repo, dir)
+	machines := generate(t, repo, dir, paths)
 	goTest(t, dir, "-run", "^Test", "-fsmtest.trace", "trace.jsonl")
 	for _, m := range machines {
 		t.Run(m.Name, func(t *testing.T) {
@@ -52,7 +59,7 @@ func TestEngines(t *testing.T) {
 
 // generate writes the packages into a module of their own beside the
 // repository's, so that they are compiled as a user's packages are.
-func generate(t *testing.T, repo, dir string) []*spec.Machine {
+func generate(t *testing.T, repo, dir string, paths []string) []*spec.Machine {
 	t.Helper()
 	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
 	if err != nil {
@@ -68,8 +75,7 @@ func generate(t *testing.T, repo, dir string) []*spec.Machine {
 	write(t, filepath.Join(dir, "go.mod"), []byte(text))
 	write(t, filepath.Join(dir, "go.sum"), sum)
 	var machines []*spec.Machine
-	for _, name := range machineNames {
-		path := filepath.Join(repo, "specs", name+".yaml")
+	for _, path := range paths {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +89,7 @@ func generate(t *testing.T, repo, dir string) []*spec.Machine {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			write(t, filepath.Join(dir, name, f.Name), f.Data)
+			write(t, filepath.Join(dir, m.Name, f.Name), f.Data)
 		}
 		machines = append(machines, m)
 	}
@@ -274,7 +280,7 @@ var matrixText = regexp.MustCompile("(?s)const testMatrix = `\n(.*?)`")
 func golden(t *testing.T, dir, output string) {
 	t.Helper()
 	var b strings.Builder
-	for _, name := range machineNames {
+	for _, name := range five {
 		src, err := os.ReadFile(filepath.Join(dir, name, name+"_fsm_test.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -50,66 +50,85 @@ func (m *model) byWay(o *operation, s *state) []theCase {
 	return list
 }
 
-// grouped lists the fields by which records are grouped or unique.
-func (m *model) grouped() map[string]bool {
-	g := map[string]bool{}
-	add := func(names string) {
-		for _, n := range list(names) {
-			g[n] = true
+// groupRules lists the fields by which records are grouped or unique, rule by rule.
+func (m *model) groupRules() [][]string {
+	var rules [][]string
+	for _, u := range m.Uniques {
+		rules = append(rules, list(u.Fields))
+	}
+	for _, g := range m.Guards {
+		if g.Fewer > 0 {
+			rules = append(rules, list(g.Same))
 		}
 	}
-	for _, u := range m.Uniques {
-		add(u.Fields)
-	}
-	for _, x := range m.Guards {
-		add(x.Same)
-	}
 	for _, o := range m.operations {
-		add(o.Dedupe)
+		if o.Dedupe != "" {
+			rules = append(rules, list(o.Dedupe))
+		}
 	}
 	for _, f := range m.fields {
-		add(f.Per)
+		if f.kind == fsm.KindSequence {
+			rules = append(rules, list(f.Per))
+		}
+	}
+	return rules
+}
+
+// grouped lists the fields that stand in some rule.
+func (m *model) grouped() map[string]bool {
+	g := map[string]bool{}
+	for _, rule := range m.groupRules() {
+		for _, name := range rule {
+			g[name] = true
+		}
 	}
 	return g
 }
 
-// apart gives a case values of its own in the fields by which records are
-// grouped, so that cases in one store do not meet. It reports whether it could.
+// apart gives a case texts of its own in the fields by which records are
+// grouped, so that cases in one store do not meet. It reports whether that
+// keeps it apart in every group.
 func (m *model) apart(o *operation, c *theCase, n int) bool {
-	could := true
+	own := fmt.Sprintf(" #%d", n)
 	mark := func(v any) any {
 		if s, ok := v.(string); ok {
-			return fmt.Sprintf("%s #%d", s, n)
+			return s + own
 		}
-		could = could && v == nil
 		return v
 	}
 	for name := range m.grouped() {
 		f := m.fields[name]
 		if f.kind != fsm.KindString {
-			could = could && f.kind == fsm.KindSequence
 			continue
 		}
 		if c.row.Values != nil {
 			c.row.Values[f.index] = mark(c.row.Values[f.index])
 		}
 		for _, a := range o.effects.set {
-			if a.field == name && strings.HasPrefix(a.value, "input") {
-				in := or(strings.TrimPrefix(strings.TrimPrefix(a.value, "input"), "."), name)
-				if strings.HasPrefix(in, " ") {
-					in = name
-				}
-				c.call.Inputs[in] = mark(c.call.Inputs[in])
-				if c.call.Inputs[in] == nil {
-					delete(c.call.Inputs, in)
-				}
+			from, ok := strings.CutPrefix(a.value, "input.")
+			if !ok {
+				from = name
+			}
+			if in := o.input(from); a.field == name && strings.HasPrefix(a.value, "input") && c.call.Inputs[in.Name] != nil {
+				c.call.Inputs[in.Name] = mark(c.call.Inputs[in.Name])
 			}
 		}
 	}
-	for _, u := range m.Uniques {
-		could = could && u.Fields != ""
+	r := c.row
+	if o.creates {
+		r = m.blank(c.call.ID)
+		m.apply(o, o.effects, m.blank(c.call.ID), &r, c.call)
 	}
-	return could
+	for _, rule := range m.groupRules() {
+		if !slices.ContainsFunc(rule, func(name string) bool {
+			f := m.fields[name]
+			s, ok := r.Values[f.index].(string)
+			return r.Values[f.index] == nil || ok && f.kind == fsm.KindString && strings.HasSuffix(s, own)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // exported reports whether the durable layer offers the operation by name.
