@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,9 +117,11 @@ func checkMermaid(t interface{ Errorf(string, ...any) }, text []byte) {
 }
 
 // TestMermaidAnyNames draws machines with names, texts and shapes that no one
-// would write.
+// would write. `make diagrams-check` keeps the diagrams in a folder that it
+// names in FSMGEN_DIAGRAM_SAMPLES, and gives them to the real Mermaid.
 func TestMermaidAnyNames(t *testing.T) {
 	t.Parallel()
+	samples, drawn := os.Getenv("FSMGEN_DIAGRAM_SAMPLES"), 0
 	names := rapid.OneOf(
 		rapid.SampledFrom([]string{
 			"state", "end", "note", "class", "classdef", "direction", "default", "fork", "join", "choice", "as",
@@ -166,6 +169,13 @@ func TestMermaidAnyNames(t *testing.T) {
 		}}
 		text := Mermaid(m)
 		checkMermaid(t, text)
+		if samples != "" {
+			drawn++
+			name := filepath.Join(samples, strconv.Itoa(drawn)+".mmd")
+			if err := os.WriteFile(name, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if !bytes.Equal(text, Mermaid(m)) {
 			t.Errorf("the same machine gives two texts")
 		}
