@@ -82,7 +82,7 @@ func (s *store) open(f *jen.File) {
 		g.Return(raw("&Machine").ValuesFunc(func(g *jen.Group) {
 			g.Add(raw("core: core"))
 			for _, o := range sources {
-				g.Add(raw("%s: &%s", s.n.op(o).Desc, lowerFirst(s.n.op(o).Method)))
+				g.Add(raw("%s: &%s", s.n.op(o).Desc, "own"+s.n.op(o).Method))
 			}
 		}), jen.Nil())
 	})
@@ -92,13 +92,13 @@ func (s *store) open(f *jen.File) {
 // the source.
 func (s *store) sourcedOperation(g *jen.Group, o *spec.Operation) {
 	c := s.n.op(o)
-	g.Add(raw("%s := *%s", lowerFirst(c.Method), c.Desc))
-	g.Add(raw("%s.System", lowerFirst(c.Method))).Op("=").Func().Params(raw("j *%s, now time.Time", s.n.Record)).
+	g.Add(raw("%s := *%s", "own"+c.Method, c.Desc))
+	g.Add(raw("%s.System", "own"+c.Method)).Op("=").Func().Params(raw("j *%s, now time.Time", s.n.Record)).
 		Params(raw("fsm.Call[%s]", s.n.Record), raw("error")).Block(
 		raw("req, err := sources.%s(*j, now)", c.Method),
 		jen.Return(raw("req.call(nil), err")),
 	)
-	g.Add(raw("d.Operations[%s-1] = &%s", c.Const, lowerFirst(c.Method)))
+	g.Add(raw("d.Operations[%s-1] = &%s", c.Const, "own"+c.Method))
 }
 
 // effectFunction adapts a method of Effects to the engine.

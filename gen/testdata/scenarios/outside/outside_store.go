@@ -109,12 +109,12 @@ func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effect
 	}
 	d := descriptor
 	d.Operations = slices.Clone(descriptor.Operations)
-	giveUp := *opGiveUp
-	giveUp.System = func(j *Order, now time.Time) (fsm.Call[Order], error) {
+	ownGiveUp := *opGiveUp
+	ownGiveUp.System = func(j *Order, now time.Time) (fsm.Call[Order], error) {
 		req, err := sources.GiveUp(*j, now)
 		return req.call(nil), err
 	}
-	d.Operations[OpGiveUp-1] = &giveUp
+	d.Operations[OpGiveUp-1] = &ownGiveUp
 	functions := map[string]fsm.EffectFunc[Order]{
 		"confirm": func(ctx context.Context, _ fsm.Tx, j Order, key string, e fsm.Event) error {
 			return effects.Confirm(ctx, j, key, e)
@@ -130,7 +130,7 @@ func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effect
 	if err != nil {
 		return nil, err
 	}
-	return &Machine{core: core, opGiveUp: &giveUp}, nil
+	return &Machine{core: core, opGiveUp: &ownGiveUp}, nil
 }
 
 // Migrate creates what the store lacks for the machine. It works before Open,
