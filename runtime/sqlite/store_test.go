@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 const settings = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
@@ -348,6 +350,14 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other, err := foreign(t, filepath.Join(t.TempDir(), "y.db"), settings).Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	if _, err := store.Adopt(ctx, s, other); err == nil || !strings.Contains(err.Error(), "y.db") {
+		t.Errorf("a transaction of another database: got %v, want a refusal", err)
+	}
 	weak, err := foreign(t, path, strings.Replace(settings, "synchronous(FULL)", "synchronous(OFF)", 1)).Begin()
 	if err != nil {
 		t.Fatal(err)
@@ -398,5 +408,83 @@ func TestInvariantNamesTheRule(t *testing.T) {
 	err = tab.Commit(ctx, step(w1, "expire", "done", "r", map[int]any{4: start, 5: start}))
 	if !errors.As(err, &r) || r.Name != "no operation makes this move" {
 		t.Errorf("got %v, want the trigger's words", err)
+	}
+}
+
+// Machines share a file, and a transaction carries steps of several.
+func TestMachinesShareAFile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	store := open(t, filepath.Join(t.TempDir(), "x.db"))
+	executions := executionSchema(t)
+	parcels := storetest.Schema()
+	parcels.SQL = generated(t, "parcel")
+	tab := table(t, store, executions)
+	other := table(t, store, parcels)
+	register := func(id string) *fsm.Write {
+		p := storetest.Parcel{ID: id, State: "waiting", Rev: 1, CreatedAt: start, UpdatedAt: start, Lane: "a"}
+		row := storetest.Encode(&p)
+		return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &row, Event: fsm.Event{ID: id, Rev: 1, Operation: "register", Name: "register", To: "waiting", At: start, RequestID: "r-" + id}}
+	}
+	both := func(id string, after error) error {
+		return tab.Update(ctx, func(tx fsm.Tx) error {
+			if err := tx.Write(lease(id, "job "+id, 1)); err != nil {
+				return err
+			}
+			in, err := store.Adopt(ctx, parcels, store.Transaction(tx))
+			if err != nil {
+				return err
+			}
+			if err := in.Write(register(id)); err != nil {
+				return err
+			}
+			return after
+		})
+	}
+	if err := both("kept", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := both("dropped", errDisk); !errors.Is(err, errDisk) {
+		t.Fatalf("got %v, want the function's own error", err)
+	}
+	for name, tab := range map[string]fsm.Table{"execution": tab, "parcel": other} {
+		err := tab.View(ctx, func(r fsm.Reader) error {
+			if _, err := r.Row("kept"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := r.Row("dropped"); !errors.Is(err, fsm.ErrNotFound) {
+				t.Errorf("%s: got %v, want ErrNotFound", name, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Somebody loads the generated file by hand; the program then finds its tables.
+func TestSchemaLoadedByHand(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "x.db")
+	s := executionSchema(t)
+	s.Hash = regexp.MustCompile(`'([0-9a-f]{64})'`).FindStringSubmatch(s.SQL["sqlite"])[1]
+	db := foreign(t, path, "")
+	for range 2 {
+		if _, err := db.Exec(s.SQL["sqlite"]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Close()
+	tab, err := open(t, path).Table(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Check(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Commit(ctx, lease("e1", "j1", 1)); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ type Store struct {
 	writers  *pool
 	readers  *pool // may be the same as writers
 	enforce  string
+	file     string         // of the database; empty with a server
 	release  []func() error // what Close undoes at the end, last first
 	poison   atomic.Pointer[error]
 	closing  sync.Once
@@ -106,11 +107,11 @@ func (s *Store) open() error {
 		return err
 	}
 	defer s.writers.give(conn, false)
-	file, err := s.dialect.file(ctx, conn)
-	if err != nil || file == "" {
+	s.file, err = s.dialect.file(ctx, conn)
+	if err != nil || s.file == "" {
 		return err
 	}
-	unlock, err := lockFile(file)
+	unlock, err := lockFile(s.file)
 	if err != nil {
 		return err
 	}
@@ -179,6 +180,13 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 	x.q = txQuerier{tx}
 	if err := s.dialect.settings(x.ctx, x.q); err != nil {
 		return nil, err
+	}
+	file, err := s.dialect.file(x.ctx, x.q)
+	if err != nil {
+		return nil, err
+	}
+	if file != s.file {
+		return nil, fmt.Errorf("sqlstore: the transaction is of %s, the store of %s; expected a transaction of the store's database", file, s.file)
 	}
 	if text := s.dialect.claim(); text != "" {
 		if _, err := x.q.exec(x.ctx, text); err != nil {

@@ -117,6 +117,7 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 	steady := context.WithoutCancel(ctx)
 	tx, err := s.conn.BeginTx(steady, nil)
 	if err != nil {
+		broken = t.dialect.failure(err) == failOther
 		return t.fault("begin a transaction", err)
 	}
 	t.store.track(tx, s)
