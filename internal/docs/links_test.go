@@ -1,0 +1,56 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	target = regexp.MustCompile("(?m)(?:^|`)make ((?:[a-z][a-z-]* ?)+)")
+	path   = regexp.MustCompile("`((?:cmd|spec|gen|runtime|specs|internal|examples)/[A-Za-z0-9_./*#-]+)`")
+)
+
+// TestReferences holds every link, path and make target that a document at the
+// root names to what is there.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var paths []string
+			for _, re := range []*regexp.Regexp{link, path} {
+				for _, m := range re.FindAllStringSubmatch(string(doc), -1) {
+					paths = append(paths, strings.ReplaceAll(m[1], "FSM###", "FSM101"))
+				}
+			}
+			for _, p := range paths {
+				if found, err := filepath.Glob(filepath.Join(root, p)); err != nil || len(found) == 0 {
+					t.Errorf("there is no %s", p)
+				}
+			}
+			for _, m := range target.FindAllStringSubmatch(string(doc), -1) {
+				for _, word := range strings.Fields(m[1]) {
+					if !strings.Contains(string(makefile), "\n"+word+": ##") && !strings.Contains(string(makefile), "\n"+word+":") {
+						t.Errorf("there is no target %q of make", word)
+					}
+				}
+			}
+		})
+	}
+	if lines := slices.Collect(strings.Lines(readme(t))); len(lines) > 150 {
+		t.Errorf("README.md has %d lines; 150 are enough", len(lines))
+	}
+}
