@@ -1,5 +1,7 @@
 package spec
 
+import "strings"
+
 var operationKeys = []string{
 	"doc", "by", "creates", "from", "to", "choose", "input", "require", "on_refusal", "record_only_in", "set", "clear", "increment", "add",
 	"event", "dedupe_by", "next", "trigger", "effect", "then", "was",
@@ -114,7 +116,15 @@ func (p *parser) assignments(o *object, key string) []astAssign {
 		case scalarNode:
 			a.value = p.parseValue(e.value.word())
 		case nullNode:
-			p.add(codeNodeKind, e.value.pos, e.value.size, "to make a field absent list it under `clear`", "value of %s: expected a value instead of nothing", e.key.text)
+			hint := "to make a field absent list it under `clear`"
+			if field, value, ok := strings.Cut(e.key.text, ":"); ok || strings.Contains(e.key.text, " ") {
+				if !ok {
+					field, value, _ = strings.Cut(e.key.text, " ")
+				}
+				hint = "write `" + field + ": " + value + "`, with a space behind the colon"
+			}
+			p.add(codeNodeKind, e.value.pos, e.value.size, hint, "value of %s: expected a value instead of nothing", e.key.text)
+			continue
 		default:
 			p.wrongKind(e.value, "value of "+e.key.text, "a value", "write input, actor, now, a number or a word")
 		}

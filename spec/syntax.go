@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,43 +18,134 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 		r.add(codeFeature, placeOf(src, at), utf8.RuneCountInString(name), "put text that starts with * in quotes", "alias %q: aliases are not in the language", name)
 		return
 	}
+	if strings.Contains(message, "directive") || strings.Contains(message, "incompatible YAML") {
+		at := max(bytes.LastIndex(src[:min(off, len(src))], []byte("\n%"))+1, 0)
+		r.add(codeFeature, placeOf(src, at), len(lineAt(src, placeOf(src, at).Line)), "remove the line", "directives are not in the language")
+		return
+	}
 	pos, n := syntaxPlace(src, off, line, message)
-	hint := ""
 	if strings.Contains(message, "tab character") {
 		for !tabbed(src, pos.Line) && placeOf(src, off).Line > pos.Line {
 			pos.Line++
 		}
 	}
+	hint := ""
 	switch {
 	case tabbed(src, pos.Line):
 		col := strings.IndexByte(lineAt(src, pos.Line), '\t')
 		pos.Col, n = utf8.RuneCountInString(lineAt(src, pos.Line)[:col])+1, 1
 		message, hint = "a tab indents the line", "indent with spaces: YAML does not allow tabs"
-	case strings.Contains(message, "mapping values are not allowed"):
-		message = "a `:` cannot stand here"
-		hint = "put text that holds `: ` in quotes, or check the indentation"
-	case strings.Contains(message, "did not find expected key"), strings.Contains(message, "did not find expected '-' indicator"):
-		message = "expected a key at the indentation of its neighbours"
-		hint = "give all keys of one mapping the same indentation, and put text with special characters in quotes"
-	case strings.Contains(message, "did not find expected ',' or"):
-		message = "expected `,` or the closing bracket of the list or mapping"
-		hint = "close the bracket, or put a comma between the values"
-	case strings.Contains(message, "could not find expected ':'"):
-		message = "expected `:` after a key"
-		hint = "write `key: value` with a space after the colon"
+	case strings.Contains(message, "mapping values are not allowed"), strings.Contains(message, "could not find expected ':'"):
+		if at, ok := tightColon(src, pos.Line); ok {
+			pos, n = at, 1
+			message, hint = "a `:` needs a space behind it", "write `key: value`"
+			break
+		}
+		if strings.Contains(message, "could not") {
+			message, hint = "expected `:` after a key", "write `key: value` with a space after the colon"
+			break
+		}
+		message, hint = "a `:` cannot stand here", "put text that holds `: ` in quotes, or check the indentation"
+	case strings.Contains(message, "did not find expected ',' or"), strings.Contains(message, "did not find expected key"),
+		strings.Contains(message, "did not find expected '-' indicator"):
+		r.structure(src, pos, n)
+		return
 	case strings.Contains(message, "unexpected end of stream"):
 		message, hint = "the text in quotes does not end", "close the quote"
 	case strings.Contains(message, "cannot start any token"):
 		message, hint = "no value can start with this character", "put the value in quotes"
 	case strings.Contains(message, "alphabetic or numeric character"):
 		message, hint = "a value cannot start with this character", "put text that starts with * or & in quotes"
+	case strings.Contains(message, "<document start>"):
+		message, hint = "the document has ended above", "remove the line, or indent it"
 	case strings.Contains(message, "escape"):
 		hint = "use single quotes, or write the backslash twice"
 	}
-	d := r.add(codeSyntax, pos, n, hint, "%s", message)
-	if strings.Contains(message, "closing bracket") {
-		d.related(openBracket(src, pos), "the bracket that is not closed")
+	r.add(codeSyntax, pos, n, hint, "%s", message)
+}
+
+// structure reports that something else was expected at a line: a bracket, a
+// comma, a key. The library tells by the next token, which may stand lines
+// below; a line is guilty when the file fails in the same way after it.
+func (r *reporter) structure(src []byte, pos Pos, n int) {
+	const back = 8
+	for range back {
+		if pos.Line == 1 || !failsBefore(src, pos.Line) {
+			break
+		}
+		pos.Line--
+		for pos.Line > 1 && strings.TrimSpace(lineAt(src, pos.Line)) == "" {
+			pos.Line--
+		}
+		pos, n = wholeLine(src, pos.Line)
 	}
+	text := lineAt(src, pos.Line)
+	if at, closed := openBracket(src, pos.Line); !at.IsZero() {
+		if closed {
+			r.add(codeSyntax, at, 1, "check the brackets from here on", "the brackets do not match")
+		} else {
+			r.add(codeSyntax, at, 1, "close the bracket, or put a comma between the values", "the bracket is not closed before the next line that does not belong into it")
+		}
+		return
+	}
+	if i := strings.Index(text, " !"); i >= 0 {
+		r.add(codeSyntax, Pos{pos.Line, utf8.RuneCountInString(text[:i]) + 2}, 1, "put text that starts with ! in quotes", "YAML reads a word that starts with ! as a tag")
+		return
+	}
+	if i := behindQuote(text); i >= 0 {
+		r.add(codeSyntax, Pos{pos.Line, utf8.RuneCountInString(text[:i]) + 1}, max(utf8.RuneCountInString(strings.TrimSpace(text[i:])), 1),
+			"put the whole text in quotes, and write a single quote inside of single quotes twice", "text follows the closing quote")
+		return
+	}
+	r.add(codeSyntax, pos, n, "give all keys of one mapping the same indentation, and put text with special characters in quotes",
+		"expected a key at the indentation of its neighbours")
+}
+
+// failsBefore reports whether the text above a line is no YAML either.
+func failsBefore(src []byte, line int) bool {
+	end := 0
+	for ; line > 1; line-- {
+		i := bytes.IndexByte(src[end:], '\n')
+		if i < 0 {
+			break
+		}
+		end += i + 1
+	}
+	return !validYAML(src[:end])
+}
+
+var tightColonForm = regexp.MustCompile(`^\s*(?:- )?[a-z_]+(:)[^\s:]`)
+
+// tightColon finds `key:value` on a line or the one above it.
+func tightColon(src []byte, line int) (Pos, bool) {
+	for n := line; n >= 1 && n >= line-1; n-- {
+		if loc := tightColonForm.FindStringSubmatchIndex(lineAt(src, n)); loc != nil {
+			return Pos{n, loc[2] + 1}, true
+		}
+	}
+	return Pos{}, false
+}
+
+// behindQuote returns where text follows a closing quote, or -1.
+func behindQuote(text string) int {
+	quote := byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote == 0 && (c == '"' || c == '\'') && (i == 0 || strings.IndexByte(" [{,", text[i-1]) >= 0):
+			quote = c
+		case quote != 0 && c == '\\' && quote == '"':
+			i++
+		case quote != 0 && c == quote && i+1 < len(text) && text[i+1] == quote && quote == '\'':
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+			rest := strings.TrimLeft(text[i+1:], " ")
+			if rest != "" && strings.IndexByte(",]}:#", rest[0]) < 0 {
+				return len(text) - len(rest)
+			}
+		}
+	}
+	return -1
 }
 
 // syntaxPlace guesses the guilty place: usually the start of the last token
@@ -75,7 +167,7 @@ func syntaxPlace(src []byte, off, line int, message string) (Pos, int) {
 			return placeOf(src, i), 1
 		}
 	case strings.Contains(message, "cannot start any token"):
-		if i := bytes.LastIndexAny(read, "\t@`%"); i >= 0 {
+		if i := bytes.LastIndexAny(read, "\t@`%>|"); i >= 0 {
 			return placeOf(src, i), 1
 		}
 	case strings.Contains(message, "alphabetic or numeric character"):
@@ -90,10 +182,14 @@ func syntaxPlace(src []byte, off, line int, message string) (Pos, int) {
 	// Blank characters and the first character of the next token are read
 	// ahead of what is wrong only when a line has ended.
 	read = bytes.TrimRight(read, " \n\t")
-	pos := placeOf(src, max(len(read)-1, 0))
-	text := lineAt(src, pos.Line)
+	return wholeLine(src, placeOf(src, max(len(read)-1, 0)).Line)
+}
+
+// wholeLine returns the place and the length of what stands on a line.
+func wholeLine(src []byte, line int) (Pos, int) {
+	text := lineAt(src, line)
 	start := len(text) - len(strings.TrimLeft(text, " \t"))
-	return Pos{pos.Line, utf8.RuneCountInString(text[:start]) + 1}, max(utf8.RuneCountInString(strings.TrimSpace(text)), 1)
+	return Pos{line, utf8.RuneCountInString(text[:start]) + 1}, max(utf8.RuneCountInString(strings.TrimSpace(text)), 1)
 }
 
 // placeOf returns the place of byte i.
@@ -124,29 +220,44 @@ func tabbed(src []byte, n int) bool {
 	return strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t")
 }
 
-// openBracket returns the place of the last bracket before pos that is not
-// closed there, the zero place when there is none.
-func openBracket(src []byte, pos Pos) Pos {
-	var open []Pos
-	at := Pos{1, 1}
+// openBracket returns the place of the last bracket up to the end of a line
+// that is not closed there, or that is closed by one of the other kind; the
+// zero place when there is none.
+func openBracket(src []byte, line int) (at Pos, mismatch bool) {
+	type bracket struct {
+		at   Pos
+		sign rune
+	}
+	var open []bracket
+	here := Pos{1, 1}
 	for _, c := range string(src) {
-		if !at.Before(pos) {
+		if here.Line > line {
 			break
 		}
 		switch c {
 		case '[', '{':
-			open = append(open, at)
+			open = append(open, bracket{here, c})
 		case ']', '}':
-			open = open[:max(len(open)-1, 0)]
+			if len(open) == 0 {
+				if here.Line == line {
+					return here, true
+				}
+				break
+			}
+			last := open[len(open)-1]
+			if (last.sign == '[') != (c == ']') && here.Line == line {
+				return last.at, true
+			}
+			open = open[:len(open)-1]
 		case '\n':
-			at = Pos{at.Line + 1, 0}
+			here = Pos{here.Line + 1, 0}
 		}
-		at.Col++
+		here.Col++
 	}
 	if len(open) == 0 {
-		return Pos{}
+		return Pos{}, false
 	}
-	return open[len(open)-1]
+	return open[len(open)-1].at, false
 }
 
 // openQuote returns where a quote opens in the line that does not close there,

@@ -75,8 +75,14 @@ func readYAML(r *reporter, src []byte) *node {
 	}
 	root.head = joinComments(doc.HeadComment, root.head)
 	root.foot = joinComments(root.foot, doc.FootComment)
-	if next := (yaml.Node{}); decode(dec, &next) != io.EOF {
-		pos := secondDocument(b.lines)
+	var next yaml.Node
+	err, pos := decode(dec, &next), secondDocument(b.lines)
+	switch {
+	case errors.Is(err, io.EOF):
+	case err != nil && pos.Line == 1:
+		reportSyntax(r, src, in.off, err)
+		return nil
+	default:
 		r.add(codeFeature, pos, 3, "write each machine into a file of its own", "the file holds several YAML documents; it may hold one")
 	}
 	return root
@@ -91,6 +97,12 @@ func decode(dec *yaml.Decoder, n *yaml.Node) (err error) {
 		}
 	}()
 	return dec.Decode(n)
+}
+
+// validYAML reports whether the first document of src can be read.
+func validYAML(src []byte) bool {
+	err := decode(yaml.NewDecoder(bytes.NewReader(src)), new(yaml.Node))
+	return err == nil || errors.Is(err, io.EOF)
 }
 
 // byteReader hands out one byte at a time: off then tells how far the library
