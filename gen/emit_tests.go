@@ -46,7 +46,7 @@ type testEmitter struct {
 func (e *testEmitter) imports(body string) {
 	e.line("import (")
 	for _, x := range []struct{ use, path string }{
-		{"context.", "context"}, {"sql.", "database/sql"}, {"filepath.", "path/filepath"}, {"fmt.", "fmt"}, {"testing.", "testing"}, {"time.", "time"},
+		{"context.", "context"}, {"sql.", "database/sql"}, {"iter.", "iter"}, {"filepath.", "path/filepath"}, {"fmt.", "fmt"}, {"testing.", "testing"}, {"time.", "time"},
 	} {
 		if uses(body, x.use) {
 			e.line("%q", x.path)

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -47,7 +48,7 @@ func (e *testEmitter) durable() {
 	e.line("return nil, err")
 	e.line("}")
 	e.line("return &fsmtest.Durable[%s]{", e.n.Record)
-	e.line("Core: m.Core(),")
+	e.reading()
 	e.line("Operations: map[string]fsmtest.Durably[%s]{", e.n.Record)
 	for _, o := range e.m.Operations {
 		if !internal(e.m, o) {
@@ -59,6 +60,7 @@ func (e *testEmitter) durable() {
 	e.line("}")
 	e.line("")
 	e.testEffects(effects, atomic)
+	e.testProbes()
 	if e.opt.TestStore == "sqlite" {
 		e.line("// testSQLite opens a store in a file of its own, with the constraints that hold")
 		e.line("// for every record; made-up records may begin in any state.")
@@ -70,6 +72,56 @@ func (e *testEmitter) durable() {
 		e.line("t.Cleanup(func() { store.Close() })")
 		e.line("return store")
 		e.line("}")
+	}
+}
+
+// reading writes the adapters to what is not an operation.
+func (e *testEmitter) reading() {
+	record := e.n.Record
+	e.line("Record: m.Record,")
+	e.line("List: func(ctx context.Context, states ...string) iter.Seq2[%s, error] {", record)
+	e.line("return m.List(ctx, fsmtest.AllNamed(States(), states)...)")
+	e.line("},")
+	e.line("Count: func(ctx context.Context, states ...string) (map[string]int64, error) {")
+	e.line("return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))")
+	e.line("},")
+	e.line("History: m.History,")
+	if len(e.m.Probes) > 0 {
+		e.line("Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {")
+		e.line("return m.Audit(ctx, testProbes(probe))")
+		e.line("},")
+	} else {
+		e.line("Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {")
+		e.line("return m.Audit(ctx)")
+		e.line("},")
+	}
+	has := func(test func(*spec.Operation) bool) bool { return slices.ContainsFunc(e.m.Operations, test) }
+	triggered := func(startup bool) func(*spec.Operation) bool {
+		return func(o *spec.Operation) bool {
+			return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.Startup == startup })
+		}
+	}
+	if has(triggered(false)) {
+		e.line("Sweep: m.Sweep,")
+	}
+	if has(triggered(true)) {
+		e.line("Startup: m.Startup,")
+	}
+	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
+		e.line("Deliver: m.Deliver,")
+	}
+}
+
+// testProbes writes probes that answer as they are told.
+func (e *testEmitter) testProbes() {
+	if len(e.m.Probes) == 0 {
+		return
+	}
+	e.line("type testProbes func(name string) (bool, error)")
+	e.line("")
+	for _, p := range e.m.Probes {
+		e.line("func (p testProbes) %s(context.Context, %s) (bool, error) { return p(%q) }", spec.GoName(p.Name), e.n.Record, p.Name)
+		e.line("")
 	}
 }
 

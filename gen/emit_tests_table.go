@@ -20,7 +20,7 @@ func (w *testWriter) line(format string, args ...any) {
 // matrixText draws the matrix: one line for each operation, one column for
 // creations and each state.
 func matrixText(m *spec.Machine) string {
-	rows := [][]string{{"", "new"}}
+	rows := [][]string{{"", "(new)"}}
 	for _, s := range m.States {
 		rows[0] = append(rows[0], s.Name)
 	}
@@ -107,7 +107,11 @@ func (w *testWriter) writeTable(m *spec.Machine) {
 		}
 		text += tail(entry("Present", refList(s.Present), "Absent", refList(s.Absent),
 			"ShouldPresent", refList(s.ShouldPresent), "ShouldAbsent", refList(s.ShouldAbsent)))
-		w.line("{%s%s},", text, tail(factList("Invariant", s.Invariant)))
+		var probes []string
+		for _, p := range s.Probes {
+			probes = append(probes, p.Name)
+		}
+		w.line("{%s%s%s},", text, tail(factList("Invariant", s.Invariant)), tail(entry("Probes", strings.Join(probes, ", "))))
 	}
 	w.line("},")
 	if len(m.Invariant) > 0 {

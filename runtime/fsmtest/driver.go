@@ -3,6 +3,7 @@ package fsmtest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -59,8 +60,16 @@ type Projected struct {
 
 // Durable is one generated machine, opened on a store.
 type Durable[R any] struct {
-	Core       *fsm.Machine[R]
 	Operations map[string]Durably[R] // by operation; without those that are not exported
+	Record     func(ctx context.Context, id string) (R, error)
+	List       func(ctx context.Context, states ...string) iter.Seq2[R, error] // by their names
+	Count      func(ctx context.Context, states ...string) (map[string]int64, error)
+	History    func(ctx context.Context, id string) iter.Seq2[fsm.Event, error]
+	// Audit asks the probes for their answer: whether all is well, by the probe's name.
+	Audit   func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[fsm.Finding, error]
+	Sweep   func(ctx context.Context) (int, error) // nil when no trigger waits for a time
+	Startup func(ctx context.Context) (int, error) // nil when nothing runs at startup
+	Deliver func(ctx context.Context) (int, error) // nil without effects that are delivered
 }
 
 // Durably is one operation of the durable layer.
@@ -79,6 +88,27 @@ func Named[T fmt.Stringer](values []T, name string) T {
 		}
 	}
 	panic(fmt.Sprintf("fsmtest: none of %v is named %q", values, name))
+}
+
+// AllNamed returns the values with these names.
+func AllNamed[T fmt.Stringer](values []T, names []string) []T {
+	var list []T
+	for _, name := range names {
+		list = append(list, Named(values, name))
+	}
+	return list
+}
+
+// ByName returns counts by the names of what was counted.
+func ByName[T interface {
+	comparable
+	fmt.Stringer
+}](counts map[T]int64, err error) (map[string]int64, error) {
+	named := map[string]int64{}
+	for v, n := range counts {
+		named[v.String()] = n
+	}
+	return named, err
 }
 
 // OrNil returns the value of an optional, nil when it is absent.

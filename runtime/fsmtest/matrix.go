@@ -22,7 +22,7 @@ type cell struct {
 }
 
 // newColumn is the column of the matrix that says what a creation makes.
-const newColumn = "new"
+const newColumn = "(new)"
 
 // parseMatrix reads the matrix into cells by operation and column.
 func parseMatrix(text string) (cells map[string]map[string]cell, operations, columns []string, err error) {
@@ -37,7 +37,7 @@ func parseMatrix(text string) (cells map[string]map[string]cell, operations, col
 		}
 		if columns == nil {
 			if parts[0] != "" || len(parts) < 3 {
-				return nil, nil, nil, fmt.Errorf("matrix: the first line is %q, expected a blank, `new` and the states", strings.TrimSpace(line))
+				return nil, nil, nil, fmt.Errorf("matrix: the first line is %q, expected a blank, `(new)` and the states", strings.TrimSpace(line))
 			}
 			columns = parts[1:]
 			continue

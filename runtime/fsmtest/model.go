@@ -211,8 +211,8 @@ func (o *operation) usesActor() bool {
 		slices.ContainsFunc(sets, func(a assign) bool { return a.value == "actor" })
 }
 
-func parseEffects(set []string, clear, increment string, add []string) effects {
-	e := effects{clear: list(clear), increment: list(increment)}
+func parseEffects(set []string, cleared, increment string, add []string) effects {
+	e := effects{clear: list(cleared), increment: list(increment)}
 	for _, s := range set {
 		f, v, _ := strings.Cut(s, ": ")
 		e.set = append(e.set, assign{f, v})

@@ -12,7 +12,7 @@ import (
 var demo = Table{
 	Machine: "demo", RequestID: "required", ExpectedRev: "required",
 	Matrix: `
-        | new     | open    | closed
+        | (new)   | open    | closed
 make    | -> open | .       | .
 change  | .       | choose  | record only
 finish  | .       | -> closed | refused

@@ -20,7 +20,8 @@ type Store struct {
 // Seed writes made-up records into a store, as if each had just been created
 // in its state: every record gets a log of one event with a full image, and
 // sequences go on behind the numbers of the records. The records have
-// revision 1. The store's schema must allow records to begin in their states:
+// revision 1; an audit finds nothing wrong with one whose created_at is its
+// updated_at. The store's schema must allow records to begin in their states:
 // level `checks`, not `full`.
 func Seed(ctx context.Context, store fsm.Store, s *fsm.Schema, rows ...fsm.Row) error {
 	table, err := store.Table(s)
@@ -41,10 +42,15 @@ func seedRow(tx fsm.Tx, s *fsm.Schema, r fsm.Row) error {
 	r.Rev = 1
 	e := seedEvent(r)
 	var err error
-	if e.Image, err = imageOf(s, r); err != nil {
+	values := valuesOf(s, r)
+	if e.Changes, err = fsm.MarshalValue(values); err != nil {
 		return err
 	}
-	e.Changes, e.Inputs, e.Version = fsm.MustJSON("{}"), fsm.MustJSON("{}"), s.Version
+	values["created_at"], values["updated_at"] = timeText(r.CreatedAt), timeText(r.UpdatedAt)
+	if e.Image, err = fsm.MarshalValue(values); err != nil {
+		return err
+	}
+	e.Inputs, e.Version = fsm.MustJSON("{}"), s.Version
 	e.Sum = fsm.Checksum(&e)
 	changed := make([]int, len(r.Values))
 	for i := range changed {
@@ -87,14 +93,15 @@ func seedEvent(r fsm.Row) fsm.Event {
 	}
 }
 
-// imageOf writes a whole record as it stands in an event.
-func imageOf(s *fsm.Schema, r fsm.Row) (fsm.JSON, error) {
-	const layout = "2006-01-02T15:04:05.000000Z"
-	fields := map[string]any{"created_at": r.CreatedAt.UTC().Format(layout), "updated_at": r.UpdatedAt.UTC().Format(layout)}
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// valuesOf returns the values of a record as they stand in an event.
+func valuesOf(s *fsm.Schema, r fsm.Row) map[string]any {
+	fields := map[string]any{}
 	for i, c := range s.Columns {
 		switch v := r.Values[i].(type) {
 		case time.Time:
-			fields[c.Stored] = v.UTC().Format(layout)
+			fields[c.Stored] = timeText(v)
 		case string:
 			switch {
 			case c.Kind == fsm.KindJSON && v == "null":
@@ -108,5 +115,5 @@ func imageOf(s *fsm.Schema, r fsm.Row) (fsm.JSON, error) {
 			fields[c.Stored] = v
 		}
 	}
-	return fsm.MarshalValue(fields)
+	return fields
 }

@@ -22,6 +22,7 @@ func (s *suite[R]) durable(st Store) func(*testing.T) {
 		t.Run("effects", func(t *testing.T) { s.effects(t, st) })
 		t.Run("triggers", func(t *testing.T) { s.triggers(t, st) })
 		t.Run("startup", func(t *testing.T) { s.startup(t, st) })
+		t.Run("reading", func(t *testing.T) { s.reading(t, st) })
 		t.Run("walks", func(t *testing.T) { s.walks(t, st) })
 	}
 }

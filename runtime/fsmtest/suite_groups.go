@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -387,8 +388,35 @@ func (s *suite[R]) batches(t *testing.T, st Store) {
 				}
 			}
 			s.durableCount++
+			h.brokenBatch(o, d, at, calls)
 		})
 	}
+}
+
+// brokenBatch runs a batch whose last item is refused: nothing is written.
+func (h *harness[R]) brokenBatch(o *operation, d Durably[R], at []fsm.Target, calls []Call) {
+	h.t.Helper()
+	last := len(calls) - 1
+	if last < 1 {
+		return
+	}
+	for i := range calls {
+		if o.By != "system" {
+			calls[i].RequestID = h.requestID()
+		}
+		calls[i].ID = fmt.Sprintf("batch-%d", i+1)
+	}
+	if o.creates {
+		calls[last].ID = "record-1" // taken
+	} else {
+		at = slices.Clone(at)
+		at[last] = fsm.Ref{ID: "nobody", Rev: 1}
+	}
+	_, err := d.Many(h.ctx, at, calls)
+	if want := map[bool]error{true: fsm.ErrExists, false: fsm.ErrNotFound}[o.creates]; err == nil || o.Dedupe == "" && !o.creates && !errors.Is(err, want) && !errors.As(err, new(*fsm.Refusal)) {
+		h.t.Errorf("many with one that cannot be: %v, want a refusal", err)
+	}
+	h.same("many with one that cannot be")
 }
 
 // goodAlone is a case of the operation that moves, on a record without others.

@@ -7,7 +7,7 @@ type Table struct {
 	RequestID   string // "required", "optional" or "none"
 	ExpectedRev string // the same
 	// Matrix says what each operation does in each state: one line for each
-	// operation, one column for each state, and the column `new` for creations.
+	// operation, one column for each state, and the column `(new)` for creations.
 	//
 	//	-> s          the record moves to s (or stays there)
 	//	choose        one of the branches decides
@@ -45,6 +45,7 @@ type State struct {
 	ShouldPresent string
 	ShouldAbsent  string
 	Invariant     []string
+	Probes        string // what the audit asks about a record in the state
 }
 
 // Guard is a named precondition: facts, or a bound on the other records that
