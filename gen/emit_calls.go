@@ -125,28 +125,15 @@ func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
 	return jen.Op("&").Add(raw("fsm.EffectInfo[%s]", s.n.Record)).Values(append(fields, jen.Line())...), nil
 }
 
-// keyText returns a field as text. In a key of several fields strings are
-// quoted, so that two different groups never make one key.
+// keyText returns a field as a part of a key. A required string that is the
+// whole key stands for itself. In every other key strings are quoted and absent
+// values are a hyphen, so that two different groups never make one key.
 func (s *store) keyText(f *spec.Field, several bool) *jen.Statement {
-	o := scope{n: s.n}.stored(f)
-	switch f.Type.Kind {
-	case spec.KindEnum:
-		return raw("%s.%s()", o.val, wordOf(o.enum.Values))
-	case spec.KindJSON:
-		return raw("%s.String()", o.val)
-	case spec.KindSet:
-		return raw("%s.Text()", o.val)
-	case spec.KindTime:
-		return raw("%s.Format(time.RFC3339Nano)", o.val)
-	case spec.KindBool:
-		return jen.Qual("strconv", "FormatBool").Call(raw(o.val))
-	case spec.KindInt, spec.KindCounter, spec.KindSequence:
-		return jen.Qual("strconv", "FormatInt").Call(raw(o.val), jen.Lit(10))
+	if f.Type.Kind == spec.KindString && !f.Type.Optional && !several {
+		return raw("j.%s", s.n.field(f))
 	}
-	if several {
-		return jen.Qual("strconv", "Quote").Call(raw(o.val))
-	}
-	return raw(o.val)
+	s.rows.used["keyPart"] = true
+	return raw("keyPart(%s)", s.rows.storedColumn(f))
 }
 
 // call adds the method of a request that makes the engine's call.

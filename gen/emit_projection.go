@@ -42,7 +42,7 @@ func projection(f *jen.File, m *spec.Machine, n *names) error {
 		}
 		g.Id("State").Id(t.name).Tag(tag("state", false))
 		for _, x := range p.Fields {
-			g.Id(spec.GoName(x.Name)).Add(raw(aggregateType(x))).Tag(tag(x.Name, x.Agg != "count")).Comment(aggregateNote(x))
+			g.Id(spec.GoName(x.Name)).Add(raw(aggregateType(x))).Tag(tag(x.Name, x.Agg != "count")).Comment("// " + aggregateNote(x))
 		}
 	})
 	body, err := projectBody(m, n, t)

@@ -138,7 +138,7 @@ func request(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 		for _, in := range o.Inputs {
 			s := g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
 			if note := inputNote(in); note != "" {
-				s.Comment(note)
+				s.Comment("// " + note)
 			}
 		}
 	})
@@ -194,10 +194,10 @@ func peers(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 	f.Add(doc(fmt.Sprintf("%s is what %s must know of the other records. The durable form counts them under a lock.", c.Peers, c.Method))).
 		Type().Id(c.Peers).StructFunc(func(g *jen.Group) {
 		for _, x := range peerGuards(o) {
-			g.Id(n.peer(x)).Int64().Comment(peerNote(x))
+			g.Id(n.peer(x)).Int64().Comment("// " + peerNote(x))
 		}
 		for _, x := range sequences(m, o) {
-			g.Id(n.sequence(m, x)).Int64().Comment(sequenceNote(x))
+			g.Id(n.sequence(m, x)).Int64().Comment("// " + sequenceNote(x))
 		}
 	})
 }

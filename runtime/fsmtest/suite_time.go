@@ -127,7 +127,7 @@ func (s *suite[R]) trigger(t *testing.T, st Store, o *operation, text string, fr
 	deadline, _ := s.m.deadline(text, row)
 	if absent, ok := s.m.withoutDeadline(text, row); ok {
 		s.m.apart(o, &theCase{row: absent, call: Call{Inputs: map[string]any{}}}, 2)
-		s.m.number(&absent, 2)
+		s.m.number(&absent, 9_999)
 		absent.ID = "record-without"
 		h.seed(absent)
 	}

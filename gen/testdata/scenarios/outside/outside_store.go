@@ -351,7 +351,7 @@ var (
 		Effect: &fsm.EffectInfo[Order]{
 			Name: "confirm",
 			Key: func(j *Order) string {
-				return strconv.Quote(j.Customer) + "/" + strconv.FormatInt(j.Sum, 10) + "/" + strconv.FormatBool(j.Rush) + "/" + j.Kind.String()
+				return keyPart(j.Customer) + "/" + keyPart(j.Sum) + "/" + keyPart(j.Rush) + "/" + keyPart(j.Kind.String())
 			},
 		},
 	}
@@ -644,6 +644,20 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
+}
+
+// keyPart writes one column of an effect's key. Strings are quoted, so that no
+// two keys read the same.
+func keyPart(column any) string {
+	switch v := column.(type) {
+	case nil:
+		return "-"
+	case string:
+		return strconv.Quote(v)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	}
+	return fmt.Sprint(column)
 }
 
 // read copies a column that must be there.
