@@ -69,7 +69,8 @@ func (r *resolver) term(a astTerm, sc scope) (Term, bool) {
 		if sc.free {
 			return t, true
 		}
-		return t, r.bindInput(&t, a, sc)
+		bound := r.bindInput(&t, a, sc)
+		return t, bound
 	case 0:
 		if a.name == "id" || a.name == "state" || a.name == "rev" {
 			r.at(codeUndeclared, a.text, "facts read declared fields, created_at and updated_at; states are listed under `from`", "%q is kept by the engine and cannot stand in a fact", a.name)
