@@ -42,7 +42,7 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 				return err
 			}
 		}
-		err, certain := m.attempt(ctx, &u, n)
+		certain, err := m.attempt(ctx, &u, n)
 		last = err
 		var refused *Refusal
 		switch {
@@ -73,11 +73,11 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 }
 
 // attempt is one try. The error is certain when surely nothing was written.
-func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (err error, certain bool) {
+func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool, err error) {
 	if n == 0 && u.fast != nil {
 		err, slow := u.fast()
 		if !slow {
-			return err, false
+			return false, err
 		}
 	}
 	begun, ours := false, false
@@ -86,7 +86,7 @@ func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (err error, ce
 		begun, ours = true, err != nil
 		return err
 	})
-	return err, ours || !begun
+	return ours || !begun, err
 }
 
 // retriable reports whether err asks for another look at the store.

@@ -84,7 +84,8 @@ func crash(ctx context.Context, c config, kills int, log io.Writer) (*result, er
 		break
 	}
 	r.acked = len(acks)
-	return r, r.audit(ctx, c, acks)
+	err := r.audit(ctx, c, acks)
+	return r, err
 }
 
 // start runs the program as a child process and kills it after the given time,

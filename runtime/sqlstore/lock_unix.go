@@ -18,8 +18,8 @@ import (
 // The lock file stays: removing it would let two processes lock two files of
 // one name.
 func lockFile(database string) (func() error, error) {
-	if real, err := filepath.EvalSymlinks(database); err == nil {
-		database = real
+	if resolved, err := filepath.EvalSymlinks(database); err == nil {
+		database = resolved
 	}
 	name := database + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -35,7 +35,7 @@ func lockFile(database string) (func() error, error) {
 	if err == nil {
 		return f.Close, nil
 	}
-	f.Close()
+	_ = f.Close() // it holds nothing
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, &fsm.Refusal{Code: fsm.CodeLocked, Machine: "store", Message: fmt.Sprintf("%q is locked; close the other store, or the process that holds it", name)}
 	}

@@ -74,7 +74,7 @@ func (s *session) forget() {
 func (s *session) close(broken bool) {
 	s.forget()
 	if broken {
-		s.conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // this error is the purpose
 	}
 	s.conn.Close()
 }
