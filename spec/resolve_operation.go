@@ -77,6 +77,9 @@ func (r *resolver) checkShape(o *Operation, a *astOperation) {
 	if a.has("to") && a.has("choose") {
 		r.add(codeShape, a.keys["choose"], len("choose"), "keep `to` for one target, `choose` for several", "operation %s has both `to` and `choose`", o.Name)
 	}
+	if a.has("trigger") && o.By == ByOperator {
+		together("trigger", "remove it, or write `by: system`", "`trigger` does not go with `by: operator`: nobody gives a reason")
+	}
 	if !creates {
 		if a.has("from") && !a.has("to") && !a.has("choose") {
 			r.at(codeShape, a.name, "add `to: <state>`, `to: same` or `choose`", "operation %s has neither `to` nor `choose`", o.Name)
