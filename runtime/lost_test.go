@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,6 +131,11 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 		grown(t, m, events)
 		if commits.Load() != 1 {
 			t.Errorf("it was committed %d times", commits.Load())
+		}
+		for _, out := range outs { // a request of the caller's may have been somebody else's
+			if own := strings.HasPrefix(out.Events[0].RequestID, "sys:call:"); out.Replayed == own {
+				t.Errorf("request %q: replayed is %v", out.Events[0].RequestID, out.Replayed)
+			}
 		}
 	})
 }

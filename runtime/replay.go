@@ -89,7 +89,7 @@ func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event
 			return row, nil, err
 		}
 		if e.Rev > rev && !e.RecordOnly() {
-			if first == nil || first.RecordOnly() || e.Cause == "" || e.RequestID != "" {
+			if first == nil || e.Cause == "" || e.RequestID != "" {
 				break
 			}
 			chain = append(chain, e)

@@ -1,0 +1,102 @@
+package fsm_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// A record that turns out not to be takeable after something was written is
+// passed over, and the others are taken all the same.
+func TestPickPassesOverLateRefusals(t *testing.T) {
+	t.Parallel()
+	d := storetest.Descriptor(storetest.Schema())
+	var expel *fsm.Operation[storetest.Parcel]
+	for i, op := range d.Operations {
+		if op.Name == "expel" {
+			picking := *op
+			picking.Picks = true
+			d.Operations[i], expel = &picking, &picking
+		}
+	}
+	store := newStore()
+	open(t, store, storetest.Schema())
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{"p1", "p2", "p3", "p4"} {
+		in := in(id)
+		if i%2 == 0 { // what is weighed is not discarded, so the step of `then` refuses it
+			in.Weight = fsm.Some(int64(1))
+		}
+		out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in)))
+		must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	}
+	before := len(log(t, m, ""))
+	call := storetest.Expel(meta("r"))
+	call.Operation = expel
+	outs, err := m.Pick(t.Context(), 4, call)
+	if err != nil || len(outs) != 2 || outs[0].Record.ID != "p2" || outs[1].Record.ID != "p4" {
+		t.Fatalf("got %v, %v, want p2 and p4", outs, err)
+	}
+	if outs[0].Events[0].RequestN != 0 || outs[1].Events[0].RequestN != 1 {
+		t.Error("the numbers of the batch have a gap")
+	}
+	if n := len(log(t, m, "")) - before; n != 4 {
+		t.Errorf("%d new events, want two for each of two records", n)
+	}
+	again, err := m.Pick(t.Context(), 1, call)
+	if err != nil || len(again) != 2 || !again[1].Replayed || again[1].Record.Rev != outs[1].Record.Rev {
+		t.Errorf("replay: %v, %v", again, err)
+	}
+	_, err = m.Pick(t.Context(), 1, func() fsm.Call[storetest.Parcel] { c := call; c.RequestID = "s"; return c }())
+	if !errors.Is(err, fsm.ErrNothingToDo) {
+		t.Errorf("got %v, want ErrNothingToDo", err)
+	}
+	if list := findings(t, m); list != nil {
+		t.Errorf("audit: %v", list)
+	}
+}
+
+// A place that is taken makes the pick go on with the next record.
+func TestPickPassesOverTakenPlaces(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	for _, id := range []string{"p1", "p2", "p3"} {
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+	}
+	call := storetest.Hold(meta("r"), "a", start)
+	hold := call.Decide
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		if _, err := hold(p, id, peers, now); err != nil {
+			return fsm.Step{}, err
+		}
+		p.State, p.Holder, p.Slot = "shelved", fsm.Optional[string]{}, fsm.Some("s") // all into one slot
+		return fsm.Step{From: "waiting", To: "shelved"}, nil
+	}
+	outs, err := m.Pick(t.Context(), 3, call)
+	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p1" {
+		t.Errorf("got %v, %v, want p1 only", outs, err)
+	}
+	call.RequestID = "s"
+	if _, err := m.Pick(t.Context(), 3, call); !errors.Is(err, fsm.ErrNothingToDo) {
+		t.Errorf("got %v, want ErrNothingToDo", err)
+	}
+}
+
+// A refusal of the call itself ends the pick: no other record would take it.
+func TestPickReturnsRefusalsOfTheCall(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	call := storetest.Hold(meta("r"), "a", start)
+	call.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsm.Step, error) {
+		return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}
+	}
+	_, err := m.Pick(t.Context(), 1, call)
+	code(t, err, fsm.CodeInvalidInput, "due")
+}
