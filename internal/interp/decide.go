@@ -41,16 +41,15 @@ func Decide(m *spec.Machine, r Record, c Call, others Others) (Decision, *Refusa
 func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record) *Refusal) (Decision, *Refusal) {
 	op := c.Op
 	creation := len(op.Creates) > 0
-	if creation {
+	switch {
+	case creation:
 		r.CreatedAt = c.At
-	} else {
-		switch m.Class(r.State, op) {
-		case spec.RecordOnly:
-			return recordOnly(r, ""), nil
-		case spec.Transition:
-		default:
-			return Decision{}, wrongState(op, r.State)
-		}
+	case r.State == nil: // in no state of the machine: nothing is possible
+		return Decision{}, wrongState(op, nil)
+	case m.Class(r.State, op) == spec.RecordOnly:
+		return recordOnly(r, ""), nil
+	case m.Class(r.State, op) != spec.Transition:
+		return Decision{}, wrongState(op, r.State)
 	}
 	if req := failing(m, r, c, others); req != nil {
 		if op.OnRefusalRecordOnly {
@@ -155,7 +154,7 @@ func recordOnly(r Record, guard string) Decision {
 // cause of its own: a terminal record.
 func wrongState(op *spec.Operation, s *spec.State) *Refusal {
 	r := &Refusal{Code: CodeWrongState, Operation: op.Name, State: name(s)}
-	if s.Terminal {
+	if s != nil && s.Terminal {
 		r.Code = CodeTerminal
 	}
 	for _, from := range op.From {

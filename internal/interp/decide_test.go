@@ -308,6 +308,17 @@ func TestDecideEffects(t *testing.T) {
 	}
 }
 
+// A record in no state of the machine is refused by every operation.
+func TestDecideWithoutAState(t *testing.T) {
+	t.Parallel()
+	m := shipped(t, "jobstate")
+	for _, op := range m.Operations[1:] {
+		if _, refusal := interp.Decide(m, interp.NewRecord(m, "a"), valid(op), interp.Others{}); refusal == nil || refusal.Code != interp.CodeWrongState {
+			t.Errorf("%s: %v, want wrong_state", op.Name, refusal)
+		}
+	}
+}
+
 // A creation whose store gave no number does not make a record without one.
 func TestDecideNeedsTheNumberOfASequence(t *testing.T) {
 	t.Parallel()
