@@ -35,7 +35,6 @@ func (l list) given() bool { return !l.pos.IsZero() }
 // section says of a group of declarations whether it could be read: names of a
 // broken section are not looked up, since each would be a follow-up.
 type section struct {
-	pos    Pos // of the key
 	broken bool
 }
 
@@ -109,7 +108,6 @@ type astGuard struct {
 	name, doc, err, message word
 	when                    []*astFact
 	peers                   *astPeers
-	broken                  bool // its condition was reported
 }
 
 type astPeers struct {

@@ -257,16 +257,6 @@ func parseDuration(text string) (d time.Duration, problem string) {
 	return time.Duration(n) * unit, ""
 }
 
-// formatDuration writes d in the largest unit that leaves no rest.
-func formatDuration(d time.Duration) string {
-	for _, u := range []byte{'d', 'h', 'm'} {
-		if d%durationUnits[u] == 0 {
-			return fmt.Sprintf("%d%c", d/durationUnits[u], u)
-		}
-	}
-	return fmt.Sprintf("%ds", d/time.Second)
-}
-
 // parseTrigger reads `startup` or `after <time field> [+ duration]`.
 func (p *parser) parseTrigger(w word) (astTrigger, bool) {
 	ts := scan(w.text)

@@ -110,10 +110,10 @@ func (p *parser) language(o *object) {
 // declarations reads the mapping of declarations at key; it is broken when a
 // name may be missing from it.
 func (p *parser) declarations(o *object, key string) ([]entry, section) {
-	s := section{pos: o.keys[key]}
+	var s section
 	n := o.node(key)
 	if n == nil {
-		s.broken = o.has(key)
+		s.broken = o.has(key) || key == "states" || key == "operations" // mandatory: that was reported
 		return nil, s
 	}
 	list, ok := p.entries(n, key)
@@ -256,9 +256,7 @@ func (p *parser) guards(o *object, m *astMachine) {
 	for _, e := range entries {
 		g := &astGuard{name: e.name}
 		m.guards = append(m.guards, g)
-		before := len(p.found)
 		p.guard(g, e)
-		g.broken = len(p.found) > before
 	}
 }
 
