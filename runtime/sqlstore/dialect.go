@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -24,6 +25,14 @@ type Dialect interface {
 	// claim is the first statement of a writing transaction: it takes the write
 	// lock before anything is read. Empty: not needed.
 	claim() string
+	// isolation is that of writing transactions: they must see no other writer.
+	isolation() sql.IsolationLevel
+	// hidden reports whether a constraint may be about a row that the transaction
+	// cannot see yet, so that a new one is to decide again.
+	hidden(err error) bool
+	// savepoint reports whether an error within a transaction makes it useless
+	// unless it goes back to a savepoint.
+	savepoint() bool
 	// objects returns the names of the tables, indexes, triggers and views.
 	objects(ctx context.Context, q querier) (map[string]bool, error)
 	// reshape makes the machine's tables fit another specification. All of its

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -123,6 +124,14 @@ func (sqlite) snapshot() string { return "BEGIN" }
 // claim changes nothing. BEGIN alone takes the write lock at the first write
 // only, and a transaction that has read before it would be refused then.
 func (sqlite) claim() string { return `DELETE FROM "fsm_meta" WHERE 0` }
+
+// isolation: there is one writer, so every level is the strictest.
+func (sqlite) isolation() sql.IsolationLevel { return sql.LevelDefault }
+
+func (sqlite) hidden(error) bool { return false }
+
+// savepoint: a constraint takes back its own statement only.
+func (sqlite) savepoint() bool { return false }
 
 func (sqlite) objects(ctx context.Context, q querier) (map[string]bool, error) {
 	names, err := column(ctx, q, `SELECT "name" FROM sqlite_master`)

@@ -3,7 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -98,8 +101,27 @@ func (t *table) Update(ctx context.Context, f func(fsm.Tx) error) error {
 	return t.transact(ctx, t.dialect.claim(), func(x *txn) error { return f(x) })
 }
 
-// transact runs f in one transaction that has the write lock.
-func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) (err error) {
+// attempts bounds how often a transaction that met another writer begins anew.
+const attempts = 20
+
+// transact runs f in one transaction that sees no other writer. Where several
+// may write, one that met another is run again.
+func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) error {
+	for i := 1; ; i++ {
+		err := t.once(ctx, claim, f)
+		if t.dialect.writers() == 1 || i == attempts || !errors.Is(err, fsm.ErrBusy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err // nothing was written, and the caller no longer waits
+		case <-time.After(time.Duration(rand.Int64N(int64(i) * int64(time.Millisecond)))):
+		}
+	}
+}
+
+// once runs f in one transaction that has the write lock.
+func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err error) {
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return err
 	}
@@ -115,7 +137,7 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 	// From here the context is only asked, never handed down: a statement that
 	// is cut off would leave open how much of it happened.
 	steady := context.WithoutCancel(ctx)
-	tx, err := s.conn.BeginTx(steady, nil)
+	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation()})
 	if err != nil {
 		broken = t.dialect.failure(err) == failOther
 		return t.fault("begin a transaction", err)

@@ -26,14 +26,24 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 	if x.err != nil {
 		return 0, x.err
 	}
-	res, err := x.q.exec(x.ctx, text, args...)
-	if err != nil {
-		if x.t.dialect.failure(err) == failConstraint {
-			return 0, err
+	guarded := x.t.dialect.savepoint()
+	if guarded {
+		if _, err := x.q.exec(x.ctx, "SAVEPOINT fsm_write"); err != nil {
+			return 0, x.fail(err)
 		}
-		return 0, x.fail(err)
 	}
-	return res.RowsAffected()
+	res, err := x.q.exec(x.ctx, text, args...)
+	switch {
+	case err == nil:
+		return res.RowsAffected()
+	case x.t.dialect.failure(err) != failConstraint:
+		return 0, x.fail(err)
+	case guarded:
+		if _, back := x.q.exec(x.ctx, "ROLLBACK TO SAVEPOINT fsm_write"); back != nil {
+			return 0, x.fail(back)
+		}
+	}
+	return 0, err
 }
 
 // Write makes one write part of the transaction. The event goes first: the
@@ -177,6 +187,9 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			}
 			return err
 		}
+	}
+	if cause != nil && x.t.dialect.hidden(cause) {
+		return x.fail(&fsm.Refusal{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, ID: id, Operation: e.Operation, Cause: cause})
 	}
 	err := x.t.fault("write", cause)
 	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {
