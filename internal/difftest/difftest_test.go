@@ -47,14 +47,14 @@ func TestEngines(t *testing.T) {
 	paths = append(paths, filepath.Join("testdata", "ticket.yaml"))
 	dir := t.TempDir()
 	machines := generate(t, repo, dir, paths)
-	goTest(t, dir, "-run", "^Test", "-fsmtest.trace", "trace.jsonl")
+	output := goTest(t, dir, "-v", "-skip", "/sqlite", "-fsmtest.trace", "trace.jsonl")
 	for _, m := range machines {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			replay(t, m, filepath.Join(dir, m.Name, "trace.jsonl"))
 		})
 	}
-	golden(t, dir, goTest(t, dir, "-v", "-skip", "/sqlite"))
+	golden(t, dir, output)
 }
 
 // generate writes the packages into a module of their own beside the
@@ -109,7 +109,7 @@ func write(t *testing.T, path string, data []byte) {
 // goTest runs the generated tests and returns what they print.
 func goTest(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "./..."}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-ldflags=-s -w", "./..."}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()

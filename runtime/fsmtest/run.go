@@ -13,8 +13,7 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	}
 	s := &suite[R]{m: m, d: d}
 	if *traceFile != "" {
-		s.trace(t)
-		return
+		(&suite[R]{m: m, d: d}).trace(t)
 	}
 	t.Run("cells", s.cells)
 	t.Run("inputs", s.inputs)

@@ -14,7 +14,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-var traceFile = flag.String("fsmtest.trace", "", "run no test; write every case and what came of it to this `file`, one JSON object a line")
+var traceFile = flag.String("fsmtest.trace", "", "before the tests, write every case and what came of it to this `file`, one JSON object a line")
 
 // traceLimit is how many cases of one cell a trace holds.
 const traceLimit = 80

@@ -1,0 +1,122 @@
+package fsmtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// batches runs the forms for many: each item as if it came alone.
+func (s *suite[R]) batches(t *testing.T, st Store) {
+	for _, o := range s.m.operations {
+		t.Run(o.Name, func(t *testing.T) {
+			h := s.newHarness(t, st)
+			d := h.d.Operations[o.Name]
+			if o.Picks && d.Pick != nil {
+				h.queue(o)
+				call := s.m.pickCall(o)
+				if o.By != "system" {
+					call.RequestID = h.requestID()
+				}
+				h.pick("three at once", o, 3, call)
+				if o.By != "system" && s.m.RequestID != "none" {
+					h.pick("three at once, again", o, 3, call)
+				}
+				h.same("three at once")
+				s.durableCount++
+			}
+			if d.Many == nil {
+				return
+			}
+			h = s.newHarness(t, st)
+			d = h.d.Operations[o.Name]
+			var at []fsm.Target
+			var calls []Call
+			for i := range 3 {
+				c, ok := s.m.goodAlone(o)
+				if !ok {
+					return
+				}
+				c.row.ID = fmt.Sprintf("record-%d", i+1)
+				c.call.ID = c.row.ID
+				if !s.m.apart(o, &c, i) && i > 0 {
+					break
+				}
+				if o.By != "system" {
+					c.call.RequestID = h.requestID()
+				} else {
+					c.call.Reason = ""
+				}
+				if !o.creates {
+					h.seed(c.row)
+				}
+				at, calls = append(at, fsm.Ref{ID: c.row.ID, Rev: 1}), append(calls, c.call)
+			}
+			for _, what := range []string{"many", "many, again"} {
+				var want []expected
+				for i := range calls {
+					if o.creates {
+						want = append(want, h.w.create(o, calls[i]))
+					} else {
+						want = append(want, h.w.call(o, at[i].Ref().ID, at[i].Ref().Rev, calls[i]))
+					}
+				}
+				got, err := d.Many(h.ctx, at, calls)
+				h.compareAll(what, o, calls[0], want, got, err)
+				h.same(what)
+				if o.By != "system" && s.m.RequestID == "none" {
+					break
+				}
+			}
+			s.durableCount++
+			h.brokenBatch(o, d, at, calls)
+		})
+	}
+}
+
+// brokenBatch runs a batch whose last item is refused: nothing is written.
+func (h *harness[R]) brokenBatch(o *operation, d Durably[R], at []fsm.Target, calls []Call) {
+	h.t.Helper()
+	last := len(calls) - 1
+	if last < 1 {
+		return
+	}
+	for i := range calls {
+		if o.By != "system" {
+			calls[i].RequestID = h.requestID()
+		}
+		calls[i].ID = fmt.Sprintf("batch-%d", i+1)
+	}
+	if o.creates {
+		calls[last].ID = "record-1" // taken
+	} else {
+		at = slices.Clone(at)
+		at[last] = fsm.Ref{ID: "nobody", Rev: 1}
+	}
+	_, err := d.Many(h.ctx, at, calls)
+	if want := map[bool]error{true: fsm.ErrExists, false: fsm.ErrNotFound}[o.creates]; err == nil || o.Dedupe == "" && !o.creates && !errors.Is(err, want) && !errors.As(err, new(*fsm.Refusal)) {
+		h.t.Errorf("many with one that cannot be: %v, want a refusal", err)
+	}
+	h.same("many with one that cannot be")
+}
+
+// goodAlone is a case of the operation that moves, on a record without others.
+func (m *model) goodAlone(o *operation) (theCase, bool) {
+	if o.creates {
+		for _, c := range m.byWay(o, nil) {
+			if moves(m.decide(o, c.row, c.call)) {
+				return c.clone(), true
+			}
+		}
+		return theCase{}, false
+	}
+	for _, name := range m.allowed(o) {
+		if c, ok := m.good(o, m.states[name], moves); ok {
+			return c.clone(), true
+		}
+	}
+	return theCase{}, false
+}
