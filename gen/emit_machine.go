@@ -244,13 +244,18 @@ func (s *store) running(f *jen.File) {
 	}) {
 		method("Sweep runs the operations whose time has come and returns how many steps were taken. Call it regularly; any number of sweepers may run.", "Sweep")
 	}
-	if has(func(o *spec.Operation) bool {
+	startup := has(func(o *spec.Operation) bool {
 		return slices.ContainsFunc(o.Triggers, func(t spec.Trigger) bool { return t.Startup })
-	}) {
+	})
+	if startup {
 		method("Startup recovers what a crash has left behind and returns how many steps were taken. Call it once, before anything else, while no other process works on the machine.", "Startup")
 	}
 	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
-		method("Deliver performs the effects that are due and returns how many succeeded. Call it regularly.", "Deliver")
+		text := "Deliver performs the effects that are due and returns how many succeeded. Call it regularly."
+		if startup {
+			text += " It refuses until Startup has run: what a crash left behind must not be delivered."
+		}
+		method(text, "Deliver")
 	}
 	f.Line()
 	f.Add(doc("Core returns the engine, for what is not particular to this machine.")).
