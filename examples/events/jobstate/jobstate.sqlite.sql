@@ -189,8 +189,10 @@ BEGIN
 END;
 
 -- section: full
--- A record moves as the machine says, one revision at a time. Its event is
--- written first: see the order in the triggers.
+-- A record moves as the machine says, one revision at a time. The event of a
+-- revision is written first, then the row, which is refused without it.
+-- (SQLite cannot look at the end of a transaction: an event that is forged
+-- without its row is found by the audit, and no row can follow it.)
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_events_insert" BEFORE INSERT ON "jobstate_events"
 BEGIN

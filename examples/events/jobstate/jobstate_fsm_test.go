@@ -4,6 +4,7 @@ package jobstate
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 //	record only  the call is logged and changes nothing
 //	refused      nothing happens
 const testMatrix = `
-                   | new        | created     | running     | compensating | done        | failed
+                   | (new)      | created     | running     | compensating | done        | failed
 create             | -> created | .           | .           | .            | .           | .
 job_kick           | .          | -> running  | record only | record only  | record only | record only
 expected_event     | .          | record only | choose      | record only  | record only | record only
@@ -240,7 +241,17 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		return nil, err
 	}
 	return &fsmtest.Durable[Job]{
-		Core: m.Core(),
+		Record: m.Record,
+		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
+			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
+		},
+		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
+			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
+		},
+		History: m.History,
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+			return m.Audit(ctx)
+		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"create": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {

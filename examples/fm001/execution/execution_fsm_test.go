@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"testing"
 
@@ -23,7 +24,7 @@ import (
 //	record only  the call is logged and changes nothing
 //	refused      nothing happens
 const testMatrix = `
-       | new       | leased         | in_progress  | committed   | done        | aborted
+       | (new)     | leased         | in_progress  | committed   | done        | aborted
 lease  | -> leased | .              | .            | .           | .           | .
 start  | .         | -> in_progress | refused      | refused     | refused     | refused
 commit | .         | refused        | -> committed | record only | record only | refused
@@ -273,7 +274,19 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		return nil, err
 	}
 	return &fsmtest.Durable[Execution]{
-		Core: m.Core(),
+		Record: m.Record,
+		List: func(ctx context.Context, states ...string) iter.Seq2[Execution, error] {
+			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
+		},
+		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
+			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
+		},
+		History: m.History,
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+			return m.Audit(ctx)
+		},
+		Sweep:   m.Sweep,
+		Startup: m.Startup,
 		Operations: map[string]fsmtest.Durably[Execution]{
 			"lease": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {

@@ -4,6 +4,7 @@ package ingest
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 //	record only  the call is logged and changes nothing
 //	refused      nothing happens
 const testMatrix = `
-              | new        | pending    | running      | succeeded   | failed         | quarantined
+              | (new)      | pending    | running      | succeeded   | failed         | quarantined
 enqueue       | -> pending | .          | .            | .           | .              | .
 start         | .          | -> running | record only  | refused     | refused        | refused
 reschedule    | .          | -> pending | refused      | refused     | -> pending     | refused
@@ -45,7 +46,7 @@ var testTable = fsmtest.Table{
 	},
 	States: []fsmtest.State{
 		{Name: "pending"},
-		{Name: "running", Invariant: []string{"attempts >= 1"}},
+		{Name: "running", Invariant: []string{"attempts >= 1"}, Probes: "worker_active"},
 		{Name: "succeeded", Terminal: true, Invariant: []string{"attempts >= 1"}},
 		{Name: "failed", Invariant: []string{"attempts >= 1"}},
 		{Name: "quarantined", Invariant: []string{"attempts >= 1"}},
@@ -320,7 +321,18 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		return nil, err
 	}
 	return &fsmtest.Durable[Job]{
-		Core: m.Core(),
+		Record: m.Record,
+		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
+			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
+		},
+		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
+			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
+		},
+		History: m.History,
+		Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+			return m.Audit(ctx, testProbes(probe))
+		},
+		Sweep: m.Sweep,
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -431,6 +443,10 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		},
 	}, nil
 }
+
+type testProbes func(name string) (bool, error)
+
+func (p testProbes) WorkerActive(context.Context, Job) (bool, error) { return p("worker_active") }
 
 // testSQLite opens a store in a file of its own, with the constraints that hold
 // for every record; made-up records may begin in any state.

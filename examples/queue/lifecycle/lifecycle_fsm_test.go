@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 //	record only  the call is logged and changes nothing
 //	refused      nothing happens
 const testMatrix = `
-                | new       | queued     | claimed    | running      | succeeded | failed  | stalled
+                | (new)     | queued     | claimed    | running      | succeeded | failed  | stalled
 enqueue         | -> queued | .          | .          | .            | .         | .       | .
 claim_next      | .         | -> claimed | refused    | refused      | refused   | refused | -> claimed
 start           | .         | refused    | -> running | refused      | refused   | refused | refused
@@ -308,7 +309,18 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		return nil, err
 	}
 	return &fsmtest.Durable[Job]{
-		Core: m.Core(),
+		Record: m.Record,
+		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
+			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
+		},
+		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
+			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
+		},
+		History: m.History,
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+			return m.Audit(ctx)
+		},
+		Sweep: m.Sweep,
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {

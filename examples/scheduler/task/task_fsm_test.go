@@ -4,6 +4,7 @@ package task
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 //	record only  the call is logged and changes nothing
 //	refused      nothing happens
 const testMatrix = `
-         | new        | pending    | running      | completed
+         | (new)      | pending    | running      | completed
 submit   | -> pending | .          | .            | .
 start    | .          | -> running | refused      | refused
 complete | .          | refused    | -> completed | refused
@@ -175,7 +176,19 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		return nil, err
 	}
 	return &fsmtest.Durable[Task]{
-		Core: m.Core(),
+		Record: m.Record,
+		List: func(ctx context.Context, states ...string) iter.Seq2[Task, error] {
+			return m.List(ctx, fsmtest.AllNamed(States(), states)...)
+		},
+		Count: func(ctx context.Context, states ...string) (map[string]int64, error) {
+			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
+		},
+		History: m.History,
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+			return m.Audit(ctx)
+		},
+		Startup: m.Startup,
+		Deliver: m.Deliver,
 		Operations: map[string]fsmtest.Durably[Task]{
 			"submit": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Task], error) {

@@ -181,7 +181,8 @@ func (m *Machine) Startup(ctx context.Context) (int, error) {
 }
 
 // Deliver performs the effects that are due and returns how many succeeded.
-// Call it regularly.
+// Call it regularly. It refuses until Startup has run: what a crash left behind
+// must not be delivered.
 func (m *Machine) Deliver(ctx context.Context) (int, error) {
 	return m.core.Deliver(ctx)
 }
