@@ -189,7 +189,7 @@ func (e *testEmitter) vocabularies() {
 	}
 	if p := m.Projection; p != nil {
 		t := projectionType(p)
-		consts, words = nil, nil
+		consts = nil
 		for _, c := range t.consts {
 			consts = append(consts, c.name)
 		}

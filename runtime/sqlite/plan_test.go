@@ -47,7 +47,6 @@ func (c *listeningConn) PrepareContext(ctx context.Context, query string) (drive
 type planned struct {
 	t   *testing.T
 	l   *listener
-	db  *sql.DB
 	tab fsm.Table
 }
 

@@ -63,14 +63,6 @@ func (b *text) param() string {
 	return b.d.placeholder(b.n)
 }
 
-func (b *text) params(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = b.param()
-	}
-	return strings.Join(list, ", ")
-}
-
 // statement replaces each ? of a format by the dialect's parameter.
 func (t *table) statement(format string, args ...any) string {
 	var b strings.Builder
