@@ -191,6 +191,12 @@ func TestMigrateRebuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// What somebody made over the tables stays.
+	if _, err := foreign(t, path, settings).Exec(`CREATE INDEX "by_owner" ON "execution" ("lease_owner");
+		CREATE VIEW "mine" AS SELECT "id" FROM execution WHERE "lease_owner" = 'w1'`); err != nil {
+		t.Fatal(err)
+	}
+
 	wider := *s
 	wider.Version, wider.Hash = 2, "h2"
 	wider.Columns = append(append([]fsm.Column(nil), s.Columns...), fsm.Column{Name: "tries", Stored: "tries", Kind: fsm.KindCounter},
@@ -226,6 +232,11 @@ func TestMigrateRebuilds(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+
+	var mine, indexes int
+	if err := foreign(t, path, settings).QueryRow(`SELECT (SELECT count(*) FROM "mine"), (SELECT count(*) FROM sqlite_master WHERE "name" = 'by_owner' AND "tbl_name" = 'execution')`).Scan(&mine, &indexes); err != nil || mine != 1 || indexes != 1 {
+		t.Errorf("the view shows %d rows, %d indexes are there: %v", mine, indexes, err)
 	}
 
 	narrow := *s
@@ -485,6 +496,50 @@ func TestSchemaLoadedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := tab.Commit(ctx, lease("e1", "j1", 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A backup is a whole database, also while others write.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	dir := t.TempDir()
+	store := open(t, filepath.Join(dir, "x.db"))
+	s := executionSchema(t)
+	tab := table(t, store, s)
+	if err := tab.Commit(ctx, lease("before", "j", 1)); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			id := fmt.Sprint("during", i)
+			if err := tab.Commit(ctx, lease(id, "job "+id, 1)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	copied := filepath.Join(dir, "it's a copy.db")
+	err := store.Backup(ctx, copied)
+	close(stop)
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Backup(ctx, copied); err == nil {
+		t.Error("a backup was overwritten")
+	}
+	again := table(t, open(t, copied), s)
+	err = again.View(ctx, func(r fsm.Reader) error { _, err := r.Row("before"); return err })
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,9 +35,14 @@ type Dialect interface {
 	savepoint() bool
 	// objects returns the names of the tables, indexes, triggers and views.
 	objects(ctx context.Context, q querier) (map[string]bool, error)
-	// reshape makes the machine's tables fit another specification. All of its
-	// other objects are gone afterwards and are made anew by the schema.
+	// reshape makes the machine's tables fit another specification. The indexes,
+	// triggers and views that the generator made are gone afterwards and are made
+	// anew by the schema.
 	reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error
+
+	// backup returns the statements that copy the database into a new file; the
+	// session is not used again after them. None: the server's own tools do it.
+	backup(path string) []string
 
 	// placeholder returns the n-th parameter, from 1.
 	placeholder(n int) string

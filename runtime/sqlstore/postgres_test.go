@@ -56,6 +56,8 @@ func (probe) reshape(context.Context, querier, *fsm.Schema, string) error {
 	return errors.New("the probe migrates nothing")
 }
 
+func (probe) backup(string) []string { return nil }
+
 func (probe) operand(column string, kind fsm.Kind) string {
 	if kind == fsm.KindJSON || kind == fsm.KindSet {
 		return column + "::text"

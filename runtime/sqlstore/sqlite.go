@@ -163,90 +163,9 @@ func column(ctx context.Context, q querier, text string, args ...any) ([]string,
 	return values, rows.Err()
 }
 
-// reshape moves the rows of the machine's tables into newly made ones.
-func (d sqlite) reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error {
-	objects, err := d.objects(ctx, q)
-	if err != nil {
-		return err
-	}
-	names := []string{s.Table, s.Table + "_events", s.Table + "_outbox", s.Table + "_groups"}
-	for _, name := range names {
-		if !objects[name] {
-			continue
-		}
-		if err := d.strip(ctx, q, name); err != nil {
-			return err
-		}
-		if _, err := q.exec(ctx, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quote(name), quote(name+"_old"))); err != nil {
-			return err
-		}
-	}
-	if _, err := q.exec(ctx, tables); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !objects[name] {
-			continue
-		}
-		if err := d.move(ctx, q, s, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// strip drops the triggers and indexes of a table and the views over it.
-func (sqlite) strip(ctx context.Context, q querier, name string) error {
-	drops, err := column(ctx, q, `SELECT 'DROP ' || "type" || ' "' || replace("name", '"', '""') || '"' FROM sqlite_master
-		WHERE "sql" IS NOT NULL AND ("tbl_name" = ? AND "type" IN ('trigger', 'index') OR "type" = 'view' AND instr("sql", ?) > 0)`, name, quote(name))
-	if err != nil {
-		return err
-	}
-	for _, drop := range drops {
-		if _, err := q.exec(ctx, drop); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// move copies the columns that old and new table share. Columns that are new
-// begin absent, empty or at 0.
-func (sqlite) move(ctx context.Context, q querier, s *fsm.Schema, name string) error {
-	const list = `SELECT "name" FROM pragma_table_info(?) ORDER BY "cid"`
-	before, err := column(ctx, q, list, name+"_old")
-	if err != nil {
-		return err
-	}
-	after, err := column(ctx, q, list, name)
-	if err != nil {
-		return err
-	}
-	had := map[string]bool{}
-	for _, c := range before {
-		had[c] = true
-	}
-	var into, values []string
-	for _, c := range after {
-		if had[c] {
-			into, values = append(into, quote(c)), append(values, quote(c))
-			continue
-		}
-		if i := s.Column(c); name == s.Table && i >= 0 {
-			switch s.Columns[i].Kind {
-			case fsm.KindSet:
-				into, values = append(into, quote(c)), append(values, "'[]'")
-			case fsm.KindCounter:
-				into, values = append(into, quote(c)), append(values, "0")
-			}
-		}
-	}
-	if _, err := q.exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s",
-		quote(name), strings.Join(into, ", "), strings.Join(values, ", "), quote(name+"_old"))); err != nil {
-		return err
-	}
-	_, err = q.exec(ctx, "DROP TABLE "+quote(name+"_old"))
-	return err
+// backup: a session that may not write could not write the copy either.
+func (sqlite) backup(path string) []string {
+	return []string{"PRAGMA query_only = 0", "VACUUM INTO " + literal(path)}
 }
 
 func (sqlite) placeholder(int) string { return "?" }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -194,6 +195,36 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 		}
 	}
 	return x, nil
+}
+
+// Backup copies the database into a new file at path, as it is at one instant,
+// while others read and write. The copy is whole when Backup returns nil. Do not
+// copy the database's files by other means while a store is open: in one process
+// that would drop SQLite's locks.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	statements := s.dialect.backup(path)
+	if len(statements) == 0 {
+		return fmt.Errorf("sqlstore: %s has no backup of its own; use the server's tools", s.dialect.Name())
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("sqlstore: %s exists; expected the path of a new file", path)
+	}
+	session, err := s.readers.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.readers.give(session, true)
+	for _, statement := range statements {
+		if _, err := session.conn.ExecContext(ctx, statement); err != nil {
+			os.Remove(path) // what there is of the copy
+			return fmt.Errorf("sqlstore: back up into %s: %w", path, err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("sqlstore: back up: %w", err)
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // poisoned returns the refusal of a store that must be opened again.

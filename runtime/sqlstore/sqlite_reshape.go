@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// object is an index, trigger or view as SQLite keeps it.
+type object struct{ kind, name, sql string }
+
+// reshape moves the rows of the machine's tables into newly made ones, since
+// SQLite cannot change most of a table in place. What the generator made is
+// dropped, for the schema to make it anew; what somebody else made over these
+// tables is made again as it was.
+func (d sqlite) reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error {
+	objects, err := d.objects(ctx, q)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, suffix := range []string{"", "_events", "_outbox", "_groups"} {
+		if objects[s.Table+suffix] {
+			names = append(names, s.Table+suffix)
+		}
+	}
+	var foreign []object
+	for _, name := range names {
+		dropped, err := d.strip(ctx, q, name)
+		if err != nil {
+			return err
+		}
+		for _, o := range dropped {
+			if !strings.HasPrefix(o.name, s.Table+"_") {
+				foreign = append(foreign, o)
+			}
+		}
+	}
+	for _, name := range names {
+		if _, err := q.exec(ctx, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quote(name), quote(name+"_old"))); err != nil {
+			return err
+		}
+	}
+	if _, err := q.exec(ctx, tables); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := d.move(ctx, q, s, name); err != nil {
+			return err
+		}
+	}
+	for _, o := range foreign {
+		if _, err := q.exec(ctx, o.sql); err != nil {
+			return fmt.Errorf("make the %s %q again: %w", o.kind, o.name, err)
+		}
+	}
+	return nil
+}
+
+// strip drops the triggers and indexes of a table and the views over it, and
+// returns what it dropped.
+func (sqlite) strip(ctx context.Context, q querier, name string) ([]object, error) {
+	rows, err := q.query(ctx, `SELECT "type", "name", "sql" FROM sqlite_master
+		WHERE "sql" IS NOT NULL AND ("tbl_name" = ? AND "type" IN ('trigger', 'index') OR "type" = 'view' AND instr("sql", ?) > 0)`, name, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var dropped []object
+	for rows.Next() {
+		var o object
+		if err := rows.Scan(&o.kind, &o.name, &o.sql); err != nil {
+			return nil, err
+		}
+		dropped = append(dropped, o)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	rows.Close()
+	for _, o := range dropped {
+		if _, err := q.exec(ctx, "DROP "+strings.ToUpper(o.kind)+" "+quote(o.name)); err != nil {
+			return nil, err
+		}
+	}
+	return dropped, nil
+}
+
+// move copies the columns that old and new table share. Columns that are new
+// begin absent, empty or at 0.
+func (sqlite) move(ctx context.Context, q querier, s *fsm.Schema, name string) error {
+	const list = `SELECT "name" FROM pragma_table_info(?) ORDER BY "cid"`
+	before, err := column(ctx, q, list, name+"_old")
+	if err != nil {
+		return err
+	}
+	after, err := column(ctx, q, list, name)
+	if err != nil {
+		return err
+	}
+	had := map[string]bool{}
+	for _, c := range before {
+		had[c] = true
+	}
+	var into, values []string
+	for _, c := range after {
+		if had[c] {
+			into, values = append(into, quote(c)), append(values, quote(c))
+			continue
+		}
+		if i := s.Column(c); name == s.Table && i >= 0 {
+			switch s.Columns[i].Kind {
+			case fsm.KindSet:
+				into, values = append(into, quote(c)), append(values, "'[]'")
+			case fsm.KindCounter:
+				into, values = append(into, quote(c)), append(values, "0")
+			}
+		}
+	}
+	if _, err := q.exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s",
+		quote(name), strings.Join(into, ", "), strings.Join(values, ", "), quote(name+"_old"))); err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, "DROP TABLE "+quote(name+"_old"))
+	return err
+}
