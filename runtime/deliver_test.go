@@ -1,0 +1,169 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// changed returns the suite's descriptor with other operations, by name.
+func changed(change map[string]func(*fsm.Operation[storetest.Parcel])) (*fsm.Descriptor[storetest.Parcel], map[string]*fsm.Operation[storetest.Parcel]) {
+	d := storetest.Descriptor(storetest.Schema())
+	ops := map[string]*fsm.Operation[storetest.Parcel]{}
+	for i, op := range d.Operations {
+		if f := change[op.Name]; f != nil {
+			other := *op
+			f(&other)
+			d.Operations[i], ops[op.Name] = &other, &other
+		}
+	}
+	return d, ops
+}
+
+// dispatched makes a parcel that was dispatched at revision 4 and annotated since.
+func dispatched(t *testing.T, m *machine, dispatch *fsm.Operation[storetest.Parcel]) {
+	t.Helper()
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	call := storetest.Dispatch(meta(""))
+	if dispatch != nil {
+		call.Operation = dispatch
+	}
+	out = must(t)(m.Apply(t.Context(), out, call))
+	must(t)(m.Apply(t.Context(), out, note("", "x")))
+}
+
+// An effect that nothing waits for is delivered although the record has moved
+// on, with the record as it was.
+func TestEffectOutlivesItsRevision(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
+	})
+	var seen []storetest.Parcel
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(
+		func(_ context.Context, _ fsm.Tx, p storetest.Parcel, key string, e fsm.Event) error {
+			seen = append(seen, p)
+			if key != "parcel/p1/4" || e.Operation != "dispatch" {
+				t.Errorf("key %q, event %+v", key, e)
+			}
+			return nil
+		}), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatched(t, m, ops["dispatch"])
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
+		t.Errorf("delivered %d, %v, want 1", n, err)
+	}
+	if len(seen) != 1 || seen[0].Rev != 4 || seen[0].Size.Present() || seen[0].Slot.Or("") != "s" {
+		t.Errorf("the effect saw %+v, want the parcel at revision 4", seen)
+	}
+}
+
+// Where every effect has its `then`, leaving the revision removes the delivery
+// with the step itself.
+func TestLeavingRemovesTheDelivery(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"send": func(op *fsm.Operation[storetest.Parcel]) { op.Effect = nil },
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatched(t, m, nil)
+	table, err := store.Table(d.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = table.View(t.Context(), func(r fsm.Reader) error {
+		box, err := r.Outbox(start.Add(time.Hour), 10)
+		if len(box) != 0 {
+			t.Errorf("the outbox holds %+v", box)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// An effect that is interrupted has not failed: it stays due as it was.
+func TestInterruptedDelivery(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	ctx, cancel := context.WithCancel(t.Context())
+	var interrupt bool
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
+		func(ctx context.Context, _ fsm.Tx, _ storetest.Parcel, _ string, _ fsm.Event) error {
+			if interrupt {
+				cancel()
+			}
+			return ctx.Err()
+		}), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	must(t)(m.Apply(t.Context(), out, storetest.Send(meta(""))))
+	interrupt = true
+	if n, err := m.Deliver(ctx); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("delivered %d, %v, want the context's error", n, err)
+	}
+	interrupt = false
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
+		t.Errorf("delivered %d, %v, want 1 at once", n, err)
+	}
+}
+
+// An effect that panics does not keep its delivery taken.
+func TestPanickingEffect(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
+	})
+	calls := 0
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(
+		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+			if calls++; calls == 1 {
+				panic("stop")
+			}
+			return nil
+		}), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatched(t, m, ops["dispatch"])
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_, _ = m.Deliver(t.Context())
+	}()
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
+		t.Errorf("delivered %d, %v, want 1", n, err)
+	}
+}
