@@ -55,7 +55,8 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 	return files, nil
 }
 
-// emitters make the files of a package, in the order of File names.
+// emitters make the files of a package, in the order in which Generate returns
+// them.
 var emitters = []struct {
 	suffix string
 	emit   func(*spec.Machine, *names, Options) ([]byte, error)

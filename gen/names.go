@@ -78,9 +78,8 @@ type sentinel struct {
 	Users   []string // "guard owner_only", in the order of the specification
 }
 
-// newNames computes the identifiers of a machine. Names that clash are the
-// business of the checks (FSM017, FSM018); here they are an error, so that no
-// broken package is ever written.
+// newNames computes the identifiers of a machine that has passed the checks:
+// FSM017 and FSM018 have refused names that clash.
 func newNames(m *spec.Machine, opt Options) (*names, error) {
 	n := &names{
 		Package: opt.Package,

@@ -1,0 +1,74 @@
+package gen
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"one", []string{"one"}},
+		{"  one\t two ", []string{"one two"}},
+		{"one two three", []string{"one two", "three"}},
+		{"äöü äö three", []string{"äöü äö", "three"}},
+		{"averylongword b", []string{"averylongword", "b"}},
+		{"head:\n  - one two\n  - 3", []string{"head:", "  - one", "    two", "  - 3"}},
+	} {
+		if diff := cmp.Diff(c.want, wrap(c.text, 8)); diff != "" {
+			t.Errorf("wrap(%q) (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, got, want string }{
+		{"sentence", sentence("a  b\nc"), "a b c."},
+		{"sentence that ends", sentence("what now?"), "what now?"},
+		{"no sentence", sentence(" "), ""},
+		{"phrase", phrase("the end."), "the end"},
+		{"lead", lead("The end"), "the end"},
+		{"lead of an abbreviation", lead("JSON of it"), "JSON of it"},
+		{"lead of a letter", lead("A"), "a"},
+		{"lead of nothing", lead(""), ""},
+		{"none", list(nil, "or"), ""},
+		{"one", list([]string{"a"}, "or"), "a"},
+		{"three", list([]string{"a", "b", "c"}, "or"), "a, b or c"},
+		{"seconds", durationExpr(90 * time.Second), "90 * time.Second"},
+		{"minutes", durationExpr(10 * time.Minute), "10 * time.Minute"},
+		{"hours", durationExpr(48 * time.Hour), "48 * time.Hour"},
+		{"article", withArticle("Execution") + ", " + withArticle("Job"), "an Execution, a Job"},
+		{"unexported", lowerFirst("ClaimNext") + " " + lowerFirst("IDCheck") + " " + lowerFirst("ID") + " " + lowerFirst("X"), "claimNext idCheck id x"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %q, expected %q", c.name, c.got, c.want)
+		}
+	}
+}
+
+// BenchmarkGenerate measures one specification, parsed already.
+func BenchmarkGenerate(b *testing.B) {
+	src, err := os.ReadFile("../specs/lifecycle.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, found := spec.Parse("lifecycle.yaml", src)
+	if found.HasErrors() {
+		b.Fatal(found)
+	}
+	for b.Loop() {
+		if _, err := Generate(m, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
