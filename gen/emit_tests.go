@@ -93,7 +93,7 @@ func (e *testEmitter) rules() {
 	e.line("const testMatrix = `\n%s`", matrixText(e.m))
 	e.line("")
 	e.line("// testTable holds the rules in the words of the specification.")
-	e.writeTable(e.m)
+	e.writeTable(e.m, e.opt.Enforce)
 	e.line("")
 	e.line("// Test%s holds the generated code against testMatrix and testTable: every", spec.GoName(e.m.Name))
 	e.line("// operation on every abstract record, and the durable layer call by call.")

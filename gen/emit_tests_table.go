@@ -83,9 +83,12 @@ func matrixCell(m *spec.Machine, s *spec.State, o *spec.Operation) string {
 }
 
 // writeTable writes the rules of the machine in the specification's words.
-func (w *testWriter) writeTable(m *spec.Machine) {
+func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 	w.line("var testTable = fsmtest.Table{")
 	w.text("Machine", m.Name)
+	w.text("Entity", m.Entity)
+	w.line("Version: %d,", m.Version)
+	w.text("Enforce", enforce)
 	w.text("RequestID", demandWord(m.RequestID))
 	w.text("ExpectedRev", demandWord(m.ExpectedRev))
 	w.line("Matrix: testMatrix,")

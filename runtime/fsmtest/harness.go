@@ -196,6 +196,7 @@ func (m *model) diffLogged(want logged, got fsm.Event) string {
 		list = append(list, fmt.Sprintf("request n %d, want the index within the machine's request", got.RequestN))
 	}
 	add("cause", want.Cause, got.Cause)
+	add("version", m.Version, got.Version)
 	add("guard", want.Guard, got.Guard)
 	for k, v := range want.Labels {
 		add("label "+k, v, got.Labels[k])

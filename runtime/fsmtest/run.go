@@ -22,6 +22,7 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Run("classify", s.classify)
 	t.Run("ends", s.ends)
 	t.Run("records", s.records)
+	t.Run("schema", s.schema)
 	t.Run("words", s.words)
 	if m.Projection != nil {
 		t.Run("projection", s.projection)

@@ -174,6 +174,14 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 	caller := o.By != "system"
 	if caller {
 		call.RequestID = h.requestID()
+		bare := call
+		bare.Actor = ""
+		if o.readsActor || o.By == "operator" {
+			h.call(what+", without an actor", o, ref, bare)
+		}
+		if bare.Actor, bare.Reason = call.Actor, ""; o.By == "operator" {
+			h.call(what+", without a reason", o, ref, bare)
+		}
 		if h.m.RequestID != "none" {
 			bare := call
 			bare.RequestID = ""

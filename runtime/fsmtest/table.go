@@ -4,6 +4,9 @@ package fsmtest
 // Lists of names are written in one string, separated by commas.
 type Table struct {
 	Machine     string
+	Entity      string
+	Version     int
+	Enforce     string // how much a database refuses by itself
 	RequestID   string // "required", "optional" or "none"
 	ExpectedRev string // the same
 	// Matrix says what each operation does in each state: one line for each
