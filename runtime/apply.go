@@ -24,17 +24,17 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 	}
 	u := m.unit(q.op, ref.ID, q.requestAt(ref.Rev))
 	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
-		u.fast = func() (error, bool) {
+		u.fast = func() (slow bool, err error) {
 			row := m.d.Encode(&held)
 			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
 			if err != nil {
-				return nil, true
+				return true, nil
 			}
 			if err := m.table.Commit(ctx, &s.write); err != nil {
-				return m.conflict(err, q.op, ref.ID, row.State), false
+				return false, m.conflict(err, q.op, ref.ID, row.State)
 			}
 			out = m.outcome(s.rec, &s.row, s.write.Event)
-			return nil, false
+			return false, nil
 		}
 	}
 	u.try = func(tx Tx, again bool) (err error) {

@@ -17,17 +17,17 @@ func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 	}
 	u := m.unit(q.op, id, q.RequestID)
 	if simple(q.op, &q.Call) {
-		u.fast = func() (error, bool) {
+		u.fast = func() (slow bool, err error) {
 			var zero R
 			s, err := m.decide(q.op, &q.Call, nil, zero, id, nil, q.origin(q.RequestID, 0))
 			if err != nil {
-				return nil, true
+				return true, nil
 			}
 			if err := m.table.Commit(ctx, &s.write); err != nil {
-				return m.conflict(err, q.op, id, ""), false
+				return false, m.conflict(err, q.op, id, "")
 			}
 			out = m.outcome(s.rec, &s.row, s.write.Event)
-			return nil, false
+			return false, nil
 		}
 	}
 	u.try = func(tx Tx, again bool) (err error) {

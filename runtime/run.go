@@ -17,7 +17,7 @@ const (
 type unit struct {
 	// fast, when not nil, is the first try: one write without a transaction of
 	// its own. With slow set nothing was tried, and the answer must come from try.
-	fast func() (err error, slow bool)
+	fast func() (slow bool, err error)
 	// try does the work in a transaction. again is false in the first try.
 	try func(tx Tx, again bool) error
 	// find looks whether the work was done by a try whose answer was lost.
@@ -75,7 +75,7 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 // attempt is one try. The error is certain when surely nothing was written.
 func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool, err error) {
 	if n == 0 && u.fast != nil {
-		err, slow := u.fast()
+		slow, err := u.fast()
 		if !slow {
 			return false, err
 		}
