@@ -32,6 +32,9 @@ compensation_event | .          | record only | record only | choose       | rec
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine:     "jobstate",
+	Entity:      "Job",
+	Version:     1,
+	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "none",
 	Matrix:      testMatrix,

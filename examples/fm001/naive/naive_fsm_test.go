@@ -35,6 +35,9 @@ expire | .         | -> aborted     | -> aborted   | refused   | refused | refus
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine:     "naive",
+	Entity:      "Execution",
+	Version:     1,
+	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",
 	Matrix:      testMatrix,

@@ -37,6 +37,9 @@ retry_stalled | .          | refused    | refused      | refused     | -> pendin
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine:     "ingest",
+	Entity:      "Job",
+	Version:     1,
+	Enforce:     "full",
 	RequestID:   "optional",
 	ExpectedRev: "optional",
 	Matrix:      testMatrix,

@@ -35,6 +35,9 @@ requeue_stalled | .         | refused    | refused    | refused      | refused  
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine:     "lifecycle",
+	Entity:      "Job",
+	Version:     1,
+	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",
 	Matrix:      testMatrix,

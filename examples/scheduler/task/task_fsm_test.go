@@ -31,6 +31,9 @@ recover  | .          | refused    | -> pending   | refused
 // testTable holds the rules in the words of the specification.
 var testTable = fsmtest.Table{
 	Machine:     "task",
+	Entity:      "Task",
+	Version:     1,
+	Enforce:     "full",
 	RequestID:   "none",
 	ExpectedRev: "optional",
 	Matrix:      testMatrix,
