@@ -143,14 +143,18 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 		{"", `CONSTRAINT ` + s.object("events", "revision") + ` UNIQUE ("id", "rev", "n")`},
 	}
 	if s.checks() {
-		items = append(items, s.checkItems([]sqlCheck{
+		var checks []sqlCheck
+		if s.d.name == "sqlite" { // -1 stands for a place that is not chosen yet
+			checks = append(checks, sqlCheck{"seq is at least 1", `"seq" >= 1`})
+		}
+		items = append(items, s.checkItems(append(checks, []sqlCheck{
 			{"rev is at least 1", `"rev" >= 1`},
 			{"n is a count", `"n" >= 0`},
 			{"revision 1 is the creation", `"n" > 0 OR ("rev" = 1) = ("from" IS NULL)`},
 			{"a recorded call moves nothing", `"n" = 0 OR "from" IS NOT NULL AND "from" = "to"`},
 			{"request_id is not empty", `"request_id" IS NULL OR "request_id" <> ''`},
 			{"request_n is an index", `"request_n" >= -1`},
-		})...)
+		}...))...)
 	}
 	s.tableItems(items)
 	s.line("%s", end)
