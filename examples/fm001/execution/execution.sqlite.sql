@@ -93,6 +93,7 @@ CREATE TABLE IF NOT EXISTS "execution_events" (
     -- CRC-32C over the event
     "sum" INTEGER NOT NULL,
     CONSTRAINT "execution_events_revision" UNIQUE ("id", "rev", "n"),
+    CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
