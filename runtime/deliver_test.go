@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,5 +166,42 @@ func TestPanickingEffect(t *testing.T) {
 	}()
 	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
 		t.Errorf("delivered %d, %v, want 1", n, err)
+	}
+}
+
+// The text of a failure is stored so that every store takes it.
+func TestFailureText(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	text := strings.Repeat("ü", 499) + "\xff\x00" + strings.Repeat("ü", 9)
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
+		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return errors.New(text) }), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	must(t)(m.Apply(t.Context(), out, storetest.Send(meta(""))))
+	if n, err := m.Deliver(t.Context()); n != 0 || !errors.Is(err, fsm.ErrEffect) {
+		t.Errorf("delivered %d, %v, want the effect's failure", n, err)
+	}
+	table, err := store.Table(m.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = table.View(t.Context(), func(r fsm.Reader) error {
+		box, err := r.Outbox(start.Add(time.Hour), 10)
+		if len(box) != 1 || fsm.CheckText(box[0].LastError) != nil || len(box[0].LastError) > 1000 || len(box[0].LastError) < 990 {
+			t.Errorf("the outbox holds %+v", box)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

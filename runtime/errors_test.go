@@ -51,6 +51,9 @@ func TestSentinels(t *testing.T) {
 			t.Errorf("%s: retry is %d, want %d", s.code, got, s.retry)
 		}
 	}
+	if (&fsm.AmbiguousError{}).Retry() != fsm.SameCall {
+		t.Error("after a lost answer the same call is to be made again")
+	}
 	own := errors.New("not owner")
 	err := error(&fsm.Refusal{Code: fsm.CodeGuard, Cause: own})
 	if !errors.Is(err, own) || !errors.Is(err, fsm.ErrGuard) {
