@@ -10,12 +10,11 @@ import (
 
 // step is one decided step of one record, before it is written.
 type step[R any] struct {
-	op      *Operation[R]
-	rec     R // after it
-	row     Row
-	write   Write
-	atomic  bool // its effect runs in the transaction
-	written bool
+	op     *Operation[R]
+	rec    R // after it
+	row    Row
+	write  Write
+	atomic bool // its effect runs in the transaction
 }
 
 // origin is what an event says about where a step came from.
@@ -135,7 +134,6 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 	if err := tx.Write(&s.write); err != nil {
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}
-	s.written = true
 	if !s.atomic || s.write.Row == nil {
 		return s, nil
 	}
