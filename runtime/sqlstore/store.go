@@ -216,7 +216,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	defer s.readers.give(session, true)
 	for _, statement := range statements {
 		if _, err := session.conn.ExecContext(ctx, statement); err != nil {
-			os.Remove(path) // what there is of the copy
+			_ = os.Remove(path) // what there is of the copy
 			return fmt.Errorf("sqlstore: back up into %s: %w", path, err)
 		}
 	}
