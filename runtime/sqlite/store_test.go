@@ -272,6 +272,15 @@ func TestCancelledContext(t *testing.T) {
 	if err := tab.Commit(ctx, lease("e2", "j2", 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
+	reading, stop := context.WithCancel(bg)
+	err = tab.View(reading, func(r fsm.Reader) error {
+		stop()
+		_, err := r.Row("e1")
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a read that is cancelled: got %v, want context.Canceled", err)
+	}
 	err = tab.View(bg, func(r fsm.Reader) error {
 		for _, id := range []string{"e1", "e2"} {
 			if _, err := r.Row(id); !errors.Is(err, fsm.ErrNotFound) {

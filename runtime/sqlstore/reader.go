@@ -48,6 +48,9 @@ func (r *reader) each(text string, args []any, f func(*sql.Rows) error) error {
 // the database take it back, and what followed would stand by itself.
 func (r *reader) fail(err error) error {
 	err = r.t.fault("read or write", err)
+	if done := r.ctx.Err(); done != nil {
+		err = done // the database was interrupted, in words of its own
+	}
 	if r.err == nil {
 		r.err = err
 	}
