@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -42,6 +43,11 @@ func (r *rows) column(o operand, fromCall bool) string {
 	}
 	switch o.kind {
 	case spec.KindEnum:
+		for _, v := range o.enum.Values {
+			if v.Name == o.word {
+				return strconv.Quote(v.Stored())
+			}
+		}
 		word := wordOf(o.enum.Values)
 		return apply(o.enum.Type+"."+word, word)
 	case spec.KindJSON:
@@ -67,6 +73,13 @@ func (r *rows) column(o operand, fromCall bool) string {
 // created returns the column that a field of a new record gets, or an error
 // when it is not known before the operation has decided.
 func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
+	for _, b := range o.Choose {
+		for _, a := range b.Effects.Set {
+			if a.Field == f {
+				return "", fmt.Errorf("field %s of %s makes a group, and a branch sets it; set it in the operation", f.Name, o.Name)
+			}
+		}
+	}
 	s := scope{n: r.n, changes: &changes{}, fresh: true}
 	for _, a := range o.Effects.Set {
 		if a.Field != f {

@@ -15,8 +15,9 @@ type enumType struct {
 	doc    []string // of the type
 	block  string   // comment above the constants
 	consts []enumConst
-	noun   string // what a value is, in messages: "state"
-	inRows bool   // records hold it
+	noun   string      // what a value is, in messages: "state"
+	inRows bool        // records hold it
+	gone   []enumConst // words that are read as another constant, and never written
 }
 
 type enumConst struct {
@@ -122,6 +123,9 @@ func enumMethods(f *jen.File, t *enumType) {
 			for _, c := range t.consts {
 				g.Case(jen.Lit(c.stored)).Block(raw("*%s = %s", r, c.name))
 			}
+			for _, c := range t.gone {
+				g.Case(jen.Lit(c.stored)).Block(jen.Comment("// "+c.doc), raw("*%s = %s", r, c.name))
+			}
 			g.Default().Block(jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("unknown %s %%q; expected %s", t.noun, expectedWords(t))), raw("text"))))
 		}),
 		jen.Return(jen.Nil()),
@@ -171,6 +175,10 @@ func stateType(m *spec.Machine, n *names) *enumType {
 	}
 	for _, s := range m.States {
 		t.consts = append(t.consts, enumConst{n.state(s), s.Name, s.Stored(), stateDoc(s)})
+	}
+	for _, r := range m.Removed {
+		text := fmt.Sprintf("a state that is gone: old rows and events that name it are read as %s", r.To.State.Name)
+		t.gone = append(t.gone, enumConst{name: n.state(r.To.State), stored: r.Name, doc: text})
 	}
 	return t
 }

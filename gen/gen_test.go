@@ -209,3 +209,40 @@ func TestRefused(t *testing.T) {
 		t.Errorf("Generate returned %d files beside the findings", len(files))
 	}
 }
+
+// TestUnknownGroup refuses groups whose value is known only when the operation
+// has decided: nobody could lock them before.
+func TestUnknownGroup(t *testing.T) {
+	t.Parallel()
+	const head = `
+fsm: 1
+machine: unknown
+entity: Thing
+otherwise: reject
+fields:
+  day: optional time
+  room: optional string
+  number: {type: sequence, per: [%s]}
+states:
+  here: {terminal: true}
+operations:
+  make:
+    creates: here
+    dedupe_by: room
+`
+	for _, c := range []struct{ name, per, rest, want string }{
+		{"now", "day", "    set: {day: now}\n", "it is set to the time of the call"},
+		{"branch", "room", "    choose:\n      - {to: here, set: {room: actor}}\n", "a branch sets it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m, found := spec.Parse("unknown.yaml", []byte(strings.Replace(head, "%s", c.per, 1)+c.rest))
+			if found.HasErrors() {
+				t.Fatal(found)
+			}
+			if _, err := Generate(m, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Generate returned %v, expected an error with %q", err, c.want)
+			}
+		})
+	}
+}

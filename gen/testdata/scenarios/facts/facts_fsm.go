@@ -26,7 +26,7 @@ type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StateOne: always: due >= created_at.
+	// StateOne: always: size <= 100.
 	StateOne State = iota + 1
 	// StateTwo: present: until. Absent: nick.
 	StateTwo
@@ -117,7 +117,9 @@ type Operation uint8
 const (
 	OpMake Operation = iota + 1
 	OpHit
-	OpOptionals
+	OpRank
+	OpRepeat
+	OpDiffer
 	OpMeasure
 	OpFlip
 	OpWait
@@ -127,15 +129,17 @@ const (
 )
 
 var operationNames = [...]string{
-	OpMake:      "make",
-	OpHit:       "hit",
-	OpOptionals: "optionals",
-	OpMeasure:   "measure",
-	OpFlip:      "flip",
-	OpWait:      "wait",
-	OpRead:      "read",
-	OpSort:      "sort",
-	OpLook:      "look",
+	OpMake:    "make",
+	OpHit:     "hit",
+	OpRank:    "rank",
+	OpRepeat:  "repeat",
+	OpDiffer:  "differ",
+	OpMeasure: "measure",
+	OpFlip:    "flip",
+	OpWait:    "wait",
+	OpRead:    "read",
+	OpSort:    "sort",
+	OpLook:    "look",
 }
 
 // String returns the name in the specification.
@@ -166,8 +170,12 @@ func (o *Operation) UnmarshalText(text []byte) error {
 		*o = OpMake
 	case "hit":
 		*o = OpHit
-	case "optionals":
-		*o = OpOptionals
+	case "rank":
+		*o = OpRank
+	case "repeat":
+		*o = OpRepeat
+	case "differ":
+		*o = OpDiffer
 	case "measure":
 		*o = OpMeasure
 	case "flip":
@@ -181,7 +189,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 	case "look":
 		*o = OpLook
 	default:
-		return fmt.Errorf("unknown operation %q; expected make, hit, optionals, measure, flip, wait, read, sort or look", text)
+		return fmt.Errorf("unknown operation %q; expected make, hit, rank, repeat, differ, measure, flip, wait, read, sort or look", text)
 	}
 	return nil
 }
@@ -211,7 +219,9 @@ func Operations() []Operation {
 	return []Operation{
 		OpMake,
 		OpHit,
-		OpOptionals,
+		OpRank,
+		OpRepeat,
+		OpDiffer,
 		OpMeasure,
 		OpFlip,
 		OpWait,
@@ -228,7 +238,9 @@ type EventName uint8
 const (
 	EventMake EventName = iota + 1
 	EventHit
-	EventOptionals
+	EventRank
+	EventRepeat
+	EventDiffer
 	EventMeasure
 	EventFlip
 	EventWait
@@ -238,15 +250,17 @@ const (
 )
 
 var eventNameNames = [...]string{
-	EventMake:      "make",
-	EventHit:       "hit",
-	EventOptionals: "optionals",
-	EventMeasure:   "measure",
-	EventFlip:      "flip",
-	EventWait:      "wait",
-	EventRead:      "read",
-	EventSort:      "sort",
-	EventLook:      "look",
+	EventMake:    "make",
+	EventHit:     "hit",
+	EventRank:    "rank",
+	EventRepeat:  "repeat",
+	EventDiffer:  "differ",
+	EventMeasure: "measure",
+	EventFlip:    "flip",
+	EventWait:    "wait",
+	EventRead:    "read",
+	EventSort:    "sort",
+	EventLook:    "look",
 }
 
 // String returns the name in the specification.
@@ -277,8 +291,12 @@ func (e *EventName) UnmarshalText(text []byte) error {
 		*e = EventMake
 	case "hit":
 		*e = EventHit
-	case "optionals":
-		*e = EventOptionals
+	case "rank":
+		*e = EventRank
+	case "repeat":
+		*e = EventRepeat
+	case "differ":
+		*e = EventDiffer
 	case "measure":
 		*e = EventMeasure
 	case "flip":
@@ -292,7 +310,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 	case "look":
 		*e = EventLook
 	default:
-		return fmt.Errorf("unknown event %q; expected make, hit, optionals, measure, flip, wait, read, sort or look", text)
+		return fmt.Errorf("unknown event %q; expected make, hit, rank, repeat, differ, measure, flip, wait, read, sort or look", text)
 	}
 	return nil
 }
@@ -322,7 +340,8 @@ func (e *EventName) Scan(src any) error {
 var (
 	// ErrTextError: refused by the guard text_eq and the guard text_order.
 	ErrTextError = errors.New("text error")
-	// ErrOptionalError: refused by the guard both_optional.
+	// ErrOptionalError: refused by the guard same_nick and the guard
+	// other_nick.
 	ErrOptionalError = errors.New("optional error")
 	// ErrNumberError: refused by the guard numbers.
 	ErrNumberError = errors.New("number error")
@@ -467,9 +486,6 @@ func Make(id string, req MakeRequest, now time.Time) (Probe, Event, error) {
 	if req.Size > 100 {
 		return Probe{}, Event{}, j.refuseInvariant(OpMake, "size <= 100")
 	}
-	if req.Due.Before(j.CreatedAt) {
-		return Probe{}, Event{}, j.refuseInvariant(OpMake, "due >= created_at")
-	}
 	j.Name = req.Name
 	j.Size = req.Size
 	j.Flag = req.Flag
@@ -496,8 +512,6 @@ type HitRequest struct {
 //
 // It is refused unless:
 //   - text_eq: name == input.name and name != actor (ErrTextError)
-//   - text_order: name < input.name, nick <= name and input.name > nick
-//     (ErrTextError)
 func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	if req.Actor == "" {
@@ -520,9 +534,6 @@ func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
 	if j.Name != req.Name || j.Name == req.Actor {
 		return Event{}, j.refuseGuard(OpHit, "text_eq", ErrTextError, "")
 	}
-	if j.Name >= req.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || req.Name <= j.Nick.Or("") {
-		return Event{}, j.refuseGuard(OpHit, "text_order", ErrTextError, "")
-	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpHit, "size")
 	}
@@ -531,9 +542,6 @@ func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
 	}
 	if j.Hits+1 < 0 {
 		return Event{}, j.refuseInvariant(OpHit, "hits >= 0")
-	}
-	if j.Due.Before(j.CreatedAt) {
-		return Event{}, j.refuseInvariant(OpHit, "due >= created_at")
 	}
 	j.Hits++
 	return j.move(OpHit, EventHit, j.State, now), nil
@@ -545,8 +553,57 @@ func (j Probe) CanHit(req HitRequest, now time.Time) error {
 	return err
 }
 
-// OptionalsRequest is the request of Optionals.
-type OptionalsRequest struct {
+// RankRequest is the request of Rank.
+type RankRequest struct {
+	Actor  string            // who asks
+	Reason string            // why; stored with the event
+	At     time.Time         // durable form: when; zero is the machine's clock
+	Labels map[string]string // durable form: stored with the event; no rule reads them
+
+	Name string
+}
+
+// Rank keeps a Probe one.
+//
+// It is refused unless:
+//   - text_order: name < input.name, nick <= name and input.name > nick
+//     (ErrTextError)
+func (j *Probe) Rank(req RankRequest, now time.Time) (Event, error) {
+	now = fsm.Time(now)
+	if req.Name == "" {
+		return Event{}, j.refuseInput(OpRank, "name", "it is required and empty")
+	}
+	if err := fsm.CheckText(req.Name); err != nil {
+		return Event{}, j.refuseInput(OpRank, "name", err.Error())
+	}
+	switch j.State {
+	case StateOne:
+	default:
+		return Event{}, j.refuseState(OpRank, rankStates)
+	}
+	if j.Name >= req.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || req.Name <= j.Nick.Or("") {
+		return Event{}, j.refuseGuard(OpRank, "text_order", ErrTextError, "")
+	}
+	if j.Size < 0 || j.Size > 100 {
+		return Event{}, j.refuseInvariant(OpRank, "size")
+	}
+	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
+		return Event{}, j.refuseInvariant(OpRank, "level")
+	}
+	if j.Hits < 0 {
+		return Event{}, j.refuseInvariant(OpRank, "hits >= 0")
+	}
+	return j.move(OpRank, EventRank, j.State, now), nil
+}
+
+// CanRank reports what Rank would answer, and changes nothing.
+func (j Probe) CanRank(req RankRequest, now time.Time) error {
+	_, err := j.Rank(req, now)
+	return err
+}
+
+// RepeatRequest is the request of Repeat.
+type RepeatRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
 	At     time.Time         // durable form: when; zero is the machine's clock
@@ -555,53 +612,83 @@ type OptionalsRequest struct {
 	Nick fsm.Optional[string] // may be absent
 }
 
-// Optionals keeps a Probe one or two.
+// Repeat keeps a Probe one.
 //
 // It is refused unless:
-//   - both_optional: nick == input.nick and nick != input.nick
-//     (ErrOptionalError)
-func (j *Probe) Optionals(req OptionalsRequest, now time.Time) (Event, error) {
+//   - same_nick: nick == input.nick (ErrOptionalError)
+func (j *Probe) Repeat(req RepeatRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	if err := fsm.CheckText(req.Nick.Or("")); err != nil {
-		return Event{}, j.refuseInput(OpOptionals, "nick", err.Error())
-	}
-	switch j.State {
-	case StateOne, StateTwo:
-	default:
-		return Event{}, j.refuseState(OpOptionals, optionalsStates)
-	}
-	if !j.Nick.Present() ||
-		!req.Nick.Present() ||
-		j.Nick.Or("") != req.Nick.Or("") ||
-		j.Nick.Or("") == req.Nick.Or("") {
-		return Event{}, j.refuseGuard(OpOptionals, "both_optional", ErrOptionalError, "")
-	}
-	if j.Size < 0 || j.Size > 100 {
-		return Event{}, j.refuseInvariant(OpOptionals, "size")
-	}
-	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
-		return Event{}, j.refuseInvariant(OpOptionals, "level")
-	}
-	if j.Hits < 0 {
-		return Event{}, j.refuseInvariant(OpOptionals, "hits >= 0")
+		return Event{}, j.refuseInput(OpRepeat, "nick", err.Error())
 	}
 	switch j.State {
 	case StateOne:
-		if j.Due.Before(j.CreatedAt) {
-			return Event{}, j.refuseInvariant(OpOptionals, "due >= created_at")
-		}
-	case StateTwo:
-		if !j.Until.Present() {
-			return Event{}, j.refuseInvariant(OpOptionals, "until is present")
-		}
-		return Event{}, j.refuseInvariant(OpOptionals, "nick is absent")
+	default:
+		return Event{}, j.refuseState(OpRepeat, repeatStates)
 	}
-	return j.move(OpOptionals, EventOptionals, j.State, now), nil
+	if !j.Nick.Present() || !req.Nick.Present() || j.Nick.Or("") != req.Nick.Or("") {
+		return Event{}, j.refuseGuard(OpRepeat, "same_nick", ErrOptionalError, "")
+	}
+	if j.Size < 0 || j.Size > 100 {
+		return Event{}, j.refuseInvariant(OpRepeat, "size")
+	}
+	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
+		return Event{}, j.refuseInvariant(OpRepeat, "level")
+	}
+	if j.Hits < 0 {
+		return Event{}, j.refuseInvariant(OpRepeat, "hits >= 0")
+	}
+	return j.move(OpRepeat, EventRepeat, j.State, now), nil
 }
 
-// CanOptionals reports what Optionals would answer, and changes nothing.
-func (j Probe) CanOptionals(req OptionalsRequest, now time.Time) error {
-	_, err := j.Optionals(req, now)
+// CanRepeat reports what Repeat would answer, and changes nothing.
+func (j Probe) CanRepeat(req RepeatRequest, now time.Time) error {
+	_, err := j.Repeat(req, now)
+	return err
+}
+
+// DifferRequest is the request of Differ.
+type DifferRequest struct {
+	Actor  string            // who asks
+	Reason string            // why; stored with the event
+	At     time.Time         // durable form: when; zero is the machine's clock
+	Labels map[string]string // durable form: stored with the event; no rule reads them
+
+	Nick fsm.Optional[string] // may be absent
+}
+
+// Differ keeps a Probe one.
+//
+// It is refused unless:
+//   - other_nick: nick != input.nick (ErrOptionalError)
+func (j *Probe) Differ(req DifferRequest, now time.Time) (Event, error) {
+	now = fsm.Time(now)
+	if err := fsm.CheckText(req.Nick.Or("")); err != nil {
+		return Event{}, j.refuseInput(OpDiffer, "nick", err.Error())
+	}
+	switch j.State {
+	case StateOne:
+	default:
+		return Event{}, j.refuseState(OpDiffer, differStates)
+	}
+	if !j.Nick.Present() || !req.Nick.Present() || j.Nick.Or("") == req.Nick.Or("") {
+		return Event{}, j.refuseGuard(OpDiffer, "other_nick", ErrOptionalError, "")
+	}
+	if j.Size < 0 || j.Size > 100 {
+		return Event{}, j.refuseInvariant(OpDiffer, "size")
+	}
+	if j.Level.Present() && (j.Level.Or(0) < -5 || j.Level.Or(0) > 5) {
+		return Event{}, j.refuseInvariant(OpDiffer, "level")
+	}
+	if j.Hits < 0 {
+		return Event{}, j.refuseInvariant(OpDiffer, "hits >= 0")
+	}
+	return j.move(OpDiffer, EventDiffer, j.State, now), nil
+}
+
+// CanDiffer reports what Differ would answer, and changes nothing.
+func (j Probe) CanDiffer(req DifferRequest, now time.Time) error {
+	_, err := j.Differ(req, now)
 	return err
 }
 
@@ -642,9 +729,6 @@ func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpMeasure, "hits >= 0")
 	}
-	if j.Due.Before(j.CreatedAt) {
-		return Event{}, j.refuseInvariant(OpMeasure, "due >= created_at")
-	}
 	return j.move(OpMeasure, EventMeasure, j.State, now), nil
 }
 
@@ -684,9 +768,6 @@ func (j *Probe) Flip(req FlipRequest, now time.Time) (Event, error) {
 	}
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpFlip, "hits >= 0")
-	}
-	if j.Due.Before(j.CreatedAt) {
-		return Event{}, j.refuseInvariant(OpFlip, "due >= created_at")
 	}
 	j.Flag = false
 	j.Mark = fsm.Some(true)
@@ -913,9 +994,19 @@ func Classify(s State, op Operation) fsm.Class {
 		case StateOne:
 			return fsm.ClassTransition
 		}
-	case OpOptionals:
+	case OpRank:
 		switch s {
-		case StateOne, StateTwo:
+		case StateOne:
+			return fsm.ClassTransition
+		}
+	case OpRepeat:
+		switch s {
+		case StateOne:
+			return fsm.ClassTransition
+		}
+	case OpDiffer:
+		switch s {
+		case StateOne:
 			return fsm.ClassTransition
 		}
 	case OpMeasure:
@@ -976,8 +1067,8 @@ func Check(j Probe) []fsm.Violation {
 	}
 	switch j.State {
 	case StateOne:
-		if j.Due.Before(j.CreatedAt) {
-			found = append(found, fsm.Violation{Rule: "due >= created_at", Must: true})
+		if j.Size > 100 {
+			found = append(found, fsm.Violation{Rule: "size <= 100", Must: true})
 		}
 	case StateTwo:
 		if !j.Until.Present() {
@@ -998,14 +1089,16 @@ func Check(j Probe) []fsm.Violation {
 
 // The states in which an operation is possible, for refusals.
 var (
-	hitStates       = []string{"one"}
-	optionalsStates = []string{"one", "two"}
-	measureStates   = []string{"one"}
-	flipStates      = []string{"one"}
-	waitStates      = []string{"one"}
-	readStates      = []string{"one"}
-	sortStates      = []string{"one"}
-	lookStates      = []string{"two"}
+	hitStates     = []string{"one"}
+	rankStates    = []string{"one"}
+	repeatStates  = []string{"one"}
+	differStates  = []string{"one"}
+	measureStates = []string{"one"}
+	flipStates    = []string{"one"}
+	waitStates    = []string{"one"}
+	readStates    = []string{"one"}
+	sortStates    = []string{"one"}
+	lookStates    = []string{"two"}
 )
 
 // move takes the step that was decided on: state, revision and time.

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "facts",
 	Entity:      "Probe",
 	Version:     1,
-	Hash:        "9a4c23d0898cdad21704f0d41c24a5eae276f0ae63ea3dd12fd725824030e454",
+	Hash:        "6c9815cd3d0c8890d990eb5b085437faf0fd55e7170fe2c988052172afe863d6",
 	Table:       "facts",
 	Enforce:     "full",
 	RequestID:   fsm.Never,
@@ -123,23 +123,62 @@ func (m *Machine) HitMany(ctx context.Context, items []HitItem) ([]Outcome, erro
 	return m.core.ApplyMany(ctx, calls)
 }
 
-// Optionals keeps a Probe one or two.
-func (m *Machine) Optionals(ctx context.Context, at fsm.Target, req OptionalsRequest) (Outcome, error) {
-	return m.core.Apply(ctx, at, req.call(opOptionals))
+// Rank keeps a Probe one.
+func (m *Machine) Rank(ctx context.Context, at fsm.Target, req RankRequest) (Outcome, error) {
+	return m.core.Apply(ctx, at, req.call(opRank))
 }
 
-// OptionalsItem is one item of OptionalsMany.
-type OptionalsItem struct {
+// RankItem is one item of RankMany.
+type RankItem struct {
 	At      fsm.Target
-	Request OptionalsRequest
+	Request RankRequest
 }
 
-// OptionalsMany is Optionals for each item, in one transaction: all of them or
-// none.
-func (m *Machine) OptionalsMany(ctx context.Context, items []OptionalsItem) ([]Outcome, error) {
+// RankMany is Rank for each item, in one transaction: all of them or none.
+func (m *Machine) RankMany(ctx context.Context, items []RankItem) ([]Outcome, error) {
 	calls := make([]fsm.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opOptionals)}
+		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opRank)}
+	}
+	return m.core.ApplyMany(ctx, calls)
+}
+
+// Repeat keeps a Probe one.
+func (m *Machine) Repeat(ctx context.Context, at fsm.Target, req RepeatRequest) (Outcome, error) {
+	return m.core.Apply(ctx, at, req.call(opRepeat))
+}
+
+// RepeatItem is one item of RepeatMany.
+type RepeatItem struct {
+	At      fsm.Target
+	Request RepeatRequest
+}
+
+// RepeatMany is Repeat for each item, in one transaction: all of them or none.
+func (m *Machine) RepeatMany(ctx context.Context, items []RepeatItem) ([]Outcome, error) {
+	calls := make([]fsm.Item[Probe], len(items))
+	for i, item := range items {
+		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opRepeat)}
+	}
+	return m.core.ApplyMany(ctx, calls)
+}
+
+// Differ keeps a Probe one.
+func (m *Machine) Differ(ctx context.Context, at fsm.Target, req DifferRequest) (Outcome, error) {
+	return m.core.Apply(ctx, at, req.call(opDiffer))
+}
+
+// DifferItem is one item of DifferMany.
+type DifferItem struct {
+	At      fsm.Target
+	Request DifferRequest
+}
+
+// DifferMany is Differ for each item, in one transaction: all of them or none.
+func (m *Machine) DifferMany(ctx context.Context, items []DifferItem) ([]Outcome, error) {
+	calls := make([]fsm.Item[Probe], len(items))
+	for i, item := range items {
+		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opDiffer)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -337,12 +376,28 @@ var (
 		NeedActor: true,
 	}
 
-	opOptionals = &fsm.Operation[Probe]{
-		Name:   "optionals",
-		Stored: "optionals",
-		Event:  "optionals",
+	opRank = &fsm.Operation[Probe]{
+		Name:   "rank",
+		Stored: "rank",
+		Event:  "rank",
 		By:     fsm.ByCaller,
-		From:   []string{"one", "two"},
+		From:   []string{"one"},
+	}
+
+	opRepeat = &fsm.Operation[Probe]{
+		Name:   "repeat",
+		Stored: "repeat",
+		Event:  "repeat",
+		By:     fsm.ByCaller,
+		From:   []string{"one"},
+	}
+
+	opDiffer = &fsm.Operation[Probe]{
+		Name:   "differ",
+		Stored: "differ",
+		Event:  "differ",
+		By:     fsm.ByCaller,
+		From:   []string{"one"},
 	}
 
 	opMeasure = &fsm.Operation[Probe]{
@@ -406,7 +461,9 @@ var descriptor = fsm.Descriptor[Probe]{
 	Operations: []*fsm.Operation[Probe]{
 		opMake,
 		opHit,
-		opOptionals,
+		opRank,
+		opRepeat,
+		opDiffer,
 		opMeasure,
 		opFlip,
 		opWait,
@@ -458,7 +515,23 @@ func (req HitRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 	}
 }
 
-func (req OptionalsRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
+func (req RankRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
+	return fsm.Call[Probe]{
+		Operation: op,
+		Actor:     req.Actor,
+		Reason:    req.Reason,
+		At:        req.At,
+		Labels:    req.Labels,
+		Inputs: []fsm.Input{
+			{Name: "name", Value: req.Name, Kind: fsm.KindString},
+		},
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+			return step(j.Rank(req, now))
+		},
+	}
+}
+
+func (req RepeatRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 	return fsm.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
@@ -469,7 +542,23 @@ func (req OptionalsRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 			{Name: "nick", Value: column(req.Nick), Kind: fsm.KindString},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
-			return step(j.Optionals(req, now))
+			return step(j.Repeat(req, now))
+		},
+	}
+}
+
+func (req DifferRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
+	return fsm.Call[Probe]{
+		Operation: op,
+		Actor:     req.Actor,
+		Reason:    req.Reason,
+		At:        req.At,
+		Labels:    req.Labels,
+		Inputs: []fsm.Input{
+			{Name: "nick", Value: column(req.Nick), Kind: fsm.KindString},
+		},
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+			return step(j.Differ(req, now))
 		},
 	}
 }

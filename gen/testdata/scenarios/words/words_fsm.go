@@ -84,6 +84,12 @@ func (s *State) UnmarshalText(text []byte) error {
 		*s = StateClosed
 	case "merged":
 		*s = StateMerged
+	case "waiting":
+		// a state that is gone: old rows and events that name it are read as open
+		*s = StateOpen
+	case "lost":
+		// a state that is gone: old rows and events that name it are read as closed
+		*s = StateClosed
 	default:
 		return fmt.Errorf("unknown state %q; expected new, closed or merged", text)
 	}

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "words",
 	Entity:      "Ticket",
 	Version:     3,
-	Hash:        "dbb2c4035c3deac014e7300af68df7151a847ccfa8192e36371198ae63bc32ae",
+	Hash:        "0efbc238eb26af448732377bde9c0563f92ac863f40824c5d404b0b1de260547",
 	Table:       "words",
 	Enforce:     "full",
 	RequestID:   fsm.Optionally,
