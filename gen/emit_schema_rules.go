@@ -160,7 +160,9 @@ func lookups(m *spec.Machine) []lookup {
 					l.fields = append(l.fields, f.Left.Field)
 				}
 			}
-			all = append(all, l)
+			if len(l.fields)+len(l.order) > 0 { // else it picks by id: the index of the states serves
+				all = append(all, l)
+			}
 		}
 	}
 	uniques := uniqueRules(m)
