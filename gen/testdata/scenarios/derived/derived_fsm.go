@@ -539,9 +539,9 @@ func (b *BatchState) Scan(src any) error {
 func (s BatchState) Leads(next BatchState) bool {
 	switch s {
 	case BatchStatePassed:
-		return next == BatchStateInWork || next == BatchStateScrapped
+		return next == BatchStateInWork
 	case BatchStateClean:
-		return next == BatchStateInWork || next == BatchStatePassed
+		return next == BatchStateInWork
 	case BatchStateInWork:
 		return next == BatchStateScrapped || next == BatchStatePassed || next == BatchStateClean
 	}

@@ -24,7 +24,7 @@ var schema = &fsm.Schema{
 	Machine:     "derived",
 	Entity:      "Part",
 	Version:     1,
-	Hash:        "050ded2928074b2baa32510a4ac465b328197bc29dc79707b514fb911026b15f",
+	Hash:        "1982f1e352aa01f8cb1f4053b1779ce84d92ea10e5756fd4f09a610367f58783",
 	Table:       "derived",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
