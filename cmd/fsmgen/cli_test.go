@@ -97,6 +97,26 @@ func TestGeneratorFindings(t *testing.T) {
 	}
 }
 
+// TestRenderSeverities keeps informations out of the way of those who generate.
+func TestRenderSeverities(t *testing.T) {
+	t.Parallel()
+	var found spec.Diagnostics
+	for i, s := range []spec.Severity{spec.Error, spec.Warning, spec.Info} {
+		found = append(found, spec.Diagnostic{Code: "FSM999", Severity: s, File: "a.yaml", Pos: spec.Pos{Line: i + 1, Col: 1}, Message: "so it is"})
+	}
+	const findings = "a.yaml:1:1: error: so it is [FSM999]\na.yaml:2:1: warning: so it is [FSM999]\n"
+	for least, want := range map[spec.Severity]string{
+		spec.Warning: findings + "1 error, 1 warning\n",
+		spec.Info:    findings + "a.yaml:3:1: info: so it is [FSM999]\n1 error, 1 warning\n",
+	} {
+		var out bytes.Buffer
+		newCLI(nil, nil, nil).renderAll(&out, []*source{{found: found}}, least)
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("down to %s (-want +got):\n%s", least, diff)
+		}
+	}
+}
+
 // TestWriteAllOrNothing breaks the last of three files and expects the folder as
 // it was, folders included.
 func TestWriteAllOrNothing(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 const (
@@ -52,7 +54,7 @@ func (c *cli) check(paths []string, format string) error {
 			return err
 		}
 	} else {
-		c.renderAll(c.out, sources)
+		c.renderAll(c.out, sources, spec.Info)
 		for _, s := range sources {
 			if !s.found.HasErrors() {
 				c.printf("%s: ok, %s\n", s.name, summary(s.machine))

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 func (c *cli) diagramCommand() *cobra.Command {
@@ -39,7 +40,7 @@ func (c *cli) diagram(path, out string, check bool) error {
 	if err != nil {
 		return err
 	}
-	c.renderAll(c.err, []*source{s})
+	c.renderAll(c.err, []*source{s}, spec.Warning)
 	if s.found.HasErrors() {
 		return errFindings
 	}

@@ -96,7 +96,7 @@ func (c *cli) gen(paths []string, f genFlags) error {
 		return err
 	}
 	if !f.asJSON {
-		c.renderAll(c.err, sources)
+		c.renderAll(c.err, sources, spec.Warning)
 	}
 	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON})
 }
@@ -107,7 +107,7 @@ func (c *cli) genFailed(sources []*source, f genFlags) error {
 			return err
 		}
 	} else {
-		c.renderAll(c.err, sources)
+		c.renderAll(c.err, sources, spec.Warning)
 		c.errorf("nothing was written\n")
 	}
 	return errFindings

@@ -103,13 +103,17 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// renderAll prints the findings of the sources as text, and how many there are
-// when there is more than one.
-func (c *cli) renderAll(w io.Writer, sources []*source) {
+// renderAll prints what was found in the sources as text, down to a severity,
+// and how many findings there are when there is more than one. Informations are
+// for `check`: those who generate have asked for something else.
+func (c *cli) renderAll(w io.Writer, sources []*source, least spec.Severity) {
 	colours := colourful(w)
 	r := newReport(sources, nil)
 	for _, s := range sources {
 		for _, d := range s.found {
+			if d.Severity > least {
+				continue
+			}
 			text := spec.Render(d, s.text)
 			if colours {
 				text = coloured(d, text)
