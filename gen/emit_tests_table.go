@@ -88,6 +88,7 @@ func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 	w.text("Machine", m.Name)
 	w.text("Entity", m.Entity)
 	w.line("Version: %d,", m.Version)
+	w.text("Hash", m.Hash)
 	w.text("Enforce", enforce)
 	w.text("RequestID", demandWord(m.RequestID))
 	w.text("ExpectedRev", demandWord(m.ExpectedRev))

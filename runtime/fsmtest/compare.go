@@ -67,7 +67,7 @@ func (m *model) diffRefusal(o *operation, before fsm.Row, v verdict, err error, 
 	add("operation", o.Name, r.Operation)
 	add("guard", v.guard, r.Guard)
 	add("allowed", strings.Join(v.allowed, ", "), strings.Join(r.Allowed, ", "))
-	if s := m.stateOf(before.State); s != nil && v.code != fsm.CodeInvalidInput && v.code != fsm.CodeActorMissing && v.code != fsm.CodeReasonMissing {
+	if s := m.stateOf(before.State); s != nil {
 		add("state", s.Name, r.State)
 	}
 	if len(v.names) > 0 && !slices.Contains(v.names, r.Name) && !slices.Contains(v.names, firstWord(r.Name)) {

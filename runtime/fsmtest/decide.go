@@ -233,11 +233,18 @@ func (m *model) accept(o *operation, c Call) verdict {
 		return refused(fsm.CodeActorMissing)
 	case c.Reason == "" && o.By == "operator":
 		return refused(fsm.CodeReasonMissing)
+	case (o.By == "operator" || o.readsActor) && !isID(c.Actor):
+		return refused(fsm.CodeInvalidInput, "actor")
+	case o.By == "operator" && !isText(c.Reason):
+		return refused(fsm.CodeInvalidInput, "reason")
 	}
 	for _, in := range o.inputs {
 		if !m.acceptable(o, in, c.Inputs[in.Name]) {
 			return refused(fsm.CodeInvalidInput, in.Name)
 		}
+	}
+	if o.creates && !isID(c.ID) {
+		return refused(fsm.CodeInvalidInput, "id")
 	}
 	return verdict{}
 }
@@ -251,8 +258,12 @@ func (m *model) acceptable(o *operation, in *input, v any) bool {
 		return in.optional
 	case string:
 		if in.kind == fsm.KindString {
-			return (v != "" || in.optional) && utf8.ValidString(v) && !strings.Contains(v, "\x00")
+			return (v != "" || in.optional) && isText(v)
 		}
+		if in.kind == fsm.KindSet {
+			return !slices.ContainsFunc(members(v), func(x string) bool { return !isText(x) })
+		}
+		return utf8.ValidString(v)
 	case time.Time:
 		return (!v.IsZero() || in.optional) && v.Year() >= 1 && v.Year() <= 9999
 	case int64:
@@ -260,6 +271,12 @@ func (m *model) acceptable(o *operation, in *input, v any) bool {
 	}
 	return true
 }
+
+// isText says whether every store can hold a text, and isID whether it can name
+// a record, a request or an actor.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
 
 // fitsFields says whether an int input keeps the bounds of the fields it is set into.
 func (m *model) fitsFields(o *operation, in *input, n int64) bool {

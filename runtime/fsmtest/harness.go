@@ -32,7 +32,7 @@ type harness[R any] struct {
 // newHarness opens the machine on an empty store.
 func (s *suite[R]) newHarness(t *testing.T, st Store, opts ...fsm.Option) *harness[R] {
 	t.Helper()
-	h := &harness[R]{t: t, s: s, m: s.m, ctx: t.Context(), store: st.Open(t), w: newWorld(s.m), clock: theNow}
+	h := &harness[R]{t: t, s: s, m: s.m, ctx: t.Context(), store: st.Open(t), w: newWorld(s.m), clock: theNow.Add(17 * time.Second)}
 	h.fx = &Effects{sources: map[string]Call{}}
 	for _, o := range s.m.operations {
 		h.fx.sources[o.Name] = Call{Inputs: s.m.sourceInputs(o)}
@@ -81,13 +81,21 @@ func (h *harness[R]) requestID() string {
 	return fmt.Sprintf("request-%d", h.n)
 }
 
+// timed is the call with the clock's time when it names none.
+func (h *harness[R]) timed(c Call) Call {
+	if c.At.IsZero() {
+		c.At = h.clock
+	}
+	return c
+}
+
 // create makes a record in both and compares.
 func (h *harness[R]) create(what string, o *operation, c Call) (fsm.Outcome[R], expected) {
 	h.t.Helper()
-	want := h.w.create(o, c)
+	want := h.w.create(o, h.timed(c))
 	got, err := h.d.Operations[o.Name].Do(h.ctx, nil, c)
 	h.compare(what, o, c, want, got, err)
-	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}}, c, got, err)
+	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}}, h.timed(c), got, err)
 	return got, want
 }
 
@@ -95,10 +103,10 @@ func (h *harness[R]) create(what string, o *operation, c Call) (fsm.Outcome[R], 
 func (h *harness[R]) call(what string, o *operation, at fsm.Target, c Call) (fsm.Outcome[R], expected) {
 	h.t.Helper()
 	ref := at.Ref()
-	want := h.w.call(o, ref.ID, ref.Rev, c)
+	want := h.w.call(o, ref.ID, ref.Rev, h.timed(c))
 	got, err := h.d.Operations[o.Name].Do(h.ctx, at, c)
 	h.compare(what, o, c, want, got, err)
-	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: ref}, c, got, err)
+	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: ref}, h.timed(c), got, err)
 	return got, want
 }
 

@@ -19,6 +19,7 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Run("inputs", s.inputs)
 	t.Run("forbidden", s.forbidden)
 	t.Run("invariants", s.invariants)
+	t.Run("stateless", s.stateless)
 	t.Run("classify", s.classify)
 	t.Run("ends", s.ends)
 	t.Run("records", s.records)

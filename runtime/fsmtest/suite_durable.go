@@ -249,7 +249,7 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 		}
 	}
 	late := again
-	late.RequestID = h.requestID()
+	late.RequestID, late.At = h.requestID(), time.Time{}
 	h.call(what+", once more under a new request id", o, target, late)
 	h.call(what+", the first call again after that", o, target, again)
 	h.same(what + ", at the end")

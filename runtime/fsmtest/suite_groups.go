@@ -117,11 +117,18 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 		r := base
 		r.ID = fmt.Sprintf("other-%d-%d", n, i+1)
 		r.Values = slices.Clone(base.Values)
-		for name := range h.m.grouped() {
+		for _, name := range sortedKeys(h.m.grouped()) {
 			f := h.m.fields[name]
+			before := r.Values[f.index]
 			r.Values[f.index] = group.Values[f.index]
 			if text, ok := r.Values[f.index].(string); ok && !sameGroup && f.kind == fsm.KindString {
 				r.Values[f.index] = text + " elsewhere"
+			}
+			if !h.m.sound(r) { // the state forbids it: a value of its own, in a group of its own
+				if text, ok := before.(string); ok && f.kind == fsm.KindString {
+					before = fmt.Sprintf("%s #%d-%d", text, n, i)
+				}
+				r.Values[f.index] = before
 			}
 		}
 		h.m.number(&r, int64(i+1))

@@ -2,6 +2,7 @@ package fsmtest
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,12 +43,28 @@ func (s *suite[R]) badCalls(t *testing.T, o *operation, c theCase) {
 		try("without an actor", func(c *Call) { c.Actor = "" })
 		try("without a reason", func(c *Call) { c.Reason = "" })
 	}
+	if o.By == "operator" || o.By != "system" && o.readsActor {
+		try("with an actor that is not UTF-8", func(c *Call) { c.Actor = "ann\xff" })
+		try("with an actor that is too long", func(c *Call) { c.Actor = strings.Repeat("a", fsm.MaxID+1) })
+	}
+	if o.By == "operator" {
+		try("with a reason that holds NUL", func(c *Call) { c.Reason = "a\x00b" })
+	}
+	if o.creates {
+		try("without an id", func(c *Call) { c.ID = "" })
+		try("with an id that holds NUL", func(c *Call) { c.ID = "a\x00b" })
+		try("with an id that is too long", func(c *Call) { c.ID = strings.Repeat("a", fsm.MaxID+1) })
+	}
 	for _, in := range o.inputs {
 		set := func(v any) func(*Call) { return func(c *Call) { c.Inputs[in.Name] = v } }
 		switch in.kind {
 		case fsm.KindString:
 			try(in.Name+" is not UTF-8", set("\xff"))
 			try(in.Name+" holds NUL", set("a\x00b"))
+		case fsm.KindSet:
+			try(in.Name+" has a member that holds NUL", set(setOf("a", "b\x00")))
+		case fsm.KindJSON:
+			try(in.Name+" is not UTF-8", set("\"\xff\""))
 		case fsm.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
 		case fsm.KindInt, fsm.KindCounter:

@@ -132,6 +132,38 @@ func (m *model) isRule(text string) bool {
 	return slices.ContainsFunc(m.allInvariants(), func(f fact) bool { return f.text == text })
 }
 
+// stateless looks at a record that is in no state, as a program may have made
+// it: Check reports it, and every operation refuses it.
+func (s *suite[R]) stateless(t *testing.T) {
+	var none R
+	for name, found := range map[string][]fsm.Violation{"Check": s.d.Check(none), "Descriptor.Check": s.d.Descriptor.Check(&none)} {
+		if len(found) == 0 || !found[0].Must {
+			t.Errorf("%s of a record in no state reports %v, want a violation", name, found)
+		}
+	}
+	for _, o := range s.m.operations {
+		if o.creates {
+			continue
+		}
+		c, ok := s.m.goodAlone(o)
+		if !ok {
+			continue
+		}
+		var r R
+		_, err := s.d.Pure[o.Name].Do(&r, c.call)
+		v := refused(fsm.CodeWrongState)
+		v.allowed = s.m.allowed(o)
+		if err == nil {
+			t.Errorf("%s takes a record in no state", o.Name)
+		} else if problem := s.m.diffRefusal(o, fsm.Row{}, v, err, s.d.Errors); problem != "" {
+			t.Errorf("%s of a record in no state: %s", o.Name, problem)
+		}
+		if !s.d.Equal(r, none) {
+			t.Errorf("%s refused a record in no state, but changed it", o.Name)
+		}
+	}
+}
+
 // classify asks for the class of every cell.
 func (s *suite[R]) classify(t *testing.T) {
 	for _, o := range s.m.operations {

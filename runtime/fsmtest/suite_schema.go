@@ -23,6 +23,7 @@ func (s *suite[R]) schema(t *testing.T) {
 	same("Machine", m.Machine, got.Machine)
 	same("Entity", m.Entity, got.Entity)
 	same("Version", m.Version, got.Version)
+	same("Hash", m.Hash, got.Hash)
 	same("Enforce", m.Enforce, got.Enforce)
 	same("Table", m.Machine, got.Table)
 	same("RequestID", demands[m.RequestID], got.RequestID)

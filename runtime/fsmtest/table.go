@@ -6,6 +6,7 @@ type Table struct {
 	Machine     string
 	Entity      string
 	Version     int
+	Hash        string // of the specification's meaning
 	Enforce     string // how much a database refuses by itself
 	RequestID   string // "required", "optional" or "none"
 	ExpectedRev string // the same

@@ -404,7 +404,11 @@ func (w *world) acceptCall(o *operation, c *Call) verdict {
 	if w.m.RequestID == "none" {
 		c.RequestID = ""
 	}
-	if v := w.m.accept(o, *c); v.code != "" {
+	named := *c
+	if o.creates && named.ID == "" {
+		named.ID = "the engine makes one"
+	}
+	if v := w.m.accept(o, named); v.code != "" {
 		return v
 	}
 	switch {
