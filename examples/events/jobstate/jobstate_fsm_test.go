@@ -34,6 +34,7 @@ var testTable = fsmtest.Table{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
+	Hash:        "07787ac9d9f60ab7d5cd3988e55db526e48602235751ea1729f13a0d830db8f4",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "none",

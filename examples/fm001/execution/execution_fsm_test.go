@@ -37,6 +37,7 @@ var testTable = fsmtest.Table{
 	Machine:     "execution",
 	Entity:      "Execution",
 	Version:     1,
+	Hash:        "a7df6fc22be33d1043b99064d20f5d1ae1528fa21f41d85e7864e5e001165e4a",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",

@@ -37,6 +37,7 @@ var testTable = fsmtest.Table{
 	Machine:     "naive",
 	Entity:      "Execution",
 	Version:     1,
+	Hash:        "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",

@@ -39,6 +39,7 @@ var testTable = fsmtest.Table{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
+	Hash:        "96c5238c8d360138d849cbc98456728e004c40217f553960b816121a2946bea3",
 	Enforce:     "full",
 	RequestID:   "optional",
 	ExpectedRev: "optional",

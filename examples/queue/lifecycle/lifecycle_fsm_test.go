@@ -37,6 +37,7 @@ var testTable = fsmtest.Table{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
+	Hash:        "88aeecc2f751bb4464b4198913aabe1635894ad6d44aeabf809b3d26782d59c3",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",

@@ -33,6 +33,7 @@ var testTable = fsmtest.Table{
 	Machine:     "task",
 	Entity:      "Task",
 	Version:     1,
+	Hash:        "dfe65d6e9a075ea155813a5da01910881abb08001b860c784dbc188a563a4f05",
 	Enforce:     "full",
 	RequestID:   "none",
 	ExpectedRev: "optional",
