@@ -28,7 +28,9 @@ var rules = map[string]struct {
 	"runtime/postgres":  {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
 	"spec":              {other: []string{"gopkg.in/yaml.v3"}},
 	"internal/interp":   {own: []string{"spec"}},
-	"internal/validate": {own: []string{"spec", "internal/interp", "internal/validate"}},
+	"internal/count":    {own: []string{"spec"}},
+	"internal/prove":    {own: []string{"spec"}},
+	"internal/validate": {own: []string{"spec", "internal/interp", "internal/count", "internal/prove", "internal/validate"}},
 	"gen":               {own: []string{"spec", "internal/validate", "internal/interp"}, other: []string{"github.com/dave/jennifer"}},
 }
 

@@ -393,7 +393,7 @@ func TestDecideRefusesCorruptRecords(t *testing.T) {
 
 func TestBranchesOfASource(t *testing.T) {
 	t.Parallel()
-	m := parse(t, `
+	m := unproven(t, `
 fsm: 1
 machine: lift
 entity: Lift

@@ -63,7 +63,7 @@ func TestTimesOfANewRecordAreAbsent(t *testing.T) {
 
 func TestHoldsWithAbsentTerms(t *testing.T) {
 	t.Parallel()
-	m := parse(t, `
+	m := unproven(t, `
 fsm: 1
 machine: facts
 entity: Fact

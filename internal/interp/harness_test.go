@@ -3,6 +3,7 @@ package interp_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,8 +27,30 @@ type in = map[string]interp.Value
 func parse(t testing.TB, src string) *spec.Machine {
 	t.Helper()
 	m, found := validate.Source("test.yaml", []byte(src))
+	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info }) // no finding
 	if len(found) > 0 || m == nil {
 		t.Fatalf("the specification of the test has findings:\n%v", found)
+	}
+	return m
+}
+
+// unproven returns the machine of a specification that the proof refuses: what
+// it finds is what the test is about, and nothing else is wrong.
+func unproven(t testing.TB, src string) *spec.Machine {
+	t.Helper()
+	m, found := spec.Parse("test.yaml", []byte(src))
+	if m == nil || len(found) > 0 {
+		t.Fatalf("the specification of the test cannot be read:\n%v", found)
+	}
+	found = validate.Run(m)
+	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
+	for _, d := range found {
+		if d.Code < "FSM201" || d.Code > "FSM303" {
+			t.Fatalf("the specification of the test has findings:\n%v", found)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("the proof refuses nothing: use parse")
 	}
 	return m
 }

@@ -264,7 +264,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckOfEveryState(t *testing.T) {
 	t.Parallel()
-	m := parse(t, everyState)
+	m := unproven(t, everyState)
 	for _, st := range m.States {
 		r := interp.NewRecord(m, "a").In(st).With(m, "low", interp.Int(2)).With(m, "high", interp.Int(1)).With(m, "note", interp.String("x"))
 		if found := interp.Check(m, r); len(found) != 1 || found[0].Rule != "low <= high" || !found[0].Must {
@@ -296,7 +296,7 @@ operations:
 // stops a call in every state.
 func TestDecideAndInvariants(t *testing.T) {
 	t.Parallel()
-	s := tell(t, parse(t, everyState))
+	s := tell(t, unproven(t, everyState))
 	s.does(s.call("make", in{"low": interp.Int(1), "high": interp.Int(3)}))
 	if refusal := s.refuses(s.call("shift", in{"low": interp.Int(4)}), interp.CodeInvariant); refusal.Name != "low <= high" || refusal.State != "open" {
 		t.Errorf("refused with %+v", refusal)

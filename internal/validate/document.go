@@ -5,6 +5,8 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // The first fixture of each rule is its example: what `fsmgen explain` shows is
@@ -33,7 +35,13 @@ func (r Rule) Finding() string {
 	_, found := Source("bad.yaml", []byte(r.Bad()))
 	var b strings.Builder
 	for _, d := range found {
+		if d.Severity == spec.Info && r.Severity != spec.Info {
+			continue // a fact about the machine, which the example is not about
+		}
 		fmt.Fprintln(&b, d)
+		if d.Before != "" || d.After != "" {
+			fmt.Fprintf(&b, "    before: %s\n    after:  %s\n", d.Before, d.After)
+		}
 		if d.Hint != "" {
 			fmt.Fprintf(&b, "    hint: %s\n", d.Hint)
 		}

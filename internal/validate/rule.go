@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/fsmgen/fsmgen/internal/count"
+	"github.com/fsmgen/fsmgen/internal/prove"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -21,7 +24,7 @@ type Rule struct {
 
 // Rules are all rules, by code.
 var Rules = slices.SortedFunc(
-	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, counterRules, usageRules)),
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules)),
 	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
 )
 
@@ -29,9 +32,11 @@ var Rules = slices.SortedFunc(
 // sorted. It finds nothing that [spec.Parse] has found already.
 func Run(m *spec.Machine) spec.Diagnostics {
 	var found spec.Diagnostics
+	proof := sync.OnceValue(func() prove.Report { return prove.Machine(m) })
+	projected := sync.OnceValue(func() count.Walk { return count.Explore(m, m.Projection.Key, true) })
 	for i := range Rules {
 		if rule := &Rules[i]; rule.Run != nil {
-			rule.Run(&Pass{Machine: m, rule: rule, found: &found})
+			rule.Run(&Pass{Machine: m, rule: rule, found: &found, proof: proof, projected: projected})
 		}
 	}
 	found.Sort()
@@ -64,6 +69,9 @@ type Pass struct {
 	Machine *spec.Machine
 	rule    *Rule
 	found   *spec.Diagnostics
+	proof   func() prove.Report // of the machine, made once for all rules
+
+	projected func() count.Walk // through all groups of the projection, made once
 }
 
 // finding is what a rule reports. Its place is the innermost guilty name.
@@ -72,6 +80,8 @@ type finding struct {
 	mark    string // the name that stands at pos: as many characters are marked
 	hint    string
 	related []spec.Related
+	before  string // the record before a step that fails, and after it
+	after   string
 }
 
 // report adds a finding with the rule's code and severity.
@@ -79,7 +89,7 @@ func (p *Pass) report(f finding, format string, args ...any) {
 	*p.found = append(*p.found, spec.Diagnostic{
 		Code: p.rule.Code, Severity: p.rule.Severity, File: p.Machine.File,
 		Pos: f.pos, Len: utf8.RuneCountInString(f.mark),
-		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related,
+		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related, Before: f.before, After: f.after,
 	})
 }
 

@@ -1,0 +1,278 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Example is one step that fails: a record that satisfies everything that is
+// promised of it, a call that is accepted, and the record after it. It is a
+// counterexample to induction: no record need ever get there, but nothing in
+// the specification keeps one from it.
+type Example struct {
+	Op     *spec.Operation
+	From   *spec.State // nil for a creation
+	To     *spec.State
+	Before map[*spec.Field]Datum // empty for a creation
+	After  map[*spec.Field]Datum
+	Inputs map[*spec.Input]Datum
+	Actor  string
+	Now    time.Time
+
+	texts    map[*spec.Field]bool // the fields whose text or time matters
+	relevant map[*spec.Input]bool
+	actor    bool // the actor matters
+}
+
+// Datum is what a field or an input holds in an example.
+type Datum struct {
+	Kind    spec.Kind
+	Present bool
+	Text    string // KindString, KindJSON (JSON text), KindEnum (the word)
+	Num     int64  // KindInt, KindCounter, KindSequence; KindBool as 0 or 1
+	Time    time.Time
+	Members []string // KindSet, sorted
+}
+
+// noon is the time of the call in every example.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// world turns the numbers of a solution into data.
+type world struct {
+	*part
+	sol   *solution
+	texts map[int64]string
+	zero  int64 // the number of the time of the call
+	words map[int64]string
+}
+
+func (s *part) world(sol *solution, words map[string]int64) *world {
+	w := &world{part: s, sol: sol, texts: map[int64]string{}, words: map[int64]string{}}
+	for word, n := range words {
+		w.words[n] = word
+	}
+	if s.now != nil {
+		w.zero = w.number(*s.now)
+	}
+	// Texts get short names in the order of their numbers.
+	var nums []int64
+	for n, number := range s.nums {
+		if n > 0 && (number.kind == spec.KindString || number.kind == spec.KindJSON) {
+			nums = append(nums, w.number(value{num: n}))
+		}
+	}
+	slices.Sort(nums)
+	nums = slices.Compact(nums)
+	for i, n := range nums {
+		w.texts[n] = letters(i, len(nums))
+	}
+	return w
+}
+
+// letters names the texts so that their order is that of their indexes.
+func letters(i, n int) string {
+	if n <= 26 {
+		return string(rune('a' + i))
+	}
+	return fmt.Sprintf("t%04d", i)
+}
+
+// number evaluates a value; a number that nothing asked for is what it prefers.
+func (w *world) number(v value) int64 {
+	if v.num == 0 {
+		return v.off
+	}
+	n, ok := w.sol.nums[v.num]
+	if !ok {
+		n = w.part.nums[v.num].want
+	}
+	return n + v.off
+}
+
+func (w *world) holds(f formula) bool {
+	switch f.op {
+	case and, or:
+		for _, k := range f.kids {
+			if w.holds(k) == (f.op == or) {
+				return f.op == or
+			}
+		}
+		return f.op == and
+	case isTrue:
+		return w.sol.bools[f.v]
+	case isFalse:
+		return !w.sol.bools[f.v]
+	case atMost:
+		return w.number(value{num: f.x})-w.number(value{num: f.y}) <= f.c
+	}
+	return w.number(value{num: f.x})-w.number(value{num: f.y}) == f.c
+}
+
+// datum evaluates a value.
+func (w *world) datum(v value) Datum {
+	d := Datum{Kind: v.kind}
+	if v.kind == spec.KindSet {
+		d.Members = w.setOf(*v.set)
+		d.Present = len(d.Members) > 0
+		return d
+	}
+	if v.absent || v.maybe && !w.sol.bools[v.pres] {
+		return d
+	}
+	d.Present = true
+	n := w.number(v)
+	switch v.kind {
+	case spec.KindString:
+		d.Text = w.texts[n]
+	case spec.KindJSON:
+		d.Text = `"` + w.texts[n] + `"`
+	case spec.KindEnum:
+		d.Text = w.words[n]
+	case spec.KindTime:
+		d.Time = noon.Add(time.Duration(n-w.zero) * time.Microsecond)
+	default:
+		d.Num = n
+	}
+	return d
+}
+
+func (w *world) setOf(s set) []string {
+	var members []string
+	for i, e := range w.elems {
+		if atom, ok := w.members[member{i, s.base}]; ok && s.base >= 0 && w.sol.bools[atom] {
+			members = append(members, w.texts[w.number(e)])
+		}
+	}
+	for _, a := range s.added {
+		if w.holds(w.present(a)) {
+			members = append(members, w.texts[w.number(a)])
+		}
+	}
+	slices.Sort(members)
+	return slices.Compact(members)
+}
+
+// touch gives a number to everything that an example shows, so that the types
+// of all of it are respected.
+func (s *part) touch() {
+	for _, f := range s.m.Fields {
+		s.field(f)
+	}
+	for _, in := range s.op.Inputs {
+		s.input(in)
+	}
+	s.clock()
+	s.who()
+}
+
+// example tells a failing step.
+func (w *work) example(s *part, to *spec.State, record after, sol *solution) *Example {
+	v := s.world(sol, w.words)
+	e := &Example{
+		Op: s.op, From: s.from, To: to, Actor: v.texts[v.number(s.who())], Now: noon,
+		Before: map[*spec.Field]Datum{}, After: map[*spec.Field]Datum{}, Inputs: map[*spec.Input]Datum{},
+		texts: map[*spec.Field]bool{}, relevant: map[*spec.Input]bool{},
+	}
+	read := record.read(s.problem)
+	for _, f := range slices.Concat(w.m.Fields, w.m.Builtin) {
+		if s.from != nil {
+			e.Before[f] = v.datum(s.field(f))
+		}
+		e.After[f] = v.datum(read(f))
+	}
+	for _, in := range s.op.Inputs {
+		e.Inputs[in] = v.datum(s.input(in))
+	}
+	return e
+}
+
+// note says which facts the example is about: the texts and times that they
+// compare are shown, and the inputs that they read.
+func (e *Example) note(facts []*spec.Fact) {
+	for _, f := range facts {
+		for _, t := range []spec.Term{f.Left, f.Right} {
+			switch t.Kind {
+			case spec.TermField:
+				if f.Op != spec.Present && f.Op != spec.Absent {
+					e.texts[t.Field] = true
+				}
+			case spec.TermInput:
+				if t.Input != nil {
+					e.relevant[t.Input] = true
+				}
+			case spec.TermActor:
+				e.actor = true
+			}
+		}
+	}
+}
+
+// before renders the record before the step, and what came with the call.
+func (e *Example) before(m *spec.Machine) string {
+	text := "no record"
+	if e.From != nil {
+		text = e.record(m, e.Before)
+	}
+	var call []string
+	for _, in := range e.Op.Inputs {
+		if e.relevant[in] {
+			call = append(call, "input."+in.Name+"="+show(e.Inputs[in], true))
+		}
+	}
+	if e.actor && e.Op.By != spec.BySystem {
+		call = append(call, fmt.Sprintf("actor=%q", e.Actor))
+	}
+	if len(call) > 0 {
+		text += " with " + strings.Join(call, ", ")
+	}
+	return text
+}
+
+func (e *Example) record(m *spec.Machine, data map[*spec.Field]Datum) string {
+	var parts []string
+	for _, f := range m.Fields {
+		parts = append(parts, f.Name+"="+show(data[f], e.texts[f]))
+	}
+	for _, f := range m.Builtin {
+		if e.texts[f] {
+			parts = append(parts, f.Name+"="+show(data[f], true))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// show renders a datum; a text or a time only when it matters.
+func show(d Datum, matters bool) string {
+	switch d.Kind {
+	case spec.KindSet:
+		return "[" + strings.Join(d.Members, ", ") + "]"
+	case spec.KindString, spec.KindJSON, spec.KindTime:
+		if d.Present && !matters {
+			return "present"
+		}
+	}
+	if !d.Present {
+		return "absent"
+	}
+	switch d.Kind {
+	case spec.KindString:
+		return fmt.Sprintf("%q", d.Text)
+	case spec.KindJSON, spec.KindEnum:
+		return d.Text
+	case spec.KindBool:
+		return fmt.Sprint(d.Num != 0)
+	case spec.KindTime:
+		switch apart := d.Time.Sub(noon); {
+		case apart > 0:
+			return "now+" + apart.String()
+		case apart < 0:
+			return "now" + apart.String()
+		}
+		return "now"
+	}
+	return fmt.Sprint(d.Num)
+}

@@ -1,0 +1,163 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// goal is one fact that the record must satisfy after a step.
+type goal struct {
+	code     string
+	holds    formula
+	readable bool // false: the fact names a number too large to calculate with
+	should   bool
+	fields   []*spec.Field
+	fact     *spec.Fact // nil for presence and bounds
+	present  bool       // presence: which one is needed
+
+	left    string // how a failure reads: "`owner` present"
+	pos     spec.Pos
+	related string // what the target needs
+}
+
+// goals lists everything that the target needs of a record.
+func (s *part) goals(branch *spec.Branch, to *spec.State, record after) []goal {
+	read := record.read(s.problem)
+	var list []goal
+	presence := func(refs []spec.FieldRef, present, should bool) {
+		for _, r := range refs {
+			if contradictory(to, r.Field) {
+				continue // FSM013 speaks of it
+			}
+			holds := s.present(read(r.Field))
+			word, other := "present", "absent"
+			if !present {
+				holds, word, other = not(holds), other, word
+			}
+			g := goal{
+				code: "FSM301", holds: holds, readable: true, should: should, fields: []*spec.Field{r.Field}, present: present,
+				left: fmt.Sprintf("`%s` %s", r.Field.Name, other), pos: r.Pos, related: fmt.Sprintf("%s needs it %s", to.Name, word),
+			}
+			if should {
+				g.code, g.related = "FSM303", fmt.Sprintf("%s should have it %s", to.Name, word)
+			}
+			list = append(list, g)
+		}
+	}
+	presence(to.Present, true, false)
+	presence(to.Absent, false, false)
+	facts := func(facts []*spec.Fact, who string) {
+		for _, f := range facts {
+			holds, readable := s.fact(f, read)
+			list = append(list, goal{
+				code: "FSM302", holds: holds, readable: readable, fields: fieldsOf(f), fact: f, present: true,
+				left: fmt.Sprintf("`%s` false", f.Text), pos: f.Pos, related: fmt.Sprintf("%s needs it true: `%s`", who, f.Text),
+			})
+		}
+	}
+	facts(s.m.Invariant, "every state")
+	facts(to.Invariant, to.Name)
+	list = append(list, s.typed(branch, read)...)
+	presence(to.ShouldPresent, true, true)
+	presence(to.ShouldAbsent, false, true)
+	return list
+}
+
+// contradictory reports whether a state has the field present and absent.
+func contradictory(to *spec.State, f *spec.Field) bool {
+	names := func(r spec.FieldRef) bool { return r.Field == f }
+	return slices.ContainsFunc(slices.Concat(to.Present, to.ShouldPresent), names) &&
+		slices.ContainsFunc(slices.Concat(to.Absent, to.ShouldAbsent), names)
+}
+
+// typed lists what the types of the changed fields promise: the bounds of an
+// int, and that a required field has a value after a creation.
+func (s *part) typed(branch *spec.Branch, read reader) []goal {
+	var list []goal
+	done := map[*spec.Field]bool{}
+	for _, e := range taken(s.op, branch) {
+		for _, a := range e.Set {
+			f := a.Field
+			if done[f] {
+				continue
+			}
+			done[f] = true
+			v := read(f)
+			if s.from == nil && !f.Type.Optional && f.Type.Kind != spec.KindCounter && f.Type.Kind != spec.KindSet {
+				list = append(list, goal{
+					code: "FSM301", holds: s.present(v), readable: true, fields: []*spec.Field{f}, present: true,
+					left: fmt.Sprintf("`%s` absent", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is not optional", f.Name),
+				})
+			}
+			low := f.Type.Min
+			if f.Type.Kind == spec.KindCounter {
+				low = new(int64)
+			}
+			if low == nil && f.Type.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter {
+				continue
+			}
+			within := s.bounds(v, spec.Type{Min: low, Max: f.Type.Max})
+			list = append(list, goal{
+				code: "FSM302", holds: anyOf(not(s.present(v)), within), readable: s.exact(v, a, f, low), fields: []*spec.Field{f}, present: true,
+				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, f.Type.Max)),
+			})
+		}
+	}
+	return list
+}
+
+// exact reports whether the bounds can be calculated with, or need not be: what
+// is accepted as an input, and what was checked as a constant, fits by itself.
+func (s *part) exact(v value, a spec.Assign, f *spec.Field, low *int64) bool {
+	switch a.Value.Kind {
+	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInt:
+		return true
+	}
+	fits := func(n *int64) bool { return n == nil || small(*n) }
+	return !v.opaque && fits(low) && fits(f.Type.Max)
+}
+
+func boundsText(low, high *int64) string {
+	switch {
+	case high == nil:
+		return fmt.Sprintf("at least %d", *low)
+	case low == nil:
+		return fmt.Sprintf("at most %d", *high)
+	}
+	return fmt.Sprintf("%d to %d", *low, *high)
+}
+
+// taken lists the effects of one way through an operation.
+func taken(op *spec.Operation, branch *spec.Branch) []*spec.Effects {
+	if branch == nil {
+		return []*spec.Effects{&op.Effects}
+	}
+	return []*spec.Effects{&branch.Effects, &op.Effects}
+}
+
+// culprit is the effect that changes one of the fields, if there is one.
+func culprit(e *spec.Effects, fields []*spec.Field) (key string, at spec.Assign) {
+	for _, a := range e.Set {
+		if slices.Contains(fields, a.Field) {
+			return "set", a
+		}
+	}
+	for _, r := range e.Increment {
+		if slices.Contains(fields, r.Field) {
+			return "increment", spec.Assign{Pos: r.Pos, Field: r.Field}
+		}
+	}
+	for _, a := range e.Add {
+		if slices.Contains(fields, a.Field) {
+			return "add", a
+		}
+	}
+	for _, r := range e.Clear {
+		if slices.Contains(fields, r.Field) {
+			return "clear", spec.Assign{Pos: r.Pos, Field: r.Field}
+		}
+	}
+	return "", spec.Assign{}
+}

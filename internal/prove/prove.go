@@ -1,0 +1,187 @@
+package prove
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Report is what the proof of a machine came to.
+type Report struct {
+	Steps       int // operation × source state × branch
+	Obligations int // facts of the targets to be proven, and lists of branches to be complete
+	Findings    []Finding
+}
+
+// Finding is an obligation that does not hold, or a line that can never play a
+// part.
+type Finding struct {
+	Code    string
+	Pos     spec.Pos
+	Mark    string // the text that stands at Pos
+	Message string
+	Hint    string
+	Related []spec.Related
+	Example *Example // how it fails, or nil
+}
+
+// Machine proves every transition of a machine.
+func Machine(m *spec.Machine) Report {
+	w := &work{m: m, words: wordsOf(m)}
+	for _, op := range m.Operations {
+		w.shape(op)
+		w.merged = map[mergeKey]int{}
+		w.branches = make([]branchUse, len(op.Choose))
+		if len(op.Creates) > 0 {
+			w.step(op, nil)
+		}
+		for i := range op.From {
+			if !slices.ContainsFunc(op.From[:i], func(r spec.StateRef) bool { return r.State == op.From[i].State }) {
+				w.step(op, op.From[i].State)
+			}
+		}
+		w.unused(op)
+	}
+	return w.report
+}
+
+// work is the proof of one machine.
+type work struct {
+	m        *spec.Machine
+	words    map[string]int64
+	report   Report
+	merged   map[mergeKey]int // obligations that fail from several states, in report.Findings
+	branches []branchUse      // of the operation at hand
+	gaps     bool             // the operation at hand has a finding FSM203
+}
+
+// part is one operation in one source state: what is known before any branch.
+type part struct {
+	*problem
+	from  *spec.State // nil for a creation
+	given []formula   // the source's facts and the guards
+	own   []formula   // the source's SHOULD, which own writes keep
+}
+
+// check decides whether the facts can be true together with what is given.
+func (s *part) check(fs ...[]formula) (verdict, *solution) {
+	list := slices.Concat(fs...)
+	list = append(list, s.given...)
+	// What the types promise and what sets mean comes last: building it may
+	// not be over before everything else was read.
+	list = append(list, s.ground()...)
+	list = append(list, s.facts...)
+	return solve(list, func(n int) int64 { return s.nums[n].want })
+}
+
+func (s *part) can(fs ...[]formula) bool {
+	v, _ := s.check(fs...)
+	return v != impossible
+}
+
+// step proves one operation from one source state.
+func (w *work) step(op *spec.Operation, from *spec.State) {
+	s := &part{problem: newProblem(w.m, op, w.words), from: from}
+	if from != nil {
+		s.given = s.guaranteed(from)
+		s.own = s.presence(from.ShouldPresent, from.ShouldAbsent)
+		if !s.can() {
+			return // no record is ever in this state: whoever leads to it has the finding
+		}
+	}
+	if w.guards(s) {
+		return
+	}
+	record := s.apply(&op.Effects, s.begin())
+	if len(op.Choose) == 0 {
+		to := from
+		switch {
+		case from == nil:
+			to = op.Creates[0].State
+		case op.To != nil:
+			to = op.To.State
+		}
+		w.prove(s, nil, to, nil, record)
+		return
+	}
+	w.choose(s, record)
+}
+
+// guaranteed are the facts of a record in the state.
+func (s *part) guaranteed(state *spec.State) []formula {
+	fs := s.presence(state.Present, state.Absent)
+	fs = append(fs, s.assumed(s.m.Invariant, s.field)...)
+	return append(fs, s.assumed(state.Invariant, s.field)...)
+}
+
+func (s *part) presence(present, absent []spec.FieldRef) []formula {
+	var fs []formula
+	for _, f := range present {
+		fs = append(fs, s.present(s.field(f.Field)))
+	}
+	for _, f := range absent {
+		fs = append(fs, not(s.present(s.field(f.Field))))
+	}
+	return fs
+}
+
+// guards assumes what the operation requires, and reports whether it can never
+// pass here.
+func (w *work) guards(s *part) (dead bool) {
+	for _, req := range s.op.Require {
+		s.given = append(s.given, s.assumed(req.When, s.field)...)
+		if len(req.When) > 0 && !s.can() {
+			w.deadGuard(s, req)
+			return true
+		}
+	}
+	return false
+}
+
+// prove proves everything that the target needs of one step.
+func (w *work) prove(s *part, branch *spec.Branch, to *spec.State, taken []formula, record after) {
+	w.report.Steps++
+	if stampMatters(w.m, to) {
+		record = s.stamped(record)
+	}
+	for _, g := range s.goals(branch, to, record) {
+		w.report.Obligations++
+		if s.framed(g, to, record) {
+			continue
+		}
+		against := taken
+		if g.should {
+			against = append(slices.Clone(taken), s.own...)
+		}
+		against = append([]formula{not(g.holds)}, against...)
+		if !g.readable || s.can(against) {
+			w.failed(s, branch, to, record, g, against)
+		}
+	}
+}
+
+// framed reports whether the obligation is one of the source's facts about
+// fields that the step does not touch.
+func (s *part) framed(g goal, to *spec.State, record after) bool {
+	touched := func(f *spec.Field) bool { _, ok := record[f]; return ok }
+	return s.from == to && !slices.ContainsFunc(g.fields, touched)
+}
+
+// stampMatters reports whether a fact of the state reads updated_at.
+func stampMatters(m *spec.Machine, to *spec.State) bool {
+	reads := func(f *spec.Fact) bool {
+		return slices.ContainsFunc(fieldsOf(f), func(f *spec.Field) bool { return f.Builtin && f.Name == "updated_at" })
+	}
+	return slices.ContainsFunc(m.Invariant, reads) || slices.ContainsFunc(to.Invariant, reads)
+}
+
+// fieldsOf lists the fields that a fact names.
+func fieldsOf(f *spec.Fact) []*spec.Field {
+	var fields []*spec.Field
+	for _, t := range []spec.Term{f.Left, f.Right} {
+		if t.Kind == spec.TermField {
+			fields = append(fields, t.Field)
+		}
+	}
+	return fields
+}

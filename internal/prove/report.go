@@ -1,0 +1,240 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// mergeKey is what one obligation has in common from all source states: one
+// line is at fault, so one finding is enough.
+type mergeKey struct {
+	pos  spec.Pos
+	to   *spec.State
+	goal spec.Pos
+	left string
+}
+
+// failed reports an obligation that does not hold.
+func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after, g goal, against []formula) {
+	op := s.op
+	effects := &op.Effects
+	pos, mark := op.Pos, op.Name
+	if branch != nil {
+		effects = &branch.Effects
+		pos, mark = branch.Pos, ""
+		if branch.To != nil {
+			pos, mark = branch.To.Pos, branch.To.State.Name
+		}
+	}
+	key, at := culprit(effects, g.fields)
+	if key != "" {
+		pos, mark = at.Pos, at.Field.Name
+	}
+	source := "(new)"
+	if s.from != nil {
+		source = s.from.Name
+	}
+	same := mergeKey{pos, to, g.pos, g.left}
+	if i, ok := w.merged[same]; ok {
+		f := &w.report.Findings[i]
+		f.Message = strings.Replace(f.Message, " -> ", ", "+source+" -> ", 1)
+		return
+	}
+	f := Finding{
+		Code: g.code, Pos: pos, Mark: mark, Hint: w.mend(s, branch, to, g, key, at),
+		Message: fmt.Sprintf("%s: %s -> %s can leave %s", op.Name, source, to.Name, g.left),
+	}
+	if !g.pos.IsZero() {
+		f.Related = append(f.Related, spec.Related{Pos: g.pos, Message: g.related})
+	}
+	s.touch()
+	switch v, sol := s.check(against); {
+	case !g.readable:
+		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a number in it is too large for the proof to calculate with"})
+	case v == undecided:
+		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "the facts around it have too many cases to decide; it may hold"})
+	default:
+		f.Example = w.example(s, to, record, sol)
+		f.Example.note(w.about(s, branch, g))
+		for _, e := range taken(op, branch) {
+			for _, a := range e.Set {
+				if slices.Contains(g.fields, a.Field) && a.Value.Input != nil {
+					f.Example.relevant[a.Value.Input] = true
+				}
+			}
+		}
+	}
+	w.merged[same] = len(w.report.Findings)
+	w.find(f)
+}
+
+// about lists the facts that an example should let a reader follow: the one
+// that fails, and those about the same fields.
+func (w *work) about(s *part, branch *spec.Branch, g goal) []*spec.Fact {
+	var list []*spec.Fact
+	if g.fact != nil {
+		list = append(list, g.fact)
+	}
+	if branch != nil {
+		list = append(list, branch.When...)
+	}
+	for _, req := range s.op.Require {
+		for _, f := range req.When {
+			if slices.ContainsFunc(fieldsOf(f), func(f *spec.Field) bool { return slices.Contains(g.fields, f) }) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// mend says how to make an obligation hold.
+func (w *work) mend(s *part, branch *spec.Branch, to *spec.State, g goal, key string, at spec.Assign) string {
+	op := s.op
+	where := op.Name
+	if branch != nil {
+		where = fmt.Sprintf("the branch in line %d of %s", branch.Pos.Line, op.Name)
+	}
+	f := g.fields0()
+	switch {
+	case g.code == "FSM302" && g.fact == nil:
+		return fmt.Sprintf("require a guard that keeps %s within its bounds, or widen them", f.Name)
+	case g.code == "FSM302" && key == "" && s.from != nil && branch == nil:
+		return fmt.Sprintf("require a guard with `when: %s`, or make it an invariant of %s", g.fact.Text, s.from.Name)
+	case g.code == "FSM302" && branch != nil && key != "increment":
+		return fmt.Sprintf("add `%s` to `when` of %s, or weaken the invariant", g.fact.Text, where)
+	case g.code == "FSM302" && s.from == nil:
+		return fmt.Sprintf("let %s set fields so that `%s` holds, or require a guard on its inputs", op.Name, g.fact.Text)
+	case g.code == "FSM302":
+		return fmt.Sprintf("require a guard that makes `%s` true after `%s` of %s, or weaken the invariant", g.fact.Text, key, at.Field.Name)
+	case g.present && at.Value.Kind == spec.ValueInputOrAbsent:
+		return fmt.Sprintf("write `%s: input`, or require a guard with `when: input.%s is present`", f.Name, at.Value.Input.Name)
+	case g.present && key == "clear":
+		return fmt.Sprintf("take %s out of `clear` of %s", f.Name, where)
+	case g.present && key == "set":
+		return fmt.Sprintf("set %s to a value that is always there", f.Name)
+	case g.present && f.Type.Kind == spec.KindSet:
+		return fmt.Sprintf("add a member to %s in %s, or require a guard with `when: %s is present`", f.Name, where, f.Name)
+	case g.present:
+		return fmt.Sprintf("set %s in %s, or require a guard with `when: %[1]s is present`", f.Name, where)
+	case key != "":
+		return fmt.Sprintf("remove the `%s` of %s, or take %[2]s out of `absent` of %s", key, f.Name, to.Name)
+	case f.Type.Optional:
+		return fmt.Sprintf("add %s to `clear:` of %s", f.Name, where)
+	}
+	return fmt.Sprintf("a set never shrinks: require a guard with `when: %s is absent`, or take it out of `absent` of %s", f.Name, to.Name)
+}
+
+// fields0 is the field that a goal of presence or bounds is about.
+func (g goal) fields0() *spec.Field {
+	if len(g.fields) == 0 {
+		return &spec.Field{}
+	}
+	return g.fields[0]
+}
+
+// gap reports a record that no branch takes.
+func (w *work) gap(s *part, above []*spec.Branch, record after, sol *solution) {
+	w.gaps = true
+	op := s.op
+	in := ""
+	if s.from != nil && len(op.From) > 1 {
+		in = " in state " + s.from.Name
+	}
+	f := Finding{Code: "FSM203", Pos: op.Pos, Mark: op.Name, Hint: "add a last branch without `when`"}
+	for _, b := range above {
+		text := "a branch without `when`"
+		if len(b.When) > 0 {
+			text = "taken when `" + factsText(b.When) + "`"
+		}
+		f.Related = append(f.Related, spec.Related{Pos: b.Pos, Message: text})
+	}
+	switch {
+	case len(above) == 0:
+		f.Message = fmt.Sprintf("%s: no branch is for state %s", op.Name, source(s))
+		f.Hint = "list the state under `from` of a branch, or add a last branch without `from` and `when`"
+	case sol == nil:
+		f.Message = fmt.Sprintf("%s: the branches%s are not known to cover every record", op.Name, in)
+	default:
+		f.Message = fmt.Sprintf("%s: no branch is taken%s when %s", op.Name, in, w.region(s, above, record, sol))
+	}
+	w.find(f)
+}
+
+func source(s *part) string {
+	if s.from == nil {
+		return "(new)"
+	}
+	return s.from.Name
+}
+
+// region says in which region of the facts of the branches a record lies.
+func (w *work) region(s *part, branches []*spec.Branch, record after, sol *solution) string {
+	read := record.read(s.problem)
+	v := s.world(sol, w.words)
+	var parts []string
+	say := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	for _, b := range branches {
+		for _, f := range b.When {
+			left, right := v.datum(s.term(f.Left, read)), Datum{}
+			unary := f.Op == spec.Present || f.Op == spec.Absent
+			if !unary {
+				right = v.datum(s.term(f.Right, read))
+			}
+			constant := f.Right.Kind == spec.TermInt || f.Right.Kind == spec.TermBool || f.Right.Kind == spec.TermWord
+			switch {
+			case f.Op == spec.In || f.Op == spec.NotIn || f.Op == spec.Covers:
+				holds, _ := s.fact(f, read)
+				if v.holds(holds) {
+					say("%s", f.Text)
+				} else {
+					say("not %s", f.Text)
+				}
+			case !left.Present:
+				say("%s is absent", f.Left.Text)
+			case unary:
+				say("%s is present", f.Left.Text)
+			case !right.Present:
+				say("%s is absent", f.Right.Text)
+			case constant:
+				say("%s == %s", f.Left.Text, show(left, true))
+			default:
+				say("%s %s %s", f.Left.Text, relation(v.number(s.term(f.Left, read)), v.number(s.term(f.Right, read))), f.Right.Text)
+			}
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+func relation(a, b int64) string {
+	switch {
+	case a < b:
+		return "<"
+	case a > b:
+		return ">"
+	}
+	return "=="
+}
+
+// Before renders the record before the failing step, and what came with it.
+func (f *Finding) Before(m *spec.Machine) string {
+	if f.Example == nil {
+		return ""
+	}
+	return f.Example.before(m)
+}
+
+// After renders the record after the failing step.
+func (f *Finding) After(m *spec.Machine) string {
+	if f.Example == nil {
+		return ""
+	}
+	return f.Example.record(m, f.Example.After)
+}

@@ -1,0 +1,128 @@
+package prove
+
+import "github.com/fsmgen/fsmgen/spec"
+
+// Sets are decided over the strings that facts and effects name, and over one
+// witness for each set that is not empty and for each coverage that fails. That
+// is exact: whatever holds of sets of any size holds of these members.
+
+// elem returns the index of a string among those that sets are asked for.
+func (p *problem) elem(v value) int {
+	for i, e := range p.elems {
+		if e.num == v.num && e.off == v.off {
+			return i
+		}
+	}
+	p.elems = append(p.elems, v)
+	return len(p.elems) - 1
+}
+
+func (p *problem) witness() value {
+	return value{kind: spec.KindString, num: p.number(spec.KindString)}
+}
+
+// holds says that the element is in the set.
+func (p *problem) holds(elem int, s set) formula {
+	var ways []formula
+	if s.base >= 0 {
+		key := member{elem, s.base}
+		if _, ok := p.members[key]; !ok {
+			p.members[key] = p.atom()
+		}
+		ways = append(ways, formula{op: isTrue, v: p.members[key]})
+	}
+	for _, a := range s.added {
+		p.elem(a)
+		ways = append(ways, all(p.present(a), same(p.elems[elem], a)))
+	}
+	return anyOf(ways...)
+}
+
+func (p *problem) notEmpty(s set) formula {
+	var ways []formula
+	if s.base >= 0 {
+		if _, ok := p.filled[s.base]; !ok {
+			p.filled[s.base] = p.atom()
+			p.fillers[s.base] = p.witness()
+			p.elem(p.fillers[s.base])
+		}
+		ways = append(ways, formula{op: isTrue, v: p.filled[s.base]})
+	}
+	for _, a := range s.added {
+		p.elem(a)
+		ways = append(ways, p.present(a))
+	}
+	return anyOf(ways...)
+}
+
+// covering says that left holds every member of right.
+func (p *problem) covering(left, right set) formula {
+	if right.base < 0 && len(right.added) == 0 {
+		return yes
+	}
+	for _, c := range p.covers {
+		if sameSet(c.left, left) && sameSet(c.right, right) {
+			return formula{op: isTrue, v: c.atom}
+		}
+	}
+	for _, a := range append(append([]value{}, left.added...), right.added...) {
+		p.elem(a)
+	}
+	c := coverage{atom: p.atom(), left: left, right: right, witness: p.elem(p.witness())}
+	p.covers = append(p.covers, c)
+	return formula{op: isTrue, v: c.atom}
+}
+
+func sameSet(a, b set) bool {
+	if a.base != b.base || len(a.added) != len(b.added) {
+		return false
+	}
+	for i := range a.added {
+		if a.added[i].num != b.added[i].num || a.added[i].off != b.added[i].off {
+			return false
+		}
+	}
+	return true
+}
+
+// ground says what the atoms about sets mean, for every element there is.
+func (p *problem) ground() []formula {
+	var fs []formula
+	implies := func(a, b formula) { fs = append(fs, anyOf(not(a), b)) }
+	for _, c := range p.covers {
+		atom := formula{op: isTrue, v: c.atom}
+		for e := range p.elems {
+			implies(all(atom, p.holds(e, c.right)), p.holds(e, c.left))
+		}
+		implies(not(atom), all(p.holds(c.witness, c.right), not(p.holds(c.witness, c.left))))
+	}
+	for s := range p.sets {
+		filled, asked := p.filled[s]
+		if !asked {
+			continue
+		}
+		atom := formula{op: isTrue, v: filled}
+		for e := range p.elems {
+			implies(p.holds(e, set{base: s}), atom)
+		}
+		implies(atom, p.holds(p.elem(p.fillers[s]), set{base: s}))
+	}
+	// Equal strings are in the same sets.
+	for s := range p.sets {
+		for i := range p.elems {
+			a, ok := p.members[member{i, s}]
+			if !ok {
+				continue
+			}
+			for j := range i {
+				if b, ok := p.members[member{j, s}]; ok {
+					different := not(same(p.elems[i], p.elems[j]))
+					fs = append(fs,
+						anyOf(different, formula{op: isFalse, v: a}, formula{op: isTrue, v: b}),
+						anyOf(different, formula{op: isTrue, v: a}, formula{op: isFalse, v: b}))
+				}
+			}
+		}
+	}
+	return fs
+}
