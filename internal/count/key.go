@@ -1,0 +1,97 @@
+package count
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Key is what the records of a group share.
+type Key []spec.FieldRef
+
+// Same reports whether two keys have the same fields, in any order.
+func (k Key) Same(o Key) bool { return k.within(o) && o.within(k) }
+
+func (k Key) within(o Key) bool {
+	for _, f := range k {
+		if !slices.ContainsFunc(o, func(g spec.FieldRef) bool { return g.Field == f.Field }) {
+			return false
+		}
+	}
+	return true
+}
+
+// String names the fields.
+func (k Key) String() string {
+	text := ""
+	for i, f := range k {
+		if i > 0 {
+			text += ", "
+		}
+		text += f.Field.Name
+	}
+	return text
+}
+
+// moved reports whether effects give a record another value of the key.
+func (k Key) moved(e *spec.Effects) bool {
+	in := func(f *spec.Field) bool {
+		return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return r.Field == f })
+	}
+	for _, a := range slices.Concat(e.Set, e.Add) {
+		if in(a.Field) {
+			return true
+		}
+	}
+	for _, r := range slices.Concat(e.Clear, e.Increment) {
+		if in(r.Field) {
+			return true
+		}
+	}
+	return false
+}
+
+// shapeFor says how far each state must be counted for the rules over the key.
+// With detail 2 a state is counted to two at least, with 1 to one, with 0 a
+// state that no rule names is not counted at all.
+func shapeFor(m *spec.Machine, key Key, detail int64) *shape {
+	caps := make([]int64, len(m.States))
+	for i := range caps {
+		caps[i] = detail
+	}
+	need := func(n int64, states ...spec.StateRef) {
+		for _, r := range states {
+			caps[r.State.Index] = max(caps[r.State.Index], n)
+		}
+	}
+	for _, u := range m.Unique {
+		if key.Same(u.Fields) {
+			need(2, u.In...)
+		}
+	}
+	for _, op := range m.Operations {
+		for _, r := range op.Require {
+			p := r.Guard.Peers
+			if p == nil || !key.Same(p.Same) {
+				continue
+			}
+			need(p.Than, p.In...)
+		}
+	}
+	if p := m.Projection; p != nil && key.Same(p.Key) {
+		for _, rule := range p.Rules {
+			need(max(rule.AtLeast, 1), slices.Concat(rule.Any, rule.All)...)
+			need(1, rule.None...)
+			if rule.All != nil {
+				for i := range caps {
+					caps[i] = max(caps[i], 1)
+				}
+			}
+		}
+	}
+	s := &shape{machine: m, caps: make([]uint8, len(caps))}
+	for i, n := range caps {
+		s.caps[i] = uint8(min(n, highest)) //nolint:gosec // at most highest
+	}
+	return s
+}

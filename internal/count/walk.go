@@ -1,0 +1,246 @@
+package count
+
+import (
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// most is how many abstract groups a walk visits before it counts less.
+const most = 20_000
+
+// Step is one step that records of a group can take.
+type Step struct {
+	Op            *spec.Operation
+	Before, After Group
+}
+
+// Move is an edge of the projection.
+type Move struct{ From, To string }
+
+// Walk is what the walk through all groups of one key has met.
+type Walk struct {
+	Groups   int                   // how many abstract groups there are
+	Complete bool                  // false: there are too many, so nothing that was not met is excluded
+	Broken   map[*spec.Unique]Step // without the index: the first step to two records where one may be
+	Gap      *Step                 // the first step into a group that no rule of the projection fits; Op is nil for the empty group
+	States   map[string]bool       // the derived states that occur
+	Moves    map[Move]Step         // the edges of the projection, each with its first step; without those that stay
+	Order    []Move                // the keys of Moves in the order in which they were met
+}
+
+// Explore walks through all groups of a key that can be reached from the empty
+// one. With index the `unique` rules over the key refuse what they refuse in
+// the store; without it the guards stand alone.
+func Explore(m *spec.Machine, key Key, index bool) Walk {
+	var w Walk
+	for _, detail := range []int64{2, 1, 0} {
+		w = explore(m, key, index, detail)
+		if w.Complete {
+			break
+		}
+	}
+	return w
+}
+
+// walker is one walk at work.
+type walker struct {
+	m       *spec.Machine
+	key     Key
+	index   bool
+	project bool
+	unique  []*spec.Unique // over the key
+	seen    map[string]bool
+	queue   []Group
+	walk    Walk
+}
+
+func explore(m *spec.Machine, key Key, index bool, detail int64) Walk {
+	w := &walker{m: m, key: key, index: index, seen: map[string]bool{}}
+	w.project = m.Projection != nil && key.Same(m.Projection.Key)
+	for _, u := range m.Unique {
+		if key.Same(u.Fields) {
+			w.unique = append(w.unique, u)
+		}
+	}
+	w.walk = Walk{Broken: map[*spec.Unique]Step{}, States: map[string]bool{}, Moves: map[Move]Step{}}
+	sh := shapeFor(m, key, detail)
+	start := Group{counts: string(make([]byte, len(m.States))), shape: sh}
+	w.visit(start, Step{After: start})
+	for len(w.queue) > 0 {
+		if len(w.seen) > most {
+			w.walk.Groups = len(w.seen)
+			return w.walk
+		}
+		g := w.queue[0]
+		w.queue = w.queue[1:]
+		for _, op := range m.Operations {
+			w.steps(g, op)
+		}
+	}
+	w.walk.Groups, w.walk.Complete = len(w.seen), true
+	return w.walk
+}
+
+// visit notes a group that was reached, with the step that reached it.
+func (w *walker) visit(g Group, by Step) {
+	if w.seen[g.counts] {
+		return
+	}
+	w.seen[g.counts] = true
+	w.queue = append(w.queue, g)
+	if !w.project {
+		return
+	}
+	states := g.Projected()
+	if len(states) == 0 && w.walk.Gap == nil {
+		w.walk.Gap = &by
+	}
+	for _, s := range states {
+		w.walk.States[s] = true
+	}
+}
+
+// steps takes every step that an operation can make in the group.
+func (w *walker) steps(g Group, op *spec.Operation) {
+	if len(op.Creates) > 0 {
+		w.call(g, g, op, nil, nil)
+		return
+	}
+	for _, from := range op.From {
+		for _, rest := range g.leave(from.State) {
+			w.call(g, rest, op, from.State, nil)
+		}
+		for _, t := range targets(op, from.State) {
+			if w.moves(op, t) { // a record of another group comes into this one
+				w.land(g, g, op, t.state, op)
+			}
+		}
+	}
+}
+
+// moves reports whether an operation gives a record another key on the way.
+func (w *walker) moves(op *spec.Operation, t target) bool {
+	return w.key.moved(&op.Effects) || t.branch != nil && w.key.moved(&t.branch.Effects)
+}
+
+// call applies an operation to a record in state from (nil: it is made). The
+// group rest is the one without it, before is the group before the transaction,
+// whose first operation is first (nil: this one).
+func (w *walker) call(before, rest Group, op *spec.Operation, from *spec.State, first *spec.Operation) {
+	if first == nil {
+		first = op
+	}
+	if !w.mayPass(rest, op) {
+		return
+	}
+	for _, t := range targets(op, from) {
+		if from != nil && w.moves(op, t) { // the record leaves this group, or stays after all
+			w.take(Step{Op: first, Before: before, After: rest})
+		}
+		w.land(before, rest, op, t.state, first)
+	}
+}
+
+// land puts the record of a step into its new state and follows `then`.
+func (w *walker) land(before, rest Group, op *spec.Operation, to *spec.State, first *spec.Operation) {
+	for _, u := range w.unique {
+		if !listed(to, u.In) {
+			continue
+		}
+		surely, maybe := rest.in(u.In...).atLeast(1)
+		if surely && w.index {
+			return
+		}
+		if _, known := w.walk.Broken[u]; maybe && !known && !w.index {
+			w.walk.Broken[u] = Step{Op: first, Before: before, After: rest.enter(to)}
+		}
+	}
+	if then := op.Then; then != nil && (op.Effect == nil || op.Effect.Atomic) {
+		switch w.m.Class(to, then.Operation) {
+		case spec.Transition:
+			w.call(before, rest, then.Operation, to, first)
+			if then.Operation.OnRefusalRecordOnly && len(then.Operation.Require) > 0 || branchOf(then.Operation, recordsOnly) {
+				w.take(Step{Op: first, Before: before, After: rest.enter(to)})
+			}
+			return
+		case spec.Reject, spec.Unclassified:
+			return // refused, so the transaction is rolled back: FSM107 speaks of it
+		case spec.RecordOnly:
+		}
+	}
+	w.take(Step{Op: first, Before: before, After: rest.enter(to)})
+}
+
+// take notes a step and the group it leads to.
+func (w *walker) take(s Step) {
+	w.visit(s.After, s)
+	if !w.project || s.Before.counts == s.After.counts {
+		return
+	}
+	for _, from := range s.Before.Projected() {
+		for _, to := range s.After.Projected() {
+			move := Move{from, to}
+			if _, known := w.walk.Moves[move]; from == to || known {
+				continue
+			}
+			w.walk.Moves[move] = s
+			w.walk.Order = append(w.walk.Order, move)
+		}
+	}
+}
+
+// mayPass reports whether the guards over the key can let the operation pass;
+// rest are the other records. Guards over fields, and over another key, may go
+// either way.
+func (w *walker) mayPass(rest Group, op *spec.Operation) bool {
+	for _, r := range op.Require {
+		if p := r.Guard.Peers; p != nil && w.key.Same(p.Same) {
+			if surely, _ := rest.in(p.In...).atLeast(p.Than); surely {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// target is a state that an operation can lead to.
+type target struct {
+	state  *spec.State
+	branch *spec.Branch
+}
+
+// targets lists where an operation can lead from a state (nil: a creation).
+// Branches that reject or only record lead nowhere.
+func targets(op *spec.Operation, from *spec.State) []target {
+	if len(op.Choose) == 0 {
+		switch {
+		case len(op.Creates) > 0:
+			return []target{{state: op.Creates[0].State}}
+		case op.To != nil:
+			return []target{{state: op.To.State}}
+		}
+		return []target{{state: from}}
+	}
+	var list []target
+	for _, b := range op.Choose {
+		switch {
+		case b.Reject != "" || b.RecordOnly, from != nil && b.From != nil && !listed(from, b.From):
+		case b.To != nil:
+			list = append(list, target{b.To.State, b})
+		case b.Same && from != nil:
+			list = append(list, target{from, b})
+		}
+	}
+	return list
+}
+
+func recordsOnly(b *spec.Branch) bool { return b.RecordOnly }
+
+// branchOf reports whether a branch of the operation is of the kind.
+func branchOf(op *spec.Operation, kind func(*spec.Branch) bool) bool {
+	for _, b := range op.Choose {
+		if kind(b) {
+			return true
+		}
+	}
+	return false
+}
