@@ -1,0 +1,156 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/internal/count"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// groupRules look at what holds across the records of a group: `unique` and the
+// guards that count other records. What they say is proven by counting, so it
+// holds for any number of records.
+var groupRules = []Rule{
+	{
+		Code: "FSM505", Name: "what carries a `unique`", Severity: spec.Info, Run: carriesUnique,
+		Doc: "This is a fact about the machine and nothing to mend. A `unique` holds always, since the store keeps it by an index. Where the\n" +
+			"`none` and `fewer` guards alone let no second record come into its states, the index is a second line of defence and callers never\n" +
+			"meet its refusal. Where they do not, the index alone carries the promise, and the step that would break it is named: callers must\n" +
+			"expect the refusal there. Either holds for any number of records; guards on fields, owners and clocks count for nothing here.",
+	},
+	{
+		Code: "FSM506", Name: "`none` guard without `unique`", Severity: spec.Warning, Run: guardWithoutUnique,
+		Doc: "A guard with `none` looks at the other records when it decides. What comes in between, by another program or by a repair, it does\n" +
+			"not see: a `unique` over the same states is an index that whatever writes must keep. Add one; guard and index may share the\n" +
+			"error. Where the states may hold several records and none is only wanted at this moment, write `fewer: {than: 1, ...}`, which says\n" +
+			"the same and is not meant to be unique.",
+	},
+	{
+		Code: "FSM507", Name: "rules across records with different keys", Severity: spec.Warning, Run: differentKeys,
+		Doc: "Rules across records are proven for one group at a time: the records that share the key. A guard that counts by one field and a\n" +
+			"`unique` over the same states by another are about different groups, so neither backs the other; a projection by a third\n" +
+			"field gains nothing from either. Use the same fields, unless the rules mean different things on purpose.",
+	},
+}
+
+func carriesUnique(p *Pass) {
+	m := p.Machine
+	for i, u := range m.Unique {
+		walk := guardsAlone(m, i)
+		step, broken := walk.Broken[u]
+		at := finding{pos: u.Pos, mark: u.Name, hint: "nothing to mend: the index is a second line of defence"}
+		switch {
+		case broken:
+			at.hint = "nothing to mend: callers meet the refusal " + u.Error + " there; a `none` guard would tell them earlier"
+			p.report(at, "%s: holds by the index only; without it %s could lead from %s to %s", u.Name, step.Op.Name, step.Before, step.After)
+		case !walk.Complete:
+			at.hint = "nothing to mend: the index keeps it"
+			p.report(at, "%s: holds by the index; whether the guards alone carry it is not decided, there are more than %d kinds of groups", u.Name, walk.Groups-1)
+		default:
+			p.report(at, "%s: holds for any number of records even without the index", u.Name)
+		}
+	}
+}
+
+// guardsAlone walks through the groups of a `unique` with no index at all.
+func guardsAlone(m *spec.Machine, unique int) count.Walk {
+	return count.Explore(m, m.Unique[unique].Fields, false)
+}
+
+// peers lists the guards of the machine that count other records.
+func peers(m *spec.Machine) []*spec.Guard {
+	var list []*spec.Guard
+	for _, g := range m.Guards {
+		if g.Peers != nil {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// backing looks for a `unique` that covers the states of a guard: one over the
+// same key, and one over another.
+func backing(m *spec.Machine, g *spec.Guard) (same, other *spec.Unique) {
+	for _, u := range m.Unique {
+		covers := true
+		for _, s := range g.Peers.In {
+			covers = covers && listed(s.State, u.In)
+		}
+		switch {
+		case !covers:
+		case count.Key(u.Fields).Same(g.Peers.Same):
+			same = u
+		case other == nil:
+			other = u
+		}
+	}
+	return same, other
+}
+
+func guardWithoutUnique(p *Pass) {
+	for _, g := range peers(p.Machine) {
+		if same, other := backing(p.Machine, g); !g.Peers.None || same != nil || other != nil {
+			continue // with another key: FSM507 speaks of it
+		}
+		p.report(finding{pos: g.Pos, mark: g.Name, hint: fmt.Sprintf(
+			"add `unique: {...: {fields: [%s], in: [%s], error: %s}}`, or write `fewer: {than: 1, ...}` when several are allowed there",
+			count.Key(g.Peers.Same), stateNames(g.Peers.In), g.Error)},
+			"%s has no matching `unique`: no index keeps a second record out of %s", g.Name, stateNames(g.Peers.In))
+	}
+}
+
+func differentKeys(p *Pass) {
+	m := p.Machine
+	for _, g := range peers(m) {
+		same, other := backing(m, g)
+		if !g.Peers.None || same != nil || other == nil {
+			continue
+		}
+		p.report(finding{
+			pos: g.Pos, mark: g.Name, related: also(other.Pos, "%s is declared here", other.Name),
+			hint: fmt.Sprintf("write `same: %s`, or `fields: [%s]` in %s", bracketed(other.Fields), count.Key(g.Peers.Same), other.Name),
+		}, "%s looks at records with the same %s, but %s is over %s: neither backs the other",
+			g.Name, count.Key(g.Peers.Same), other.Name, count.Key(other.Fields))
+	}
+	if m.Projection == nil {
+		return
+	}
+	var others []string
+	for _, u := range m.Unique {
+		if count.Key(u.Fields).Same(m.Projection.Key) {
+			return
+		}
+		others = append(others, u.Name)
+	}
+	for _, g := range peers(m) {
+		if count.Key(g.Peers.Same).Same(m.Projection.Key) {
+			return
+		}
+		others = append(others, g.Name)
+	}
+	if len(others) == 0 || len(m.Projection.Transitions) == 0 {
+		return
+	}
+	key := m.Projection.Key[0]
+	p.report(finding{pos: key.Pos, mark: key.Field.Name, hint: "use the same fields in all of them, or leave `transitions` out"},
+		"the projection is by %s, and %s by other fields: its transitions are proven without them", count.Key(m.Projection.Key), enumerate(others, "and"))
+}
+
+// stateNames joins the names of states as a list of the language does.
+func stateNames(refs []spec.StateRef) string {
+	names := make([]string, len(refs))
+	for i, r := range refs {
+		names[i] = r.State.Name
+	}
+	return commas(names)
+}
+
+// bracketed writes fields as the language does: one as it is, more as a list.
+func bracketed(fields []spec.FieldRef) string {
+	text := count.Key(fields).String()
+	if strings.Contains(text, ",") {
+		return "[" + text + "]"
+	}
+	return text
+}
