@@ -67,6 +67,9 @@ func (s *suite[R]) badCalls(t *testing.T, o *operation, c theCase) {
 			try(in.Name+" is not UTF-8", set("\"\xff\""))
 		case fsm.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
+			try(in.Name+" is in the year 9999", set(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+			try(in.Name+" is before the year 1", set(time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)))
+			try(in.Name+" is in the year 1", set(time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)))
 		case fsm.KindInt, fsm.KindCounter:
 			for _, n := range edges(in.typ) {
 				try(in.Name+" is out of bounds", set(n))
