@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+const formatMarkdown = "markdown"
+
+func (c *cli) diffCommand() *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "Say what changed from one version of a specification to the next",
+		Long: `Diff compares two versions of a specification and says whom each change breaks:
+SOURCE (Go code that calls the generated package), DATA (stored rows and
+events), BEHAVIOR (what callers and readers rely on), or nobody. The exit code
+is 1 when a change breaks somebody. "-" reads one version from the standard
+input; --against reads the old one from git.`,
+		Example: `  fsmgen diff old/job.yaml job.yaml
+  fsmgen diff --against git:main job.yaml
+  fsmgen diff --against git:v1.2.0 --format markdown job.yaml`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: specFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return c.diff(args, o)
+		},
+	}
+	cmd.Flags().StringVar(&o.against, "against", "", "take the old version from git:REVISION")
+	cmd.Flags().StringVar(&o.format, "format", formatText, "form of the report: text, json or markdown")
+	oneOf(cmd, "format", formatText, formatJSON, formatMarkdown)
+	return cmd
+}
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	against, format string
+}
+
+func (c *cli) diff(args []string, o diffOptions) error {
+	if err := allowed("--format", o.format, formatText, formatJSON, formatMarkdown); err != nil {
+		return err
+	}
+	old, next, err := c.versions(args, o.against)
+	if err != nil {
+		return err
+	}
+	report := diff.Machines(old.machine, next.machine)
+	switch o.format {
+	case formatJSON:
+		if err := c.printJSON(report.Document()); err != nil {
+			return err
+		}
+	case formatMarkdown:
+		c.printf("%s", report.Markdown())
+	default:
+		c.printf("%s", report.Text())
+	}
+	if report.Breaking() {
+		return errFindings
+	}
+	return nil
+}
+
+// versions loads the old and the new specification. Both must be sound: a
+// specification that cannot be generated has no rows and no callers.
+func (c *cli) versions(args []string, against string) (old, next *source, err error) {
+	switch {
+	case against == "" && len(args) == 1:
+		return nil, nil, usagef("the old version is missing; name it first, or take it from git with --against git:REVISION")
+	case against != "" && len(args) == 2:
+		return nil, nil, usagef("--against takes the place of the old file; name the new one only")
+	case against != "":
+		old, err = c.fromGit(against, args[0])
+	case args[0] == "-" && args[1] == "-":
+		err = usagef("the standard input is one version; name a file for the other one")
+	default:
+		old, err = c.load(args[0])
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if next, err = c.load(args[len(args)-1]); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range []*source{old, next} {
+		if s.found.HasErrors() {
+			c.renderAll(c.err, []*source{s}, spec.Error)
+			return nil, nil, usagef("%s is not sound; mend it first", s.name)
+		}
+	}
+	return old, next, nil
+}
+
+// gitLimit is how long git may take for one file.
+const gitLimit = 30 * time.Second
+
+// fromGit loads the specification at path as it was at a revision.
+func (c *cli) fromGit(against, path string) (*source, error) {
+	revision, ok := strings.CutPrefix(against, "git:")
+	if !ok || revision == "" || strings.HasPrefix(revision, "-") || strings.ContainsAny(revision, ":\x00\n") {
+		return nil, usagef("--against is %q; write git: and a revision, such as git:main", against)
+	}
+	if path == "-" {
+		return nil, usagef("the standard input has no history; name a file for --against")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
+	defer cancel()
+	var out, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", "show", revision+":./"+filepath.Base(path))
+	cmd.Dir = filepath.Dir(path)
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil, usagef("--against needs git: %w", err)
+		}
+		why, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		if why == "" {
+			why = err.Error()
+		}
+		return nil, usagef("cannot read %s at %s: %s", shown(path), revision, strings.TrimPrefix(why, "fatal: "))
+	}
+	s := &source{path: path, name: revision + ":" + shown(path), text: out.Bytes()}
+	c.current = s.name
+	s.machine, s.found = validate.Source(s.name, s.text)
+	return s, nil
+}

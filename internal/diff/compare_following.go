@@ -1,0 +1,167 @@
+package diff
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// following compares what picks the record, what fires the operation, and what
+// comes of it.
+func (c *comparison) following(o, n *spec.Operation) {
+	c.dedupe(o, n)
+	c.picking(o, n)
+	c.triggers(o, n)
+	c.effect(o, n)
+	c.then(o, n)
+	if o.OnRefusalRecordOnly != n.OnRefusalRecordOnly {
+		where := at{o.Pos, n.Pos}
+		if n.OnRefusalRecordOnly {
+			c.report("FSM705", where, "callers see no error any more", "%s is recorded when a guard fails, it was refused", n.Name)
+		} else {
+			c.report("FSM704", where, "calls that were recorded fail", "%s is refused when a guard fails, it was recorded", n.Name)
+		}
+	}
+}
+
+// dedupe compares how a creation finds an existing record. The index that it
+// implies is compared with the unique rules.
+func (c *comparison) dedupe(o, n *spec.Operation) {
+	key := func(d *spec.Dedupe) []string {
+		if d == nil {
+			return nil
+		}
+		words := fieldWords(d.Fields)
+		if d.Unique != nil {
+			words = append(words, "in "+comma(stateWords(d.Unique.In)))
+		}
+		return words
+	}
+	a, b := key(o.DedupeBy), key(n.DedupeBy)
+	if slices.Equal(a, b) {
+		return
+	}
+	where := at{o.Pos, n.Pos}
+	if n.DedupeBy != nil {
+		where.next = n.DedupeBy.Pos
+	}
+	if o.DedupeBy != nil {
+		where.old = o.DedupeBy.Pos
+	}
+	switch {
+	case n.DedupeBy == nil:
+		c.report("FSM704", where, "callers may count on the existing record", "%s finds no existing record any more", n.Name)
+	case o.DedupeBy == nil:
+		c.report("FSM705", where, "a call that made a record, or was refused, may return another caller's record",
+			"%s returns the existing record with the same %s", n.Name, fieldNames(n.DedupeBy.Fields))
+	default:
+		c.report("FSM705", where, "callers get other records", "%s returns the existing record with the same %s, it was %s",
+			n.Name, fieldNames(n.DedupeBy.Fields), fieldNames(o.DedupeBy.Fields))
+	}
+}
+
+func (c *comparison) picking(o, n *spec.Operation) {
+	switch {
+	case o.Next == nil && n.Next == nil:
+	case n.Next == nil:
+		c.report("FSM703", at{o.Next.Pos, n.Pos}, "callers let the store pick the record", "%s picks no record any more", n.Name)
+	case o.Next == nil:
+		c.compatible(at{o.Pos, n.Next.Pos}, "the store can pick the record for %s", n.Name)
+	default:
+		where := at{o.Next.Pos, n.Next.Pos}
+		if more := without(n.Next.Where, o.Next.Where); len(more) > 0 {
+			c.report("FSM704", where, "records that were picked are passed over", "%s picks only where %s", n.Name, factTexts(more))
+		}
+		if less := without(o.Next.Where, n.Next.Where); len(less) > 0 {
+			c.report("FSM705", where, "records that were passed over are picked", "%s picks also where %s does not hold", n.Name, factTexts(less))
+		}
+		if a, b := orderWords(o.Next), orderWords(n.Next); !slices.Equal(a, b) {
+			c.report("FSM710", where, "", "%s picks by %s, it picked by %s", n.Name, orNothing(b), orNothing(a))
+		}
+	}
+}
+
+func orderWords(x *spec.Next) []string {
+	var words []string
+	for _, k := range x.Order {
+		word := k.Field.Stored()
+		if k.Descending {
+			word = "-" + word
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// triggers compares who fires the operation without a caller. Only the duration
+// is free: it can be set where the machine is opened.
+func (c *comparison) triggers(o, n *spec.Operation) {
+	key := func(t *spec.Trigger) string {
+		if t.Startup {
+			return "at startup"
+		}
+		return "after " + t.After.Stored()
+	}
+	refs := func(list []spec.Trigger) []*spec.Trigger {
+		var all []*spec.Trigger
+		for i := range list {
+			all = append(all, &list[i])
+		}
+		return all
+	}
+	for _, p := range pairUp(refs(o.Triggers), refs(n.Triggers), key) {
+		switch {
+		case p.next == nil:
+			c.report("FSM710", at{p.old.Pos, n.Pos}, "nothing fires it unless somebody calls it", "%s is not fired %s any more", n.Name, key(p.old))
+		case p.old == nil:
+			c.report("FSM710", at{o.Pos, p.next.Pos}, "records that lie there move by themselves", "%s is fired %s", n.Name, key(p.next))
+		case p.old.Plus != p.next.Plus:
+			c.compatible(at{p.old.Pos, p.next.Pos}, "%s is fired %s + %s, it was + %s", n.Name, key(p.next), p.next.Plus, p.old.Plus)
+		}
+	}
+}
+
+func (c *comparison) effect(o, n *spec.Operation) {
+	const twice = "deliver what waits in the outbox before the change; an effect that was delivered under the old key may come again under the new one"
+	a, b := o.Effect, n.Effect
+	switch {
+	case a == nil && b == nil:
+	case a == nil:
+		c.report("FSM710", at{o.Pos, b.Pos}, "implement it in Effects; records that are past it do not get it", "%s has the effect %s", n.Name, b.Name)
+	case b == nil:
+		c.report("FSM712", at{a.Pos, n.Pos}, "deliver what waits in the outbox before the change: nothing performs it afterwards", "%s has no effect %s any more", n.Name, a.Name)
+	default:
+		where := at{a.Pos, b.Pos}
+		if a.Name != b.Name {
+			c.report("FSM712", where, twice, "the effect of %s is %s, it was %s", n.Name, b.Name, a.Name)
+		}
+		key := func(e *spec.Effect) string {
+			if len(e.Key) == 0 {
+				return "machine, id and revision"
+			}
+			return names(e.Key, fieldWord)
+		}
+		if key(a) != key(b) {
+			c.report("FSM712", where, twice, "the key of effect %s is %s, it was %s", b.Name, key(b), key(a))
+		}
+		if a.Atomic != b.Atomic {
+			word := "runs after the commit, it ran within"
+			if b.Atomic {
+				word = "runs within the commit, it ran after"
+			}
+			c.report("FSM712", where, twice, "effect %s %s", b.Name, word)
+		}
+	}
+}
+
+func (c *comparison) then(o, n *spec.Operation) {
+	word := func(r *spec.OperationRef) string {
+		if r == nil {
+			return "nothing"
+		}
+		return r.Operation.Stored()
+	}
+	if a, b := word(o.Then), word(n.Then); a != b {
+		c.report("FSM710", at{o.Pos, n.Pos}, "", "%s is followed by %s, it was followed by %s", n.Name, b, a)
+	}
+}

@@ -1,0 +1,136 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+const (
+	readersFirst = "a program of the old version cannot read it: bring the new one to all readers before a writer uses it"
+	goNames      = "callers name it in Go; rows and events stay as they are"
+)
+
+// states compares the states and the tombstones of removed ones.
+func (c *comparison) states() {
+	for _, p := range c.pairs {
+		switch {
+		case p.next == nil:
+			c.stateGone(p.old)
+		case p.old == nil:
+			c.stateNew(p.next)
+		default:
+			c.state(p.old, p.next)
+		}
+	}
+	c.tombstones()
+}
+
+// grave returns the entry under `removed` for a stored word.
+func grave(m *spec.Machine, stored string) *spec.Removed {
+	i := slices.IndexFunc(m.Removed, func(r *spec.Removed) bool { return r.Name == stored })
+	if i < 0 {
+		return nil
+	}
+	return m.Removed[i]
+}
+
+func (c *comparison) stateGone(s *spec.State) {
+	if r := grave(c.next, s.Stored()); r != nil {
+		c.report("FSM701", at{s.Pos, r.Pos}, "the migration moves the rows, with an event of their own; read what the state "+r.To.State.Name+" demands of them",
+			"state %s is removed, its rows move to %s", s.Name, r.To.State.Name)
+		return
+	}
+	var list []candidate
+	for _, p := range c.pairs {
+		if p.old == nil {
+			list = append(list, candidate{p.next.Name, overlap(edges(c.old, s), edges(c.next, p.next))})
+		}
+	}
+	hint := rename("state", s.Stored(), s.Name, list)
+	if hint == "" {
+		hint = fmt.Sprintf("say where its rows go: `removed: {%s: {to: <state>}}`", s.Stored())
+	}
+	if s.Name != s.Stored() && grave(c.next, s.Name) != nil {
+		hint = fmt.Sprintf("rows hold the first name: write %s under `removed`", s.Stored())
+	}
+	c.report("FSM701", at{old: s.Pos}, hint, "state %s is gone: rows and events hold it", s.Name)
+}
+
+func (c *comparison) stateNew(s *spec.State) {
+	if r := grave(c.old, s.Stored()); r != nil {
+		c.report("FSM701", at{r.Pos, s.Pos}, "give the new state another name",
+			"state %s takes the name of a removed one: events of the log hold it with the old meaning", s.Name)
+		return
+	}
+	c.report("FSM709", at{next: s.Pos}, readersFirst, "state %s is new", s.Name)
+}
+
+func (c *comparison) tombstones() {
+	for _, r := range c.old.Removed {
+		n := grave(c.next, r.Name)
+		switch {
+		case n == nil && !slices.ContainsFunc(c.next.States, func(s *spec.State) bool { return s.Stored() == r.Name }):
+			c.report("FSM701", at{old: r.Pos}, fmt.Sprintf("keep `%s` under `removed`", r.Name),
+				"removed state %s is not listed any more: old events hold it, and nothing keeps its name from coming back", r.Name)
+		case n != nil && n.To.State.Stored() != r.To.State.Stored():
+			c.report("FSM711", at{r.Pos, n.Pos}, "rows that were moved stay where they are",
+				"old events of the removed state %s are read as %s, they were read as %s", r.Name, n.To.State.Name, r.To.State.Name)
+		}
+	}
+	for _, r := range c.next.Removed {
+		known := grave(c.old, r.Name) != nil || slices.ContainsFunc(c.old.States, func(s *spec.State) bool { return s.Stored() == r.Name })
+		if !known {
+			c.compatible(at{next: r.Pos}, "%s is listed as removed, and was no state before", r.Name)
+		}
+	}
+}
+
+func (c *comparison) state(o, n *spec.State) {
+	where := at{o.Pos, n.Pos}
+	if o.Name != n.Name {
+		c.report("FSM703", where, goNames, "state %s is called %s", o.Name, n.Name)
+	}
+	switch {
+	case o.Terminal && !n.Terminal:
+		c.report("FSM708", where, "readers may have taken it for the end", "state %s is not terminal any more", n.Name)
+	case !o.Terminal && n.Terminal:
+		c.report("FSM708", where, "its rows are frozen from now on", "state %s is terminal now", n.Name)
+	}
+	if o.Final != n.Final {
+		word := "final now: Purge removes its records"
+		if o.Final {
+			word = "not final any more: Purge leaves its records"
+		}
+		c.report("FSM708", where, "", "state %s is %s", n.Name, word)
+	}
+	if o.Otherwise != n.Otherwise {
+		c.compatible(where, "`otherwise` of state %s is %s, it was %s; the cells that it changes are listed by themselves",
+			n.Name, otherwiseText(n.Otherwise), otherwiseText(o.Otherwise))
+	}
+	c.should(where, n.Name, "present", o.ShouldPresent, n.ShouldPresent)
+	c.should(where, n.Name, "absent", o.ShouldAbsent, n.ShouldAbsent)
+	probes := func(s *spec.State) []string {
+		return sorted(s.Probes, func(p *spec.Probe) string { return p.Name })
+	}
+	if a, b := probes(o), probes(n); !slices.Equal(a, b) {
+		c.compatible(where, "the audit asks of state %s: %s; it asked: %s", n.Name, orNothing(b), orNothing(a))
+	}
+	c.text(where, "doc of state "+n.Name, o.Doc, n.Doc)
+}
+
+// should compares what is only recommended: whatever it is, no row becomes
+// wrong. What has become a MUST is told by its invariant.
+func (c *comparison) should(where at, state, key string, old, next []spec.FieldRef) {
+	if a, b := fieldWords(old), fieldWords(next); !slices.Equal(a, b) {
+		c.compatible(where, "`should: %s` of state %s is %s, it was %s", key, state, orNothing(b), orNothing(a))
+	}
+}
+
+func orNothing(words []string) string {
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return comma(words)
+}

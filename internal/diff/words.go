@@ -1,0 +1,174 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The texts below say what a part of a specification means in stored words, so
+// that a rename with `was` leaves them as they are. They are compared with each
+// other and shown to nobody.
+
+func sorted[T any](list []T, text func(T) string) []string {
+	words := make([]string, len(list))
+	for i, x := range list {
+		words[i] = text(x)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+func stateWord(r spec.StateRef) string { return r.State.Stored() }
+func fieldWord(r spec.FieldRef) string { return r.Field.Stored() }
+
+func stateWords(list []spec.StateRef) []string { return sorted(list, stateWord) }
+func fieldWords(list []spec.FieldRef) []string { return sorted(list, fieldWord) }
+
+func comma(words []string) string { return strings.Join(words, ", ") }
+
+var operators = map[spec.FactOp]string{
+	spec.Eq: "==", spec.Ne: "!=", spec.Lt: "<", spec.Le: "<=", spec.Gt: ">", spec.Ge: ">=",
+	spec.In: "in", spec.NotIn: "not in", spec.Covers: "covers",
+}
+
+func factWords(f *spec.Fact) string {
+	switch f.Op {
+	case spec.Present:
+		return termWord(&f.Left) + " is present"
+	case spec.Absent:
+		return termWord(&f.Left) + " is absent"
+	}
+	return termWord(&f.Left) + " " + operators[f.Op] + " " + termWord(&f.Right)
+}
+
+func termWord(t *spec.Term) string {
+	switch t.Kind {
+	case spec.TermField:
+		return "field " + t.Field.Stored()
+	case spec.TermInput:
+		if t.Input != nil {
+			return "input " + inputWord(t.Input)
+		}
+		return "input " + t.Name
+	case spec.TermWord:
+		return "word " + t.Word.Stored()
+	case spec.TermInt:
+		return fmt.Sprint(t.Int)
+	}
+	return t.Text
+}
+
+// inputWord is what an input is compared by: one that a field implies is called
+// as the field is stored.
+func inputWord(in *spec.Input) string {
+	if in.Field != nil && !in.Declared {
+		return in.Field.Stored()
+	}
+	return in.Name
+}
+
+func valueWord(v *spec.Value) string {
+	switch v.Kind {
+	case spec.ValueInput:
+		return "input " + inputWord(v.Input)
+	case spec.ValueInputOrAbsent:
+		return "input " + inputWord(v.Input) + " or absent"
+	case spec.ValueInputOrSame:
+		return "input " + inputWord(v.Input) + " or same"
+	case spec.ValueField:
+		return "field " + v.Field.Stored()
+	case spec.ValueNow:
+		return "now + " + v.Plus.String()
+	case spec.ValueInt:
+		return fmt.Sprint(v.Int)
+	case spec.ValueBool:
+		return fmt.Sprint(v.Bool)
+	case spec.ValueWord:
+		return "word " + v.Word.Stored()
+	}
+	return "actor"
+}
+
+// effectWords lists what happens to each field.
+func effectWords(e *spec.Effects) []string {
+	var words []string
+	for _, a := range e.Set {
+		words = append(words, a.Field.Stored()+" = "+valueWord(&a.Value))
+	}
+	for _, r := range e.Clear {
+		words = append(words, "clear "+r.Field.Stored())
+	}
+	for _, r := range e.Increment {
+		words = append(words, "increment "+r.Field.Stored())
+	}
+	for _, a := range e.Add {
+		words = append(words, "add "+valueWord(&a.Value)+" to "+a.Field.Stored())
+	}
+	slices.Sort(words)
+	return words
+}
+
+// effectText is effectWords as the specification would write it.
+func effectText(words []string) string {
+	if len(words) == 0 {
+		return "nothing"
+	}
+	r := strings.NewReplacer("field ", "", "input ", "input.", "word ", "", " + 0s", "")
+	return r.Replace(comma(words))
+}
+
+func targetWord(to *spec.StateRef, same bool) string {
+	switch {
+	case same:
+		return "same"
+	case to != nil:
+		return to.State.Stored()
+	}
+	return ""
+}
+
+func branchWords(b *spec.Branch) string {
+	outcome := targetWord(b.To, b.Same)
+	switch {
+	case b.RecordOnly:
+		outcome = "record_only"
+	case b.Reject != "":
+		outcome = "reject " + b.Reject
+	}
+	return fmt.Sprintf("from %q when %q to %q do %q", stateWords(b.From), sorted(b.When, factWords), outcome, effectWords(&b.Effects))
+}
+
+// typeWords is a type as rows and Go code see it.
+func typeWords(t *spec.Type) string {
+	text := t.Kind.String()
+	if t.Kind == spec.KindEnum {
+		text = "enum"
+	}
+	if t.Optional {
+		return "optional " + text
+	}
+	return text
+}
+
+func peersWords(p *spec.Peers) string {
+	return fmt.Sprintf("fewer than %d of %q in %q", p.Than, fieldWords(p.Same), stateWords(p.In))
+}
+
+func names[T any](list []T, name func(T) string) string {
+	words := make([]string, len(list))
+	for i, x := range list {
+		words[i] = name(x)
+	}
+	return strings.Join(words, ", ")
+}
+
+func stateNames(list []spec.StateRef) string {
+	return names(list, func(r spec.StateRef) string { return r.State.Name })
+}
+
+func fieldNames(list []spec.FieldRef) string {
+	return names(list, func(r spec.FieldRef) string { return r.Field.Name })
+}
