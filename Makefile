@@ -10,6 +10,7 @@ TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 FUZZTIME ?= 10s
 KILLS    ?= 100
 BENCH    ?= .
+ONLY     ?=
 
 .PHONY: help
 help: ## this list
@@ -44,6 +45,10 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 .PHONY: crash
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 	$(GO) test ./examples/queue -run '^TestCrash$$' -count=1 -v -timeout 30m -crash $(KILLS)
+
+.PHONY: mutation
+mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)
+	$(GO) run ./internal/mutate -only '$(ONLY)'
 
 .PHONY: lint
 lint: ## vet and the pinned linters, generated code included

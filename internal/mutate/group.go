@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// group is a set of mutants that are judged by the same suites: one line of the
+// table.
+type group struct {
+	name    string
+	mutants []*mutant
+	env     func(*mutant) []string
+	judges  func(*mutant) []*judge
+}
+
+// machines are the generated packages of the five specifications.
+var machines = []string{
+	"examples/scheduler/task",
+	"examples/events/jobstate",
+	"examples/fm001/execution",
+	"examples/pipeline/ingest",
+	"examples/queue/lifecycle",
+}
+
+// selectNumber is the environment that switches a mutant of Go code on.
+func selectNumber(m *mutant) []string {
+	return []string{fmt.Sprintf("FSMGEN_MUTANT=%d", m.number)}
+}
+
+// machineGroups returns the pure layer, the durable layer and the schema of one
+// generated package.
+func machineGroups(root, scratch, dir string) ([]*group, error) {
+	scratch, err := os.MkdirTemp(scratch, "machine-")
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(dir)
+	s, err := load(root, "./"+dir)
+	if err != nil {
+		return nil, err
+	}
+	everything := func(string) bool { return true }
+	if err := s.mutate(name+"_fsm.go", 1, true, everything); err != nil {
+		return nil, err
+	}
+	if err := s.mutate(name+"_store.go", 100001, true, everything); err != nil {
+		return nil, err
+	}
+	o := overlay{}
+	for _, f := range s.files {
+		text := apply(f.source, f.mutants)
+		if strings.HasSuffix(f.path, "_store.go") {
+			switched := strings.Replace(text, `"sqlite": sqliteSQL`, `"sqlite": fsmMutantSQL(sqliteSQL)`, 1)
+			if switched == text {
+				return nil, fmt.Errorf("%s: no place where the schema is handed over", f.path)
+			}
+			text = switched
+		}
+		if err := o.put(scratch, f.path, text); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.put(scratch, filepath.Join(root, dir, supportFile), supportSource(s.pkg.Name)); err != nil {
+		return nil, err
+	}
+	tests := &judge{name: "generated tests of " + name, dir: "./" + dir}
+	if err := tests.build(root, scratch, o); err != nil {
+		return nil, err
+	}
+	judges := func(*mutant) []*judge { return []*judge{tests} }
+	return []*group{
+		{name: "pure/" + name, mutants: s.files[0].mutants, env: selectNumber, judges: judges},
+		{name: "durable/" + name, mutants: s.files[1].mutants, env: selectNumber, judges: judges},
+	}, nil
+}
+
+// tally is one line of the table.
+type tally struct {
+	name                                   string
+	mutants, killed, equivalent, survivors int
+	killers                                map[string]int
+	took                                   time.Duration
+}
