@@ -85,12 +85,13 @@ func (w *work) choose(s *part, record after) {
 		above = append(above, b)
 	}
 	w.report.Obligations++
-	v, gap := s.check(passed)
-	if v == impossible || w.gaps {
+	if !s.can(passed) || w.gaps {
 		return
 	}
-	if !complete {
-		v, gap = undecided, nil
+	s.touch()
+	v, gap := s.check(passed)
+	if !complete || v == undecided {
+		gap = nil
 	}
 	w.gap(s, above, record, gap)
 }

@@ -15,8 +15,8 @@ import (
 // the specification keeps one from it.
 type Example struct {
 	Op     *spec.Operation
-	From   *spec.State // nil for a creation
-	To     *spec.State
+	From   *spec.State           // nil for a creation
+	To     *spec.State           // nil when no branch is taken
 	Before map[*spec.Field]Datum // empty for a creation
 	After  map[*spec.Field]Datum
 	Inputs map[*spec.Input]Datum

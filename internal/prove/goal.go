@@ -28,7 +28,7 @@ func (s *part) goals(branch *spec.Branch, to *spec.State, record after) []goal {
 	var list []goal
 	presence := func(refs []spec.FieldRef, present, should bool) {
 		for _, r := range refs {
-			if contradictory(to, r.Field) {
+			if contradictory(to, r.Field, should) {
 				continue // FSM013 speaks of it
 			}
 			holds := s.present(read(r.Field))
@@ -65,11 +65,15 @@ func (s *part) goals(branch *spec.Branch, to *spec.State, record after) []goal {
 	return list
 }
 
-// contradictory reports whether a state has the field present and absent.
-func contradictory(to *spec.State, f *spec.Field) bool {
+// contradictory reports whether a state has the field present and absent. A
+// SHOULD makes no MUST contradictory.
+func contradictory(to *spec.State, f *spec.Field, should bool) bool {
+	present, absent := to.Present, to.Absent
+	if should {
+		present, absent = slices.Concat(present, to.ShouldPresent), slices.Concat(absent, to.ShouldAbsent)
+	}
 	names := func(r spec.FieldRef) bool { return r.Field == f }
-	return slices.ContainsFunc(slices.Concat(to.Present, to.ShouldPresent), names) &&
-		slices.ContainsFunc(slices.Concat(to.Absent, to.ShouldAbsent), names)
+	return slices.ContainsFunc(present, names) && slices.ContainsFunc(absent, names)
 }
 
 // typed lists what the types of the changed fields promise: the bounds of an

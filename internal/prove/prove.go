@@ -27,7 +27,7 @@ type Finding struct {
 
 // Machine proves every transition of a machine.
 func Machine(m *spec.Machine) Report {
-	w := &work{m: m, words: wordsOf(m)}
+	w := &work{m: m, words: wordsOf(m), spare: allowance}
 	for _, op := range m.Operations {
 		w.shape(op)
 		w.merged = map[mergeKey]int{}
@@ -52,7 +52,8 @@ type work struct {
 	report   Report
 	merged   map[mergeKey]int // obligations that fail from several states, in report.Findings
 	branches []branchUse      // of the operation at hand
-	gaps     bool             // the operation at hand has a finding FSM203
+	spare    int
+	gaps     bool // the operation at hand has a finding FSM203
 }
 
 // part is one operation in one source state: what is known before any branch.
@@ -61,6 +62,7 @@ type part struct {
 	from  *spec.State // nil for a creation
 	given []formula   // the source's facts and the guards
 	own   []formula   // the source's SHOULD, which own writes keep
+	spare *int        // cases that are left for hard questions of the machine
 }
 
 // check decides whether the facts can be true together with what is given.
@@ -71,7 +73,7 @@ func (s *part) check(fs ...[]formula) (verdict, *solution) {
 	// not be over before everything else was read.
 	list = append(list, s.ground()...)
 	list = append(list, s.facts...)
-	return solve(list, func(n int) int64 { return s.nums[n].want })
+	return solve(list, func(n int) int64 { return s.nums[n].want }, s.spare)
 }
 
 func (s *part) can(fs ...[]formula) bool {
@@ -81,7 +83,7 @@ func (s *part) can(fs ...[]formula) bool {
 
 // step proves one operation from one source state.
 func (w *work) step(op *spec.Operation, from *spec.State) {
-	s := &part{problem: newProblem(w.m, op, w.words), from: from}
+	s := &part{problem: newProblem(w.m, op, w.words), from: from, spare: &w.spare}
 	if from != nil {
 		s.given = s.guaranteed(from)
 		s.own = s.presence(from.ShouldPresent, from.ShouldAbsent)

@@ -160,6 +160,10 @@ func (w *work) gap(s *part, above []*spec.Branch, record after, sol *solution) {
 		f.Message = fmt.Sprintf("%s: the branches%s are not known to cover every record", op.Name, in)
 	default:
 		f.Message = fmt.Sprintf("%s: no branch is taken%s when %s", op.Name, in, w.region(s, above, record, sol))
+		f.Example = w.example(s, nil, record, sol)
+		for _, b := range above {
+			f.Example.note(b.When)
+		}
 	}
 	w.find(f)
 }
@@ -231,9 +235,9 @@ func (f *Finding) Before(m *spec.Machine) string {
 	return f.Example.before(m)
 }
 
-// After renders the record after the failing step.
+// After renders the record after the failing step, if there is one.
 func (f *Finding) After(m *spec.Machine) string {
-	if f.Example == nil {
+	if f.Example == nil || f.Example.To == nil {
 		return ""
 	}
 	return f.Example.record(m, f.Example.After)

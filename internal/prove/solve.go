@@ -2,9 +2,16 @@ package prove
 
 import "slices"
 
-// budget is how many cases one question may need before the answer is "not
-// decided". Real machines need a handful.
-const budget = 20000
+const (
+	// budget is how many cases one question may need before the answer is "not
+	// decided". Real machines need a handful.
+	budget = 10000
+	// easy is how many cases a question may need without counting as hard.
+	easy = 200
+	// allowance is how many cases the hard questions of one machine may need
+	// together: so no file takes more than a second or two.
+	allowance = 100000
+)
 
 // verdict is the answer to "can all of this be true at once".
 type verdict uint8
@@ -24,10 +31,16 @@ type solution struct {
 // solve decides whether all formulas can be true at once. It falls apart into
 // components without a common atom, which are decided one by one, so that a
 // choice in one never multiplies the cases of another.
-func solve(fs []formula, want func(num int) int64) (verdict, *solution) {
+func solve(fs []formula, want func(num int) int64, spare *int) (verdict, *solution) {
 	found := &solution{bools: map[int]bool{}, nums: map[int]int64{}}
 	result := possible
-	left := budget
+	limit := max(easy, min(budget, *spare))
+	left := limit
+	defer func() {
+		if used := limit - left; used > easy {
+			*spare -= used
+		}
+	}()
 	for _, part := range components(fs) {
 		s := newState(part)
 		end, v := s.search(part, &left)

@@ -1,0 +1,229 @@
+package prove_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/internal/prove"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// door is the beginning of every machine in the tests.
+const door = `fsm: 1
+machine: door
+entity: Door
+otherwise: reject
+`
+
+// findings proves a machine and returns what it finds, one line each.
+func findings(t testing.TB, src string) []string {
+	t.Helper()
+	m, found := spec.Parse("door.yaml", []byte(src))
+	if m == nil || found.HasErrors() {
+		t.Fatalf("%v\n%s", found, src)
+	}
+	var list []string
+	for _, f := range prove.Machine(m).Findings {
+		list = append(list, f.Code+" "+f.Message)
+	}
+	return list
+}
+
+// What follows from what: each machine states an invariant of its second state,
+// and the operation into it keeps it or not.
+func TestWhatFollows(t *testing.T) {
+	t.Parallel()
+	const fields = `fields:
+  n: {type: counter, changed_by: [go]}
+  most: int 0..9
+  low: optional int
+  high: optional int
+  since: time
+  until: optional time
+  owner: optional string
+  kind: a|b|c
+  flag: optional bool
+  all: set
+  some: set
+states:
+`
+	tests := []struct {
+		name      string
+		source    string // facts of the source state
+		op        string // what the operation has beside from and to
+		target    string // the fact to prove
+		want      bool
+		machineOf string // facts of every state
+	}{
+		{name: "a counter goes up", source: "n >= 1", op: "increment: [n]", target: "n >= 2", want: true},
+		{name: "not by two", source: "n >= 1", op: "increment: [n]", target: "n >= 3"},
+		{name: "counters start at 0", op: "increment: [n]", target: "n >= 1", want: true},
+		{name: "an upper bound moves along", source: "n <= 3", op: "increment: [n]", target: "n <= 3"},
+		{name: "a guard makes room", source: "n <= most", op: "{require: [room], increment: [n]}", target: "n <= most", want: true},
+		{name: "without it there is none", source: "n <= most", op: "increment: [n]", target: "n <= most"},
+		{name: "order is transitive", source: "[low < high, high <= 5]", op: "", target: "low < 5", want: true},
+		{name: "and strict for whole numbers", source: "[low < high, high < 5]", op: "", target: "low <= 3", want: true},
+		{name: "not through an absent one", source: "low < 5", op: "clear: [low]", target: "low < 5"},
+		{name: "a comparison makes present", source: "low < high", op: "", target: "high is present", want: true},
+		{name: "also a negated equality", source: "low != high", op: "", target: "low is present", want: true},
+		{name: "a hole in an interval", source: "[low >= 1, low <= 2, low != 1]", op: "", target: "low == 2", want: true},
+		{name: "substitution", op: "{require: [later], set: {until: input.when}}", target: "since < until", want: true},
+		{name: "substitution of the other side", op: "{require: [later], set: {since: input.when}}", target: "since < until"},
+		{name: "now and later", op: "set: {since: now, until: now + 1s}", target: "since < until", want: true},
+		{name: "later and now", op: "set: {until: now, since: now + 1s}", target: "since < until"},
+		{name: "a copy keeps what its source has", source: "[high >= 3]", op: "set: {low: high}", target: "low >= 3", want: true},
+		{name: "and is equal to it", source: "[high >= 3]", op: "set: {low: high}", target: "low == high", want: true},
+		{name: "two copies swap", source: "low < high", op: "set: {low: high, high: low}", target: "high < low", want: true},
+		{name: "an input within the bounds of its field", op: "set: {most: input}", target: "most <= 9", want: true},
+		{name: "words that are left", source: "[kind != a, kind != b]", op: "", target: "kind == c", want: true},
+		{name: "words that are not", source: "[kind != a]", op: "", target: "kind == c"},
+		{name: "true or false", source: "flag != true", op: "", target: "flag == false", want: true},
+		{name: "true, false or absent", op: "", target: "flag == false"},
+		{name: "what is sent or stays", source: "low >= 1", op: "{require: [big], set: {low: input or same}}", target: "low >= 1", want: true},
+		{name: "what is sent or stays, unguarded", source: "low >= 1", op: "{set: {low: input or same}}", target: "low >= 1"},
+		{name: "what comes, when a guard saw it", op: "{require: [big], set: {low: input or absent}}", target: "low >= 1", want: true},
+		{name: "what comes or is gone", source: "low >= 1", op: "{set: {low: input or absent}}", target: "low is present"},
+		{name: "a set that is there", op: "add: {all: actor}", target: "all is present", want: true},
+		{name: "a set keeps its members", source: "owner in all", op: "add: {all: actor}", target: "owner in all", want: true},
+		{name: "what is not in it", source: "owner not in all", op: "add: {all: actor}", target: "owner not in all"},
+		{name: "unless it is somebody else", source: "owner not in all", op: "{require: [other], add: {all: actor}}", target: "owner not in all", want: true},
+		{name: "a coverage grows", source: "all covers some", op: "add: {all: actor}", target: "all covers some", want: true},
+		{name: "the covered one outgrows it", source: "all covers some", op: "add: {some: actor}", target: "all covers some"},
+		{name: "unless the other one has it", source: "all covers some", op: "add: {some: actor, all: actor}", target: "all covers some", want: true},
+		{name: "a member of the covered", source: "[all covers some, owner in some]", op: "", target: "owner in all", want: true},
+		{name: "a cover of something is not empty", source: "[all covers some, some is present]", op: "", target: "all is present", want: true},
+		{name: "the frame", source: "all covers some", op: "increment: [n]", target: "all covers some", want: true},
+		{name: "the whole machine", op: "", target: "low < 5", machineOf: "low < 5", want: true},
+		{name: "the last change", source: "since <= updated_at", op: "set: {since: now}", target: "since <= updated_at", want: true},
+		{name: "the creation is not the last change", op: "set: {since: now}", target: "since <= created_at"},
+		{name: "numbers beyond calculation", source: "low >= 100000000000000000", op: "set: {low: high}", target: "low >= 100000000000000000"},
+		{name: "unless nothing touches them", source: "low >= 100000000000000000", op: "to: same", target: "", want: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			source, body := "[]", "    to: two\n"
+			if tt.source != "" {
+				source = tt.source
+			}
+			if source[0] != '[' {
+				source = "[" + source + "]"
+			}
+			op := strings.TrimSuffix(strings.TrimPrefix(tt.op, "{"), "}")
+			if strings.HasPrefix(tt.op, "{") {
+				for _, key := range []string{"set:", "increment:", "add:", "require:"} {
+					op = strings.Replace(op, ", "+key, "\n    "+key, 1)
+				}
+			} else {
+				op = tt.op
+			}
+			if op == "to: same" {
+				body, op = "", "to: same"
+			}
+			src := door
+			if tt.machineOf != "" {
+				src += "invariant: [" + tt.machineOf + "]\n"
+			}
+			src += fields + "  one: {invariant: " + source + "}\n  two: {terminal: true, invariant: [" + tt.target + "]}\n" + `guards:
+  room: {when: n < most, error: full}
+  later: {when: [since < input.when], error: too_early}
+  big: {when: input.low >= 1, error: too_small}
+  other: {when: owner != actor, error: same_one}
+operations:
+  go:
+    from: one
+    input: {when: time}
+` + body + "    " + op + "\n"
+			if !strings.Contains(src, "input.low") || !strings.Contains(op, "big") {
+				src = strings.ReplaceAll(src, "  big: {when: input.low >= 1, error: too_small}\n", "")
+			}
+			got := findings(t, src)
+			if (len(got) == 0) != tt.want {
+				t.Errorf("proven: %t, want %t\n%s\n%s", len(got) == 0, tt.want, strings.Join(got, "\n"), src)
+			}
+		})
+	}
+}
+
+// A question with too many cases is reported and not guessed.
+func TestUndecidedIsReported(t *testing.T) {
+	t.Parallel()
+	names := strings.Split("a b c d e f g h i", " ")
+	src := door + "fields: {"
+	var facts []string
+	for i, x := range names {
+		src += x + ": int 1..8, "
+		for _, y := range names[:i] {
+			facts = append(facts, x+" != "+y)
+		}
+	}
+	src += "z: optional string}\nstates:\n  one: {}\n  two: {terminal: true, present: [z]}\nguards:\n  apart: {when: [" + strings.Join(facts, ", ") +
+		", z is present], error: same_one}\noperations:\n  go: {from: one, to: two, require: [apart]}\n"
+	start := time.Now()
+	if got := findings(t, src); len(got) > 0 {
+		t.Errorf("the fact is in another component, yet %q", got)
+	}
+	src = strings.Replace(src, ", z is present]", "]", 1)
+	src = strings.Replace(src, "present: [z]", "invariant: [a == 1]", 1)
+	want := []string{"FSM302 go: one -> two can leave `a == 1` false"}
+	if diff := cmp.Diff(want, findings(t, src)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func shipped(t testing.TB) []*spec.Machine {
+	t.Helper()
+	files, err := filepath.Glob("../../specs/*.yaml")
+	if err != nil || len(files) != 5 {
+		t.Fatalf("found %d specifications (%v)", len(files), err)
+	}
+	var list []*spec.Machine
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, found := spec.Parse(filepath.Base(file), src)
+		if m == nil || len(found) > 0 {
+			t.Fatalf("%v", found)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// The five machines are proven; how much there was to prove is counted.
+func TestShippedMachinesAreProven(t *testing.T) {
+	t.Parallel()
+	want := map[string][2]int{
+		"execution": {6, 13}, "ingest": {11, 7}, "jobstate": {8, 5}, "lifecycle": {11, 49}, "task": {4, 0},
+	}
+	got := map[string][2]int{}
+	for _, m := range shipped(t) {
+		r := prove.Machine(m)
+		for _, f := range r.Findings {
+			t.Errorf("%s: %s %s", m.Name, f.Code, f.Message)
+		}
+		got[m.Name] = [2]int{r.Steps, r.Obligations}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("steps and obligations (-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkShippedMachines(b *testing.B) {
+	machines := shipped(b)
+	for b.Loop() {
+		for _, m := range machines {
+			prove.Machine(m)
+		}
+	}
+}

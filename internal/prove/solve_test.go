@@ -1,0 +1,117 @@
+package prove
+
+import "testing"
+
+func plenty() *int {
+	n := allowance
+	return &n
+}
+
+func le(x, y int, c int64) formula { return formula{op: atMost, x: x, y: y, c: c} }
+func eq(x, y int, c int64) formula { return formula{op: equal, x: x, y: y, c: c} }
+func is(v int) formula             { return formula{op: isTrue, v: v} }
+
+func TestSolve(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		fs   []formula
+		want verdict
+	}{
+		{"nothing", nil, possible},
+		{"true and false", []formula{yes, no}, impossible},
+		{"an atom and its negation", []formula{is(1), not(is(1))}, impossible},
+		{"a cycle of smaller ones", []formula{le(1, 2, -1), le(2, 3, -1), le(3, 1, -1)}, impossible},
+		{"a chain with room", []formula{le(1, 2, -1), le(2, 3, -1), le(3, 1, 1)}, impossible},
+		{"a chain that closes", []formula{le(1, 2, -1), le(2, 3, -1), le(1, 3, -2), le(3, 1, 2)}, possible},
+		{"no whole number between", []formula{le(0, 1, -1), le(1, 0, 1), not(eq(1, 0, 1))}, impossible},
+		{"equal through another", []formula{eq(1, 2, 0), eq(2, 3, 5), not(eq(1, 3, 5))}, impossible},
+		{"one of two, neither", []formula{anyOf(is(1), is(2)), not(is(1)), not(is(2))}, impossible},
+		{"one of two, each with a contradiction", []formula{anyOf(le(1, 0, 3), le(1, 0, 1)), le(0, 1, -4)}, impossible},
+		{"one of two, the second", []formula{anyOf(all(is(1), le(1, 0, 1)), all(is(2), le(1, 0, 9))), le(0, 1, -4)}, possible},
+		{"the negation of a conjunction", []formula{not(all(is(1), eq(1, 0, 0))), is(1), eq(1, 0, 0)}, impossible},
+		{"components by themselves", []formula{anyOf(is(1), is(2)), eq(5, 0, 1), eq(5, 0, 2)}, impossible},
+		{"more pigeons than anybody counts", pigeons(9, 8), undecided},
+		{"as many pigeons as holes", pigeons(6, 6), possible},
+		{"four pigeons in three holes", pigeons(4, 3), impossible},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, sol := solve(tt.fs, func(int) int64 { return 0 }, plenty())
+			if got != tt.want {
+				t.Fatalf("verdict %d, want %d", got, tt.want)
+			}
+			if got != possible {
+				return
+			}
+			for i, f := range tt.fs {
+				if !satisfied(f, sol) {
+					t.Errorf("formula %d is false in the solution %v", i, sol)
+				}
+			}
+		})
+	}
+}
+
+// pigeons puts numbers into holes, no two into one.
+func pigeons(n int, holes int64) []formula {
+	var fs []formula
+	for i := 1; i <= n; i++ {
+		fs = append(fs, le(0, i, -1), le(i, 0, holes))
+		for j := 1; j < i; j++ {
+			fs = append(fs, not(eq(i, j, 0)))
+		}
+	}
+	return fs
+}
+
+// satisfied evaluates a formula in a solution, by itself.
+func satisfied(f formula, sol *solution) bool {
+	switch f.op {
+	case and:
+		for _, k := range f.kids {
+			if !satisfied(k, sol) {
+				return false
+			}
+		}
+		return true
+	case or:
+		for _, k := range f.kids {
+			if satisfied(k, sol) {
+				return true
+			}
+		}
+		return false
+	case isTrue:
+		return sol.bools[f.v]
+	case isFalse:
+		return !sol.bools[f.v]
+	case atMost:
+		return sol.nums[f.x]-sol.nums[f.y] <= f.c
+	}
+	return sol.nums[f.x]-sol.nums[f.y] == f.c
+}
+
+// A choice in one component does not multiply the cases of another: forty
+// independent choices and a contradiction elsewhere are decided at once.
+func TestSolveIsNotMultipliedByComponents(t *testing.T) {
+	t.Parallel()
+	var fs []formula
+	for i := range 40 {
+		fs = append(fs, anyOf(le(2*i+1, 2*i+2, -1), le(2*i+2, 2*i+1, -1)))
+	}
+	if got, _ := solve(fs, func(int) int64 { return 0 }, plenty()); got != possible {
+		t.Errorf("verdict %d, want possible", got)
+	}
+	fs = append(fs, pigeons(4, 3)...)
+	for i := range fs[:40] {
+		for k := range fs[i].kids {
+			fs[i].kids[k].x += 100
+			fs[i].kids[k].y += 100
+		}
+	}
+	if got, _ := solve(fs, func(int) int64 { return 0 }, plenty()); got != impossible {
+		t.Errorf("verdict %d, want impossible", got)
+	}
+}
