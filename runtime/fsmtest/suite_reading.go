@@ -13,6 +13,9 @@ import (
 // reading seeds two records in every state and reads them back in every way;
 // then the audit asks its probes.
 func (s *suite[R]) reading(t *testing.T, st Store) {
+	if d, err := s.d.Open(t.Context(), st.Open(t), &Effects{}); !errors.Is(err, fsm.ErrSchemaMismatch) || d != nil {
+		t.Errorf("Open before Migrate: %v, want ErrSchemaMismatch", err)
+	}
 	h := s.newHarness(t, st)
 	want := map[string][]string{} // ids by state
 	for i, from := range s.m.stateOrder {
