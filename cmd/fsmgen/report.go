@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -85,7 +86,7 @@ func anyErrors(sources []*source) bool {
 	return false
 }
 
-// summary says how large a machine is.
+// summary says how large a machine is, and how much of it was proven.
 func summary(m *spec.Machine) string {
 	cells := 0
 	for _, o := range m.Operations {
@@ -93,7 +94,9 @@ func summary(m *spec.Machine) string {
 			cells += len(m.States)
 		}
 	}
-	return fmt.Sprintf("%s, %s, %s", count(len(m.States), "state"), count(len(m.Operations), "operation"), count(cells, "cell"))
+	proof := validate.Proof(m)
+	return fmt.Sprintf("%s, %s, %s, %s, %s", count(len(m.States), "state"), count(len(m.Operations), "operation"), count(cells, "cell"),
+		count(proof.Steps, "transition"), count(proof.Obligations, "proof obligation"))
 }
 
 func count(n int, what string) string {

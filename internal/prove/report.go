@@ -114,6 +114,8 @@ func (w *work) mend(s *part, branch *spec.Branch, to *spec.State, g goal, key st
 		return fmt.Sprintf("write `%s: input`, or require a guard with `when: input.%s is present`", f.Name, at.Value.Input.Name)
 	case g.present && key == "clear":
 		return fmt.Sprintf("take %s out of `clear` of %s", f.Name, where)
+	case g.present && key == "set" && at.Value.Input != nil:
+		return fmt.Sprintf("require a guard with `when: input.%s is present`, or take %s out of `present` of %s", at.Value.Input.Name, f.Name, to.Name)
 	case g.present && key == "set":
 		return fmt.Sprintf("set %s to a value that is always there", f.Name)
 	case g.present && f.Type.Kind == spec.KindSet:

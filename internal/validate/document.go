@@ -39,8 +39,11 @@ func (r Rule) Finding() string {
 			continue // a fact about the machine, which the example is not about
 		}
 		fmt.Fprintln(&b, d)
-		if d.Before != "" || d.After != "" {
-			fmt.Fprintf(&b, "    before: %s\n    after:  %s\n", d.Before, d.After)
+		if d.Before != "" {
+			fmt.Fprintf(&b, "    before: %s\n", d.Before)
+		}
+		if d.After != "" {
+			fmt.Fprintf(&b, "    after:  %s\n", d.After)
 		}
 		if d.Hint != "" {
 			fmt.Fprintf(&b, "    hint: %s\n", d.Hint)
@@ -64,6 +67,7 @@ func Document() []byte {
 		fmt.Fprintf(&b, "\n## %s\n\n%s (%s).\n\n%s\n\n```yaml\n%s```\n\n```text\n%s```\n\nMended:\n\n```yaml\n%s```\n",
 			r.Code, capital(r.Name), r.Severity, r.Doc, visible.Replace(r.Bad()), r.Finding(), r.Good())
 	}
+	b.WriteString(proofNotes)
 	return b.Bytes()
 }
 

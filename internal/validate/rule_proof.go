@@ -54,6 +54,38 @@ it, and this one need not. Stores do not refuse such a record; audits list it.`,
 	},
 }
 
+// proofNotes is the chapter of RULES.md on what the proof decides and what not.
+const proofNotes = `
+## How far the proof goes
+
+For every operation, source state and branch the proof assumes what the source state guarantees and what the guards require,
+follows the effects and the branches above, and shows each fact of the target. A creation starts from the empty record. That is
+induction: when it passes, no record that only these operations wrote ever breaks a fact, after any number of steps.
+
+| kind of fact | decided |
+|---|---|
+| present and absent, words of an enum, true and false | exactly |
+| numbers: bounds, comparisons of two, counters that went up, ` + "`!=`" + ` inside an interval | exactly, up to numbers of 2^56 |
+| texts and times: equality and order, through any number of steps in between, ` + "`now + 60s`" + ` included | exactly |
+| sets: ` + "`in`, `not in`, `covers`" + `, present, after ` + "`add`" + ` | exactly |
+| branches: exhaustive, shadowed, never true | exactly |
+| other records: ` + "`none`, `fewer`, `unique`" + ` | by FSM501 to FSM507; here they may go either way |
+
+*Exactly* means: a finding is never a false alarm about what the file states. It comes with a record that keeps everything the source
+state promises, and the operation makes of it one that breaks the target (the tests replay such records through the interpreter). When
+no record ever looks like that, the file does not say why not. State the reason as an invariant of the source state, or as a
+guard, and the proof uses it.
+
+What is assumed: the ` + "`present`, `absent` and `invariant`" + ` facts of the source state, ` + "`invariant`" + ` of the machine, the bounds of ints,
+counters from 0 and sequences from 1 on, inputs within the bounds of the fields they are set into. What is not: a ` + "`trigger`" + ` and the
+` + "`where` of `next`" + ` are no guards, because a call may come without them. ` + "`should`" + ` facts are proven for own writes from the
+` + "`should`" + ` facts of the source, and nothing else rests on them. A step of ` + "`then`" + ` is an operation like any other.
+
+What is left to run time: what stands in a JSON payload, clocks, probes, a counter beyond 64 bits, a time outside the years 1 to
+9999, and records that another program wrote (each is checked when it is loaded). A question that needs more than 10000 cases is
+reported and not guessed: state a fact in between.
+`
+
 // proven reports what the proof found under the rule's code.
 func proven(p *Pass) {
 	for _, f := range p.proof().Findings {

@@ -54,8 +54,11 @@ func render(found spec.Diagnostics) []byte {
 	var b bytes.Buffer
 	for _, d := range found {
 		fmt.Fprintln(&b, d)
-		if d.Before != "" || d.After != "" {
-			fmt.Fprintf(&b, "    before: %s\n    after:  %s\n", d.Before, d.After)
+		if d.Before != "" {
+			fmt.Fprintf(&b, "    before: %s\n", d.Before)
+		}
+		if d.After != "" {
+			fmt.Fprintf(&b, "    after:  %s\n", d.After)
 		}
 		for _, r := range d.Related {
 			fmt.Fprintf(&b, "    %s: %s\n", r.Pos, r.Message)
