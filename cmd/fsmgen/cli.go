@@ -120,7 +120,7 @@ used; 3 a bug in fsmgen.`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.versionCommand())
+	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.versionCommand())
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
@@ -147,8 +147,8 @@ type source struct {
 	found   spec.Diagnostics
 }
 
-// load reads, parses and checks one specification. Findings are no error.
-func (c *cli) load(path string) (*source, error) {
+// read reads one specification and nothing more.
+func (c *cli) read(path string) (*source, error) {
 	s := &source{path: path, name: shown(path)}
 	var err error
 	if path == "-" {
@@ -161,8 +161,16 @@ func (c *cli) load(path string) (*source, error) {
 		return nil, usagef("cannot read the specification: %w", err)
 	}
 	c.current = s.name
-	s.machine, s.found = validate.Source(s.name, s.text)
 	return s, nil
+}
+
+// load reads, parses and checks one specification. Findings are no error.
+func (c *cli) load(path string) (*source, error) {
+	s, err := c.read(path)
+	if err == nil {
+		s.machine, s.found = validate.Source(s.name, s.text)
+	}
+	return s, err
 }
 
 // maxInput bounds what is read into memory; spec.Parse reports a file that
@@ -180,7 +188,10 @@ func readSpec(path string) ([]byte, error) {
 }
 
 // loadAll loads the specifications in the order of the command line.
-func (c *cli) loadAll(paths []string) ([]*source, error) {
+func (c *cli) loadAll(paths []string) ([]*source, error) { return sourcesOf(paths, c.load) }
+
+// sourcesOf reads or loads the specifications in the order of the command line.
+func sourcesOf(paths []string, load func(string) (*source, error)) ([]*source, error) {
 	seen := make(map[string]bool)
 	var sources []*source
 	for _, p := range paths {
@@ -189,7 +200,7 @@ func (c *cli) loadAll(paths []string) ([]*source, error) {
 		} else {
 			seen[key] = true
 		}
-		s, err := c.load(p)
+		s, err := load(p)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// fmtFlags are the flags of `fmt`.
+type fmtFlags struct {
+	check bool
+	diff  bool
+}
+
+func (c *cli) fmtCommand() *cobra.Command {
+	var f fmtFlags
+	cmd := &cobra.Command{
+		Use:   "fmt SPEC...",
+		Short: "Print specifications in the canonical form",
+		Long: `Fmt rewrites specifications in the canonical form: two spaces of indentation,
+quotes only where they are needed, comments at the end of lines in one column.
+The order of keys is yours, comments are kept, and the meaning does not change.
+What is printed once does not change when it is printed again. Files that are
+in the form already are not touched; "-" prints the standard input to the
+standard output.
+
+A file that cannot be read is reported and left alone, and so is a file with a
+comment that would be lost: those inside of brackets can be.`,
+		Example: `  fsmgen fmt specs/*.yaml
+  fsmgen fmt --check specs/*.yaml   # in CI: fail when a file would change
+  fsmgen fmt --diff job.yaml        # show what would change`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: specFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.fmt(args, f) },
+	}
+	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would change, and exit with 1 when something would")
+	return cmd
+}
+
+// fmt brings the specifications into the canonical form. All are printed in
+// memory before the first one is written.
+func (c *cli) fmt(paths []string, f fmtFlags) error {
+	sources, err := sourcesOf(paths, c.read)
+	if err != nil {
+		return err
+	}
+	dry, failed := f.check || f.diff, false
+	var targets []*target // the files to write
+	var names []string    // theirs, as findings show them
+	for _, s := range sources {
+		c.current = s.name
+		var out []byte
+		out, s.found = spec.Format(s.name, s.text)
+		switch {
+		case s.found.HasErrors():
+			failed = true
+			continue
+		case losesComment(s.text, out):
+			c.errorf("%s: a comment would be lost, so the file is left as it is; move comments out of brackets, onto lines of their own\n", s.name)
+			failed = true
+			continue
+		case f.diff:
+			c.printf("%s", diff.Diff(s.name, s.text, s.name+" (formatted)", out))
+		case s.path == "-" && !f.check:
+			c.printf("%s", out)
+			continue
+		}
+		if bytes.Equal(out, s.text) {
+			continue
+		}
+		failed = failed || dry
+		t := &target{path: s.path, data: out, status: statusDiffers}
+		if !dry {
+			if t.path, err = filepath.EvalSymlinks(s.path); err != nil { // a link stays, and its file is written
+				return usagef("cannot read the specification: %w", err)
+			}
+		}
+		targets, names = append(targets, t), append(names, s.name)
+	}
+	c.renderAll(c.err, sources, spec.Warning)
+	if !dry {
+		if err := writeAll(targets); err != nil {
+			return usagef("cannot write: %w", err)
+		}
+	}
+	for _, name := range names {
+		switch {
+		case !dry:
+			c.printf("wrote %s\n", name)
+		case !f.diff:
+			c.printf("%s: not formatted\n", name)
+		}
+	}
+	if failed {
+		return errFindings
+	}
+	return nil
+}
+
+// losesComment reports whether the printed form lacks a comment. The YAML
+// library drops some inside of brackets. Texts hold the same signs in both, so
+// a number sign that is missing is the one of a comment.
+func losesComment(src, out []byte) bool {
+	return bytes.Count(out, []byte("#")) < bytes.Count(src, []byte("#"))
+}
