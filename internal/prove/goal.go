@@ -3,19 +3,22 @@ package prove
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // goal is one fact that the record must satisfy after a step.
 type goal struct {
-	code     string
-	holds    formula
-	readable bool // false: the fact names a number too large to calculate with
-	should   bool
-	fields   []*spec.Field
-	fact     *spec.Fact // nil for presence and bounds
-	present  bool       // presence: which one is needed
+	code string
+	// condition is what must hold after the step, and false when it cannot be
+	// expressed: it names a number too large to calculate with.
+	condition  func() (formula, bool)
+	should     bool
+	everywhere bool // an invariant of the machine
+	fields     []*spec.Field
+	fact       *spec.Fact // nil for presence and bounds
+	present    bool       // presence: which one is needed
 
 	left    string // how a failure reads: "`owner` present"
 	pos     spec.Pos
@@ -31,34 +34,39 @@ func (s *part) goals(branch *spec.Branch, to *spec.State, record after) []goal {
 			if contradictory(to, r.Field, should) {
 				continue // FSM013 speaks of it
 			}
-			holds := s.present(read(r.Field))
-			word, other := "present", "absent"
-			if !present {
-				holds, word, other = not(holds), other, word
-			}
 			g := goal{
-				code: "FSM301", holds: holds, readable: true, should: should, fields: []*spec.Field{r.Field}, present: present,
-				left: fmt.Sprintf("`%s` %s", r.Field.Name, other), pos: r.Pos, related: fmt.Sprintf("%s needs it %s", to.Name, word),
+				code: "FSM301", should: should, fields: []*spec.Field{r.Field}, present: present, pos: r.Pos,
+				condition: func() (formula, bool) {
+					holds := s.present(read(r.Field))
+					if !present {
+						holds = not(holds)
+					}
+					return holds, true
+				},
+				left: "`" + r.Field.Name + "` absent", related: to.Name + " needs it present",
+			}
+			if !present {
+				g.left, g.related = "`"+r.Field.Name+"` present", to.Name+" needs it absent"
 			}
 			if should {
-				g.code, g.related = "FSM303", fmt.Sprintf("%s should have it %s", to.Name, word)
+				g.code, g.related = "FSM303", strings.Replace(g.related, "needs it", "should have it", 1)
 			}
 			list = append(list, g)
 		}
 	}
 	presence(to.Present, true, false)
 	presence(to.Absent, false, false)
-	facts := func(facts []*spec.Fact, who string) {
+	facts := func(facts []*spec.Fact, who string, everywhere bool) {
 		for _, f := range facts {
-			holds, readable := s.fact(f, read)
 			list = append(list, goal{
-				code: "FSM302", holds: holds, readable: readable, fields: fieldsOf(f), fact: f, present: true,
-				left: fmt.Sprintf("`%s` false", f.Text), pos: f.Pos, related: fmt.Sprintf("%s needs it true: `%s`", who, f.Text),
+				code: "FSM302", fields: fieldsOf(f), fact: f, present: true, everywhere: everywhere, pos: f.Pos,
+				condition: func() (formula, bool) { return s.fact(f, read) },
+				left:      "`" + f.Text + "` false", related: who + " needs it true: `" + f.Text + "`",
 			})
 		}
 	}
-	facts(s.m.Invariant, "every state")
-	facts(to.Invariant, to.Name)
+	facts(s.m.Invariant, "every state", true)
+	facts(to.Invariant, to.Name, false)
 	list = append(list, s.typed(branch, read)...)
 	presence(to.ShouldPresent, true, true)
 	presence(to.ShouldAbsent, false, true)
@@ -91,7 +99,7 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			v := read(f)
 			if s.from == nil && !f.Type.Optional && f.Type.Kind != spec.KindCounter && f.Type.Kind != spec.KindSet {
 				list = append(list, goal{
-					code: "FSM301", holds: s.present(v), readable: true, fields: []*spec.Field{f}, present: true,
+					code: "FSM301", condition: func() (formula, bool) { return s.present(v), true }, fields: []*spec.Field{f}, present: true,
 					left: fmt.Sprintf("`%s` absent", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is not optional", f.Name),
 				})
 			}
@@ -104,8 +112,9 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			}
 			within := s.bounds(v, spec.Type{Min: low, Max: f.Type.Max})
 			list = append(list, goal{
-				code: "FSM302", holds: anyOf(not(s.present(v)), within), readable: s.exact(v, a, f, low), fields: []*spec.Field{f}, present: true,
-				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, f.Type.Max)),
+				code: "FSM302", fields: []*spec.Field{f}, present: true,
+				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), s.exact(v, a, f, low) },
+				left:      fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, f.Type.Max)),
 			})
 		}
 	}

@@ -27,7 +27,7 @@ type Finding struct {
 
 // Machine proves every transition of a machine.
 func Machine(m *spec.Machine) Report {
-	w := &work{m: m, words: wordsOf(m), spare: allowance}
+	w := &work{m: m, words: wordsOf(m), spare: allowance, empty: map[*spec.State]bool{}}
 	for _, op := range m.Operations {
 		w.shape(op)
 		w.merged = map[mergeKey]int{}
@@ -53,7 +53,8 @@ type work struct {
 	merged   map[mergeKey]int // obligations that fail from several states, in report.Findings
 	branches []branchUse      // of the operation at hand
 	spare    int
-	gaps     bool // the operation at hand has a finding FSM203
+	empty    map[*spec.State]bool // states whose facts contradict each other
+	gaps     bool                 // the operation at hand has a finding FSM203
 }
 
 // part is one operation in one source state: what is known before any branch.
@@ -87,7 +88,12 @@ func (w *work) step(op *spec.Operation, from *spec.State) {
 	if from != nil {
 		s.given = s.guaranteed(from)
 		s.own = s.presence(from.ShouldPresent, from.ShouldAbsent)
-		if !s.can() {
+		empty, known := w.empty[from]
+		if !known {
+			empty = !s.can()
+			w.empty[from] = empty
+		}
+		if empty {
 			return // no record is ever in this state: whoever leads to it has the finding
 		}
 	}
@@ -151,22 +157,37 @@ func (w *work) prove(s *part, branch *spec.Branch, to *spec.State, taken []formu
 		if s.framed(g, to, record) {
 			continue
 		}
-		against := taken
+		holds, readable := g.condition()
+		against := append([]formula{not(holds)}, taken...)
 		if g.should {
-			against = append(slices.Clone(taken), s.own...)
+			against = append(against, s.own...)
 		}
-		against = append([]formula{not(g.holds)}, against...)
-		if !g.readable || s.can(against) {
-			w.failed(s, branch, to, record, g, against)
+		if !readable || s.can(against) {
+			w.failed(s, branch, to, record, g, readable, against)
 		}
 	}
 }
 
-// framed reports whether the obligation is one of the source's facts about
-// fields that the step does not touch.
+// framed reports whether the obligation is one of the source's own facts, about
+// fields that the step does not touch: nothing is left to prove.
 func (s *part) framed(g goal, to *spec.State, record after) bool {
-	touched := func(f *spec.Field) bool { _, ok := record[f]; return ok }
-	return s.from == to && !slices.ContainsFunc(g.fields, touched)
+	if s.from == nil || slices.ContainsFunc(g.fields, func(f *spec.Field) bool { _, ok := record[f]; return ok }) {
+		return false
+	}
+	if s.from == to || g.everywhere {
+		return true
+	}
+	if g.fact != nil {
+		return slices.ContainsFunc(s.from.Invariant, func(f *spec.Fact) bool { return f.Text == g.fact.Text })
+	}
+	lists := [][]spec.FieldRef{s.from.Absent, s.from.ShouldAbsent}
+	if g.present {
+		lists = [][]spec.FieldRef{s.from.Present, s.from.ShouldPresent}
+	}
+	if !g.should {
+		lists = lists[:1]
+	}
+	return slices.ContainsFunc(slices.Concat(lists...), func(r spec.FieldRef) bool { return r.Field == g.fields[0] })
 }
 
 // stampMatters reports whether a fact of the state reads updated_at.

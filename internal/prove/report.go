@@ -18,7 +18,7 @@ type mergeKey struct {
 }
 
 // failed reports an obligation that does not hold.
-func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after, g goal, against []formula) {
+func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after, g goal, readable bool, against []formula) {
 	op := s.op
 	effects := &op.Effects
 	pos, mark := op.Pos, op.Name
@@ -52,7 +52,7 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 	}
 	s.touch()
 	switch v, sol := s.check(against); {
-	case !g.readable:
+	case !readable:
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a number in it is too large for the proof to calculate with"})
 	case v == undecided:
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "the facts around it have too many cases to decide; it may hold"})
