@@ -234,6 +234,20 @@ func (e *testEmitter) peersValue(o *spec.Operation) string {
 	return e.n.op(o).Peers + "{" + strings.Join(parts, ", ") + "}"
 }
 
+// keyValue writes a part of a projection's key as rows have it; empty for what
+// rows hold in another form.
+func (e *testEmitter) keyValue(f *spec.Field) string {
+	value := "p." + e.n.field(f)
+	switch f.Type.Kind {
+	case spec.KindEnum, spec.KindJSON, spec.KindSet:
+		return ""
+	}
+	if f.Type.Optional {
+		return "fsmtest.OrNil(" + value + ")"
+	}
+	return value
+}
+
 func (e *testEmitter) projection() {
 	p := e.m.Projection
 	if p == nil {
@@ -249,7 +263,13 @@ func (e *testEmitter) projection() {
 		}
 		fields = append(fields, strconv.Quote(f.Name)+": "+value)
 	}
-	e.line("return fsmtest.Projected{State: p.State.String(), Fields: map[string]any{%s}}", strings.Join(fields, ", "))
+	var key []string
+	for _, k := range p.Key {
+		if value := e.keyValue(k.Field); value != "" {
+			key = append(key, fmt.Sprintf("%q: %s", k.Field.Name, value))
+		}
+	}
+	e.line("return fsmtest.Projected{State: p.State.String(), Key: map[string]any{%s}, Fields: map[string]any{%s}}", strings.Join(key, ", "), strings.Join(fields, ", "))
 	e.line("},")
 	if len(p.Transitions) > 0 {
 		t := projectionType(p)

@@ -31,16 +31,16 @@ func (e *testEmitter) durable() {
 		e.line("var err error")
 		e.line("switch s := store.(type) {")
 		e.line("case fsm.Transactional[*memstore.Tx]:")
-		e.line("m, err = Open(ctx, s, testEffects[*memstore.Tx]{fx}%s, opts...)", args)
+		e.line("m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx)%s, opts...)", args)
 		if e.opt.TestStore == "sqlite" {
 			e.line("case fsm.Transactional[*sql.Tx]:")
-			e.line("m, err = Open(ctx, s, testEffects[*sql.Tx]{fx}%s, opts...)", args)
+			e.line("m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx)%s, opts...)", args)
 		}
 		e.line("default:")
 		e.line(`err = fmt.Errorf("a %%T has no transaction for the effects", store)`)
 		e.line("}")
 	case effects != nil:
-		e.line("m, err := Open(ctx, store, testEffects{fx}%s, opts...)", args)
+		e.line("m, err := Open(ctx, store, testEffectsOf(fx)%s, opts...)", args)
 	default:
 		e.line("m, err := Open(ctx, store%s, opts...)", args)
 	}
@@ -200,6 +200,17 @@ func (e *testEmitter) testEffects(effects []*spec.Effect, atomic bool) {
 	} else {
 		e.line("type testEffects struct{ fx *fsmtest.Effects }")
 	}
+	e.line("")
+	if atomic {
+		e.line("func testEffectsOf[T any](fx *fsmtest.Effects) Effects[T] {")
+	} else {
+		e.line("func testEffectsOf(fx *fsmtest.Effects) Effects {")
+	}
+	e.line("if fx == nil {")
+	e.line("return nil")
+	e.line("}")
+	e.line("return %s{fx}", receiver)
+	e.line("}")
 	e.line("")
 	for _, x := range effects {
 		tx, given := "", "nil"

@@ -128,7 +128,7 @@ func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 			if g.Peers != nil {
 				text += fmt.Sprintf(", Fewer: %d", g.Peers.Than) + tail(entry("Same", refList(g.Peers.Same), "In", stateList(g.Peers.In)))
 			}
-			w.line("{%s%s%s},", text, tail(factList("When", g.When)), tail(entry("Error", g.Error)))
+			w.line("{%s%s%s},", text, tail(factList("When", g.When)), tail(entry("Error", g.Error, "Message", ownMessage(m, g))))
 		}
 		w.line("},")
 	}
@@ -153,6 +153,17 @@ func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 	}
 	w.writeProjection(m.Projection)
 	w.line("}")
+}
+
+// ownMessage returns what a guard says beside its error: its message, when the
+// error has its words from somebody else.
+func ownMessage(m *spec.Machine, g *spec.Guard) string {
+	n := &names{}
+	n.collectErrors(m)
+	if message := phrase(g.Message); message != phrase(n.error(g.Error).Message) {
+		return message
+	}
+	return ""
 }
 
 func (w *testWriter) text(key, value string) {

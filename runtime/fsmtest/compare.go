@@ -47,8 +47,8 @@ func (m *model) diffEvent(o *operation, before fsm.Row, c Call, v verdict, got E
 	return ""
 }
 
-// diffRefusal says in what a refusal is wrong, or "".
-func (m *model) diffRefusal(o *operation, before fsm.Row, v verdict, err error, sentinels map[string]error) string {
+// diffRefusal says in what a refusal is wrong, or "". An empty id is not compared.
+func (m *model) diffRefusal(o *operation, id string, before fsm.Row, v verdict, err error, sentinels map[string]error) string {
 	var r *fsm.Refusal
 	if !errors.As(err, &r) {
 		return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, v.code)
@@ -65,6 +65,15 @@ func (m *model) diffRefusal(o *operation, before fsm.Row, v verdict, err error, 
 	}
 	add("machine", m.Machine, r.Machine)
 	add("operation", o.Name, r.Operation)
+	if id != "" {
+		add("id", id, r.ID)
+	}
+	switch g := m.guards[v.guard]; {
+	case v.code == fsm.CodeGuard && g != nil:
+		add("message", g.Message, r.Message)
+	case v.code == fsm.CodeInvalidInput && r.Message == "":
+		list = append(list, "does not say what is wrong with the input")
+	}
 	add("guard", v.guard, r.Guard)
 	add("allowed", strings.Join(v.allowed, ", "), strings.Join(r.Allowed, ", "))
 	if s := m.stateOf(before.State); s != nil {

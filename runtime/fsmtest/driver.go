@@ -55,6 +55,7 @@ type Event struct {
 // Projected is what a projection makes of a group.
 type Projected struct {
 	State  string
+	Key    map[string]any // by field, zero without records
 	Fields map[string]any // absent values are nil
 }
 

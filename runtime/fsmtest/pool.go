@@ -75,6 +75,9 @@ func (m *model) dims(o *operation) []dim {
 			if f.optional {
 				values = append([]any{nil}, values...)
 			}
+			if f.kind == fsm.KindCounter && m.increments(o, name) { // a corrupt row, one step below the bounds
+				values = append(values, int64(-1), int64(-2))
+			}
 			list = append(list, dim{dimField + name, values, read[dimField+name]})
 		}
 		for _, b := range []string{"created_at", "updated_at"} {
@@ -107,11 +110,17 @@ func (m *model) dims(o *operation) []dim {
 	if o.creates {
 		for _, name := range m.order {
 			if m.fields[name].kind == fsm.KindSequence {
-				list = append(list, dim{dimPeers + name, []any{int64(1), int64(4)}, true})
+				list = append(list, dim{dimPeers + name, []any{int64(1), int64(4), int64(0)}, true})
 			}
 		}
 	}
 	return list
+}
+
+// increments reports whether an operation counts a field up in some way.
+func (m *model) increments(o *operation, name string) bool {
+	return slices.Contains(o.effects.increment, name) ||
+		slices.ContainsFunc(o.branches, func(b *branch) bool { return slices.Contains(b.effects.increment, name) })
 }
 
 func (m *model) operationFacts(o *operation) []fact {

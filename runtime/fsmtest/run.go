@@ -28,6 +28,7 @@ func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	if m.Projection != nil {
 		t.Run("projection", s.projection)
 	}
+	t.Run("queries", s.queries)
 	for _, st := range append([]Store{Memory}, d.Stores...) {
 		t.Run(st.Name, s.durable(st))
 	}

@@ -84,7 +84,11 @@ func (s *suite[R]) onCase(o *operation, c theCase, v verdict) string {
 		if err == nil {
 			return fmt.Sprintf("was taken, the record is now %s", s.m.showRow(after))
 		}
-		if problem := s.m.diffRefusal(o, c.row, v, err, s.d.Errors); problem != "" {
+		id := c.row.ID
+		if o.creates {
+			id = c.call.ID
+		}
+		if problem := s.m.diffRefusal(o, id, c.row, v, err, s.d.Errors); problem != "" {
 			return "refusal: " + problem
 		}
 		if ev != (Event{}) {

@@ -38,6 +38,21 @@ func (s *suite[R]) projection(t *testing.T) {
 		if got.State != want.State {
 			rep.errorf("%v is projected to %q, want %q", group, got.State, want.State)
 		}
+		for _, name := range list(p.Key) {
+			f := s.m.fields[name]
+			if f.kind == fsm.KindEnum || f.kind == fsm.KindJSON || f.kind == fsm.KindSet {
+				continue // rows hold them in another form
+			}
+			v := f.empty()
+			if len(rows) > 0 {
+				v = rows[0].Values[f.index]
+			} else if v == nil && !f.optional {
+				v = f.zero()
+			}
+			if got.Key[name] != v {
+				rep.errorf("%v: the key %s is %v, want %v", group, name, got.Key[name], v)
+			}
+		}
 		for name, v := range want.Fields {
 			if got.Fields[name] != v {
 				rep.errorf("%v: %s is %v, want %v", group, name, got.Fields[name], v)

@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,11 @@ func (s *suite[R]) reading(t *testing.T, st Store) {
 		t.Errorf("Open before Migrate: %v, want ErrSchemaMismatch", err)
 	}
 	h := s.newHarness(t, st)
+	if slices.ContainsFunc(s.m.operations, func(o *operation) bool { return o.Effect != "" }) {
+		if d, err := s.d.Open(t.Context(), h.store, nil); err == nil || d != nil {
+			t.Error("Open without effects works, but the machine has some")
+		}
+	}
 	want := map[string][]string{} // ids by state
 	for i, from := range s.m.stateOrder {
 		for j := range 2 {
@@ -61,6 +67,11 @@ func (s *suite[R]) reading(t *testing.T, st Store) {
 	for i := range names {
 		h.listed(want, names[i:i+1], names[i:i+1])
 		h.listed(want, names[i:], names[i:])
+	}
+	over, cancel := context.WithCancel(h.ctx)
+	cancel()
+	if counts, err := h.d.Count(over); !errors.Is(err, context.Canceled) || len(counts) > 0 {
+		t.Errorf("Count with a context that has ended: %v, %v", counts, err)
 	}
 	h.probed()
 }
@@ -119,7 +130,7 @@ func (h *harness[R]) probed() {
 				h.t.Fatal(err)
 			case f.Check != fsm.CheckProbe:
 				h.t.Errorf("audit of sound records: %v", f)
-			case !strings.HasPrefix(f.Message, no) || !f.Must:
+			case !strings.HasPrefix(f.Message+" ", no+" ") || !f.Must:
 				h.t.Errorf("audit, probe %s says no: %v", no, f)
 			}
 			got = append(got, f.ID)

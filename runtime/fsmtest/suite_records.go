@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -62,6 +63,22 @@ func (s *suite[R]) records(t *testing.T) {
 		if !s.d.Equal(a, a) {
 			t.Error("a record does not equal itself")
 		}
+		for _, name := range s.m.order {
+			f := s.m.fields[name]
+			if !f.optional {
+				continue
+			}
+			absent, zero := base, base
+			absent.Values, zero.Values = slices.Clone(base.Values), slices.Clone(base.Values)
+			absent.Values[f.index], zero.Values[f.index] = nil, f.zero()
+			x, errX := s.d.Descriptor.Decode(absent)
+			y, errY := s.d.Descriptor.Decode(zero)
+			if err := errors.Join(errX, errY); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if s.d.Equal(x, y) || s.d.Equal(y, x) {
+				t.Errorf("a record without %s equals one in which it is zero", name)
+			}
+		}
 		for what, change := range s.changes() {
 			r := base
 			r.Values = slices.Clone(base.Values)
@@ -118,6 +135,25 @@ func (s *suite[R]) changes() map[string]func(*fsm.Row) {
 		}
 	}
 	return list
+}
+
+// zero returns the zero of a field's type, as a row has it when it is present.
+func (f *field) zero() any {
+	switch f.kind {
+	case fsm.KindString:
+		return ""
+	case fsm.KindBool:
+		return false
+	case fsm.KindTime:
+		return time.Time{}
+	case fsm.KindEnum:
+		return f.stored[0]
+	case fsm.KindJSON:
+		return "null"
+	case fsm.KindSet:
+		return "[]"
+	}
+	return int64(0)
 }
 
 // another returns a value of the field's type that is not v.

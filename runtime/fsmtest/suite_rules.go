@@ -137,7 +137,7 @@ func (m *model) isRule(text string) bool {
 func (s *suite[R]) stateless(t *testing.T) {
 	var none R
 	for name, found := range map[string][]fsm.Violation{"Check": s.d.Check(none), "Descriptor.Check": s.d.Descriptor.Check(&none)} {
-		if len(found) == 0 || !found[0].Must {
+		if len(found) == 0 || !found[0].Must || found[0].Rule != "state" || found[0].Message == "" {
 			t.Errorf("%s of a record in no state reports %v, want a violation", name, found)
 		}
 	}
@@ -155,7 +155,7 @@ func (s *suite[R]) stateless(t *testing.T) {
 		v.allowed = s.m.allowed(o)
 		if err == nil {
 			t.Errorf("%s takes a record in no state", o.Name)
-		} else if problem := s.m.diffRefusal(o, fsm.Row{}, v, err, s.d.Errors); problem != "" {
+		} else if problem := s.m.diffRefusal(o, "", fsm.Row{}, v, err, s.d.Errors); problem != "" {
 			t.Errorf("%s of a record in no state: %s", o.Name, problem)
 		}
 		if !s.d.Equal(r, none) {

@@ -61,6 +61,9 @@ type Guard struct {
 	Same  string
 	In    string
 	Error string
+	// Message is what the guard says beside its error, when another guard gave
+	// the error its words.
+	Message string
 }
 
 // Unique says that among the records in the states In the fields are unique.

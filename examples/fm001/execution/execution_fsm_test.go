@@ -191,7 +191,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	},
 	Project: func(records []Execution) fsmtest.Projected {
 		p := Project(records)
-		return fsmtest.Projected{State: p.State.String(), Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt)}}
+		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt)}}
 	},
 	Leads: func(from, to string) bool {
 		all := []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}
@@ -268,9 +268,9 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 	var err error
 	switch s := store.(type) {
 	case fsm.Transactional[*memstore.Tx]:
-		m, err = Open(ctx, s, testEffects[*memstore.Tx]{fx}, opts...)
+		m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx), opts...)
 	case fsm.Transactional[*sql.Tx]:
-		m, err = Open(ctx, s, testEffects[*sql.Tx]{fx}, opts...)
+		m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx), opts...)
 	default:
 		err = fmt.Errorf("a %T has no transaction for the effects", store)
 	}
@@ -343,6 +343,13 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 }
 
 type testEffects[T any] struct{ fx *fsmtest.Effects }
+
+func testEffectsOf[T any](fx *fsmtest.Effects) Effects[T] {
+	if fx == nil {
+		return nil
+	}
+	return testEffects[T]{fx}
+}
 
 func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key string, e fsm.Event) error {
 	return x.fx.Perform("apply_result", r.Ref(), key, e, tx)

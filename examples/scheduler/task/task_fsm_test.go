@@ -175,7 +175,7 @@ func testRecoverRequest(c fsmtest.Call) RecoverRequest {
 
 // testOpen opens the machine with effects that only note that they ran.
 func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ...fsm.Option) (*fsmtest.Durable[Task], error) {
-	m, err := Open(ctx, store, testEffects{fx}, opts...)
+	m, err := Open(ctx, store, testEffectsOf(fx), opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +228,13 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 }
 
 type testEffects struct{ fx *fsmtest.Effects }
+
+func testEffectsOf(fx *fsmtest.Effects) Effects {
+	if fx == nil {
+		return nil
+	}
+	return testEffects{fx}
+}
 
 func (x testEffects) ExecuteTask(ctx context.Context, r Task, key string, e fsm.Event) error {
 	return x.fx.Perform("execute_task", r.Ref(), key, e, nil)

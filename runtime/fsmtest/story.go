@@ -1,0 +1,130 @@
+package fsmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+)
+
+// Story is a sequence of calls that ends in a broken promise: what the model
+// checker has found, to be told again to a generated package.
+type Story struct {
+	Steps []StoryStep
+	Ends  Ending
+	// Effect is the effect that is performed twice for one key, or not at all
+	// before the step that follows it.
+	Effect string
+}
+
+// StoryStep is one step of a story.
+type StoryStep struct {
+	Record  string // its id
+	Do      string // the operation; empty: what waits to be delivered is delivered
+	Actor   string
+	Reason  string
+	Request string // request id; empty: none
+	At      time.Time
+	Inputs  map[string]any // as in [Call]
+}
+
+// Ending says how a story goes wrong.
+type Ending int
+
+const (
+	// EndsTwice is an effect that was performed twice for one key.
+	EndsTwice Ending = iota + 1
+	// EndsEarly is a step that was taken although the effect before it was not performed.
+	EndsEarly
+	// EndsBroken is a last step that would break an invariant; the runtime refuses it.
+	EndsBroken
+	// EndsOnIndex is a last step that only the index of a `unique` refuses.
+	EndsOnIndex
+	// EndsAgain is a last step that applies a request a second time.
+	EndsAgain
+)
+
+// Retell tells a story to a generated package over memstore, and fails when it
+// ends as it does: the promise is broken. A package of a mended specification
+// refuses a step, or ends otherwise, and passes.
+func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
+	t.Helper()
+	ctx := t.Context()
+	store, fx := memstore.New(), &Effects{}
+	if err := d.Migrate(ctx, store); err != nil {
+		t.Fatalf("Migrate: %v", err)
+	}
+	m, err := d.Open(ctx, store, fx)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	for i, step := range s.Steps {
+		last := i == len(s.Steps)-1
+		if err = tell(ctx, m, step); err == nil {
+			continue
+		}
+		switch code := codeOf(err); {
+		case last && s.Ends == EndsBroken && code == fsm.CodeInvariant:
+			t.Errorf("step %d, %s of %s: it would break an invariant: %v", i+1, step.Do, step.Record, err)
+		case last && s.Ends == EndsOnIndex && code == fsm.CodeNotUnique:
+			t.Errorf("step %d, %s of %s: only the index refuses it: %v", i+1, step.Do, step.Record, err)
+		case code == "":
+			t.Fatalf("step %d, %s of %s: %v", i+1, step.Do, step.Record, err)
+		default:
+			t.Logf("step %d, %s of %s, is refused, so the story cannot happen: %v", i+1, step.Do, step.Record, err)
+		}
+		return
+	}
+	done := map[string]int{}
+	for _, p := range fx.done() {
+		if p.effect == s.Effect {
+			done[p.key]++
+		}
+	}
+	switch s.Ends {
+	case EndsTwice:
+		for key, n := range done {
+			if n > 1 {
+				t.Errorf("effect %s was applied %d times for key %s", s.Effect, n, key)
+			}
+		}
+	case EndsEarly:
+		if len(done) == 0 {
+			t.Errorf("%s was accepted before effect %s was performed", s.Steps[len(s.Steps)-1].Do, s.Effect)
+		}
+	case EndsAgain:
+		t.Errorf("%s was applied a second time by the same request", s.Steps[len(s.Steps)-1].Do)
+	case EndsBroken, EndsOnIndex: // the step was accepted and kept the promise
+	}
+}
+
+// tell takes one step at the revision that the record has.
+func tell[R interface{ Ref() fsm.Ref }](ctx context.Context, m *Durable[R], s StoryStep) error {
+	if s.Do == "" {
+		_, err := m.Deliver(ctx)
+		return err
+	}
+	op, ok := m.Operations[s.Do]
+	if !ok {
+		return fmt.Errorf("the package has no operation %q", s.Do)
+	}
+	at := fsm.Ref{ID: s.Record}
+	if r, err := m.Record(ctx, s.Record); err == nil {
+		at = r.Ref()
+	}
+	_, err := op.Do(ctx, at, Call{ID: s.Record, RequestID: s.Request, Actor: s.Actor, Reason: s.Reason, At: s.At, Inputs: s.Inputs})
+	return err
+}
+
+// codeOf returns the code of a refusal, or "" for any other error.
+func codeOf(err error) fsm.Code {
+	var r *fsm.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}

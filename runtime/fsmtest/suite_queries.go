@@ -1,0 +1,146 @@
+package fsmtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+)
+
+// queries looks at what the durable layer asks a store about other records: a
+// name is the key of a lock in some stores, and a state too many does not show
+// when another guard looks at it first.
+func (s *suite[R]) queries(t *testing.T) {
+	for _, o := range s.m.operations {
+		if !s.m.asks(o) {
+			continue
+		}
+		t.Run(o.Name, func(t *testing.T) {
+			froms := []*state{nil}
+			if !o.creates {
+				froms = nil
+				for _, name := range s.m.allowed(o) {
+					froms = append(froms, s.m.states[name])
+				}
+			}
+			for _, from := range froms {
+				c, ok := s.m.good(o, from, func(v verdict) bool { return moves(v) && len(v.failing) == 0 })
+				if !ok {
+					continue
+				}
+				spy := &listening{Store: memstore.New()}
+				h := s.newHarness(t, Store{Name: "listening", Open: func(t *testing.T) fsm.Store {
+					t.Cleanup(func() { spy.Close() })
+					return spy
+				}})
+				if !h.exported(o) {
+					continue
+				}
+				if o.By != "system" {
+					c.call.RequestID = h.requestID()
+				} else {
+					c.call.Reason = ""
+				}
+				if o.creates {
+					h.create("asks", o, c.call)
+				} else {
+					h.seed(c.row)
+					spy.asked = nil
+					h.call("asks", o, fsm.Ref{ID: c.row.ID, Rev: 1}, c.call)
+				}
+				want := s.m.questions(o, c)
+				if got := spy.asked; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+					t.Errorf("the store is asked\n\t%+v\nwant\n\t%+v", got, want)
+				}
+			}
+		})
+	}
+}
+
+// asks reports whether an operation must know of other records.
+func (m *model) asks(o *operation) bool {
+	return slices.ContainsFunc(o.require, func(g *guard) bool { return g.Fewer > 0 }) ||
+		o.creates && slices.ContainsFunc(m.order, func(name string) bool { return m.fields[name].kind == fsm.KindSequence })
+}
+
+// questions lists what a store has to be asked for a call: the guards in their
+// order, then the next numbers.
+func (m *model) questions(o *operation, c theCase) []fsm.PeerQuery {
+	r, id := c.row, c.row.ID
+	if o.creates {
+		r, id = m.blank(c.call.ID), c.call.ID
+		m.apply(o, o.effects, m.blank(id), &r, c.call)
+	}
+	var asked []fsm.PeerQuery
+	ask := func(q fsm.PeerQuery, fields string) {
+		for _, name := range list(fields) {
+			f := m.fields[name]
+			q.Columns = append(q.Columns, f.Stored)
+			q.Values = append(q.Values, r.Values[f.index])
+		}
+		q.Except = id
+		asked = append(asked, q)
+	}
+	for _, g := range o.require {
+		if g.Fewer > 0 {
+			var states []string
+			for _, name := range list(g.In) {
+				states = append(states, m.states[name].stored)
+			}
+			ask(fsm.PeerQuery{Name: g.Name, States: states}, g.Same)
+		}
+	}
+	for _, name := range m.order {
+		if f := m.fields[name]; o.creates && f.kind == fsm.KindSequence {
+			ask(fsm.PeerQuery{Name: f.Stored, Sequence: true}, f.Per)
+		}
+	}
+	return asked
+}
+
+// listening is a store in memory that notes what it is asked about others.
+type listening struct {
+	*memstore.Store
+	asked []fsm.PeerQuery
+}
+
+// Table returns the store's part for one machine.
+func (s *listening) Table(schema *fsm.Schema) (fsm.Table, error) {
+	t, err := s.Store.Table(schema)
+	return listeningTable{t, s}, err
+}
+
+// Transaction returns the transaction behind tx.
+func (s *listening) Transaction(tx fsm.Tx) *memstore.Tx {
+	if x, ok := tx.(listeningTx); ok {
+		tx = x.Tx
+	}
+	return s.Store.Transaction(tx)
+}
+
+type listeningTable struct {
+	fsm.Table
+	s *listening
+}
+
+func (t listeningTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return t.Table.Update(ctx, func(tx fsm.Tx) error { return f(listeningTx{tx, t.s}) })
+}
+
+type listeningTx struct {
+	fsm.Tx
+	s *listening
+}
+
+func (x listeningTx) Peers(q fsm.PeerQuery) (int64, error) {
+	x.s.asked = append(x.s.asked, q)
+	return x.Tx.Peers(q)
+}
+
+func (x listeningTx) NextNumber(q fsm.PeerQuery) (int64, error) {
+	x.s.asked = append(x.s.asked, q)
+	return x.Tx.NextNumber(q)
+}
