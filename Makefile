@@ -29,6 +29,7 @@ generate: ## write all generated code anew
 .PHONY: test
 test: ## every test
 	$(GO) test ./...
+	cd internal/schemacheck && $(GO) test ./...
 
 .PHONY: race
 race: ## every test under the race detector (needs a C compiler)

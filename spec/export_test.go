@@ -12,3 +12,9 @@ func PrintsExactly(src []byte) bool {
 	again := readYAML(r, printTree(root, text))
 	return again != nil && sameTree(root, again, nil)
 }
+
+// RootKeys and OperationKeys are the keys that the parser knows.
+var (
+	RootKeys      = rootKeys
+	OperationKeys = operationKeys
+)

@@ -225,7 +225,13 @@ func (p *parser) projection(o *object, m *astMachine) {
 		}
 		q.broken = q.broken || len(q.rules) == 0 || !q.rules[len(q.rules)-1].state.given()
 	}
-	q.reserved = po.words("reserved")
+	if q.reserved = po.words("reserved"); q.reserved.given() {
+		for _, n := range po.node("reserved").items {
+			if n.kind == scalarNode {
+				p.checkName(n, po.at("reserved"))
+			}
+		}
+	}
 	q.transitions = p.moves(po, "transitions", false)
 }
 
