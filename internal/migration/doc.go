@@ -1,0 +1,18 @@
+// Package migration writes the SQL that leads a database from one version of a
+// machine to the next, and the queries that list the rows which do not fit it.
+//
+// It reads the schemas that the generator writes for both versions and changes
+// what differs: SQLite gets its table rebuilt in one transaction, PostgreSQL gets
+// it altered, with constraints added unchecked and validated after the commit.
+// Rows of a state that `removed` names move to their new state, each with an
+// event of its own, so that the log stays append-only, without a gap and with the
+// runtime's checksums; fields that the new state has no room for are cleared.
+//
+// It guarantees that the script changes nothing in a database of another version,
+// that a row which does not fit stops it, and that what it leaves behind is the
+// schema that the generator writes. It does not invent values: a field that
+// becomes mandatory must be set by an operation of the old version first, and
+// what the log cannot express any more (a field of another type, a sequence over
+// other groups) needs an empty table. It does not keep what somebody else made
+// over the rebuilt SQLite table: such triggers and indexes are to be made again.
+package migration

@@ -1,0 +1,206 @@
+package migration_test
+
+import (
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/migration"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func parse(t testing.TB, name, src string) *spec.Machine {
+	t.Helper()
+	m, found := spec.Parse(name, []byte(src))
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	return m
+}
+
+// versions returns the two versions of a folder of testdata.
+func versions(t testing.TB, name string) (old, next *spec.Machine) {
+	t.Helper()
+	dir := filepath.Join("testdata", name)
+	return parse(t, "old.yaml", read(t, filepath.Join(dir, "old.yaml"))), parse(t, "new.yaml", read(t, filepath.Join(dir, "new.yaml")))
+}
+
+func generate(t testing.TB, m *spec.Machine, enforce string) map[string]string {
+	t.Helper()
+	files, err := gen.Generate(m, gen.Options{Enforce: enforce})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, f := range files {
+		all[f.Name] = string(f.Data)
+	}
+	return all
+}
+
+func openSQLite(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func exec1(t testing.TB, db *sql.DB, script string) {
+	t.Helper()
+	if _, err := db.Exec(script); err != nil {
+		t.Fatalf("%v\n%s", err, script)
+	}
+}
+
+// strings1 returns the rows of a query, their columns divided by bars.
+func strings1(t testing.TB, db *sql.DB, query string) []string {
+	t.Helper()
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, query)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []string{}
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		targets := make([]any, len(columns))
+		for i := range values {
+			targets[i] = &values[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			t.Fatal(err)
+		}
+		words := make([]string, len(values))
+		for i, v := range values {
+			words[i] = v.String
+		}
+		list = append(list, strings.Join(words, " | "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// sqliteObjects is what a database is made of; rebuilt tables are written with
+// other white space.
+func sqliteObjects(t testing.TB, db *sql.DB) []string {
+	list := strings1(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "sql" IS NOT NULL ORDER BY 1, 2`)
+	return append(list, strings1(t, db, `SELECT "version", "hash", "enforce" FROM "fsm_meta"`)...)
+}
+
+// The life of a program: generated code of the old version fills a database, the
+// printed SQL migrates it, and generated code of the new version finds nothing
+// wrong and goes on.
+func TestTicketsLiveOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
+	t.Parallel()
+	old, next := versions(t, "ticket")
+	program := build(t, old, next)
+	file := filepath.Join(t.TempDir(), "tickets.db")
+	if got := run(t, program, "fill", file); got != "15 15 15 15\n" {
+		t.Fatalf("filled %q", got)
+	}
+	db := openSQLite(t, file)
+	m, err := migration.New(old, next, migration.SQLite, "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range m.Queries {
+		if rows := strings1(t, db, q.SQL); len(rows) > 0 {
+			t.Errorf("%s: %q", q.Rule, rows)
+		}
+	}
+	before := strings1(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
+	exec1(t, db, m.Script)
+	after := strings1(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
+	if d := cmp.Diff(before, after[:len(before)]); d != "" {
+		t.Errorf("the log changed (-before +after):\n%s", d)
+	}
+	if n := len(after) - len(before); n != 15 {
+		t.Errorf("%d events were added, want 15", n)
+	}
+	if _, err := db.Exec(m.Script); err == nil || !strings.Contains(err.Error(), "this is no database of version 1") {
+		t.Errorf("the second run: %v", err)
+	}
+	db.Close()
+	if got := run(t, program, "audit", file); got != "30 15 15\n" {
+		t.Errorf("audited %q", got)
+	}
+}
+
+// build makes a program of both generated packages.
+func build(t *testing.T, old, next *spec.Machine) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(path, text string) {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder, m := range map[string]*spec.Machine{"v1": old, "v2": next} {
+		for name, text := range generate(t, m, "full") {
+			if !strings.HasSuffix(name, "_test.go") {
+				write(filepath.Join(folder, m.Name, name), text)
+			}
+		}
+	}
+	mod := strings.Replace(read(t, filepath.Join(root, "go.mod")), "module github.com/fsmgen/fsmgen\n", "module example.com/desk\n", 1)
+	write("go.mod", mod+"\nrequire github.com/fsmgen/fsmgen v0.0.0\nreplace github.com/fsmgen/fsmgen => "+root+"\n")
+	write("go.sum", read(t, filepath.Join(root, "go.sum")))
+	write("main.go", read(t, filepath.Join("testdata", old.Name, "program.go")))
+	program := filepath.Join(dir, "program")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
+func run(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s%s", args, err, out, &stderr)
+	}
+	return string(out)
+}

@@ -1,0 +1,281 @@
+package migration
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The dialects.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// Query lists rows that do not fit the new version. It runs on a database of the
+// old one; every row it returns is in the way of the migration.
+type Query struct {
+	Rule string // that the rows break
+	SQL  string // one statement, without a semicolon
+}
+
+// Migration is the way of one database from one version to the next.
+type Migration struct {
+	Queries []Query
+	Script  string // the whole file: a head that says how to run it, then the statements
+}
+
+// ErrNone says that no SQL leads from one version to the other.
+var ErrNone = errors.New("there is no migration")
+
+// New returns the migration of a database with that level of enforcement.
+func New(old, next *spec.Machine, dialect, enforce string) (*Migration, error) {
+	if old.Name != next.Name {
+		return nil, fmt.Errorf("%w: machine %s is called %s, and its tables carry the name", ErrNone, old.Name, next.Name)
+	}
+	p := &plan{dialect: dialect, enforce: enforce}
+	var err error
+	if p.old, err = generated(old, dialect, enforce); err != nil {
+		return nil, err
+	}
+	if p.next, err = generated(next, dialect, enforce); err != nil {
+		return nil, err
+	}
+	p.look()
+	m := &Migration{Queries: p.queries()}
+	write := p.sqlite
+	if dialect == Postgres {
+		write = p.postgres
+	}
+	p.head(m.Queries)
+	write()
+	m.Script = p.out.String()
+	return m, nil
+}
+
+// plan is one migration in the making.
+type plan struct {
+	old, next        *schema
+	dialect, enforce string
+	moved            []move
+	reasons          []string // why the table must be empty
+	lost             []string // effects that nothing performs any more, or within a transaction only
+	out              strings.Builder
+}
+
+// move is a removed state whose rows move.
+type move struct {
+	from    string // stored word
+	to      *spec.State
+	cleared []string // columns that the new state has no room for
+}
+
+func (p *plan) line(format string, args ...any) {
+	fmt.Fprintf(&p.out, format, args...)
+	p.out.WriteByte('\n')
+}
+
+// look finds what the two machines say about rows.
+func (p *plan) look() {
+	old, next := p.old.m, p.next.m
+	for _, r := range next.Removed {
+		had := slices.ContainsFunc(old.States, func(s *spec.State) bool { return s.Stored() == r.Name })
+		if !had {
+			continue
+		}
+		m := move{from: r.Name, to: r.To.State}
+		for _, a := range r.To.State.Absent {
+			if p.old.column(a.Field.Stored()) != nil && a.Field.Type.Optional {
+				m.cleared = append(m.cleared, a.Field.Stored())
+			}
+		}
+		p.moved = append(p.moved, m)
+	}
+	stored := func(m *spec.Machine, word string) *spec.Field {
+		i := slices.IndexFunc(m.Fields, func(f *spec.Field) bool { return f.Stored() == word })
+		if i < 0 {
+			return nil
+		}
+		return m.Fields[i]
+	}
+	for _, f := range old.Fields {
+		n := stored(next, f.Stored())
+		switch {
+		case n == nil:
+			p.reasons = append(p.reasons, "events hold the field "+f.Name+", which is gone")
+		case !sameStorage(f, n):
+			p.reasons = append(p.reasons, "events hold the field "+f.Name+" in another form")
+		}
+	}
+	for _, f := range next.Fields {
+		if stored(old, f.Stored()) == nil && !blank(f) {
+			p.reasons = append(p.reasons, "old records have no value of the mandatory field "+f.Name)
+		}
+	}
+	for _, o := range old.Operations {
+		if o.Effect == nil || o.Effect.Atomic || slices.Contains(p.lost, o.Effect.Name) {
+			continue
+		}
+		kept := slices.ContainsFunc(next.Operations, func(n *spec.Operation) bool {
+			return n.Effect != nil && !n.Effect.Atomic && n.Effect.Name == o.Effect.Name
+		})
+		if !kept {
+			p.lost = append(p.lost, o.Effect.Name)
+		}
+	}
+}
+
+// blank reports whether a record can begin without a value of the field.
+func blank(f *spec.Field) bool {
+	return f.Type.Optional || f.Type.Kind == spec.KindSet || f.Type.Kind == spec.KindCounter
+}
+
+// sameStorage reports whether rows and events of the old field can be read as
+// the new one.
+func sameStorage(o, n *spec.Field) bool {
+	words := func(k spec.Kind) bool { return k == spec.KindString || k == spec.KindEnum }
+	switch {
+	case o.Type.Kind == spec.KindSequence && n.Type.Kind == spec.KindSequence:
+		word := func(f *spec.Field) string { return f.Stored() }
+		return slices.Equal(mapped(o.Per, word), mapped(n.Per, word))
+	case o.Type.Kind == n.Type.Kind, words(o.Type.Kind) && words(n.Type.Kind):
+		return true
+	}
+	// A number that is there from the creation on can be counted further.
+	return o.Type.Kind == spec.KindInt && !o.Type.Optional && n.Type.Kind == spec.KindCounter
+}
+
+func mapped[T, U any](list []T, f func(T) U) []U {
+	all := make([]U, len(list))
+	for i, x := range list {
+		all[i] = f(x)
+	}
+	return all
+}
+
+// head says what the file is and which rows stand in its way.
+func (p *plan) head(queries []Query) {
+	o, n := p.old.m, p.next.m
+	p.line("-- Migration of machine %s from version %d (hash %.12s)", n.Name, o.Version, o.Hash)
+	p.line("-- to version %d (hash %.12s), level of enforcement %s.", n.Version, n.Hash, p.enforce)
+	p.line("--")
+	if p.dialect == SQLite {
+		p.line("-- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE")
+		p.line("-- Triggers and indexes of your own on the table %s are gone afterwards.", n.Name)
+	} else {
+		p.line("-- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE")
+		p.line("-- Run it on the search path on which the tables are.")
+	}
+	if len(p.reasons) > 0 {
+		p.line("--")
+		p.line("-- It runs on an empty table only:")
+		for _, r := range p.reasons {
+			p.line("--   %s.", r)
+		}
+	}
+	if n.Version <= o.Version {
+		p.line("--")
+		p.line("-- The version of the specification did not rise; events cannot tell the two apart.")
+	}
+	if len(queries) > 0 {
+		p.line("--")
+		p.line("-- Rows that these queries return do not fit; mend them with the old version first:")
+		for _, q := range queries {
+			p.line("--   %s:", q.Rule)
+			p.line("--     %s;", q.SQL)
+		}
+	}
+	p.line("")
+}
+
+// meta writes the note that the database is of the new version.
+func (p *plan) meta() {
+	p.line(`UPDATE "fsm_meta" SET "version" = %d, "hash" = %s WHERE "machine" = %s;`,
+		p.next.m.Version, quoteText(p.next.m.Hash), quoteText(p.next.m.Name))
+}
+
+func (p *plan) table(suffix string) string { return quoteName(p.next.m.Name + suffix) }
+
+// guard is a condition that must hold before anything is changed.
+type guard struct{ message, broken string }
+
+func (p *plan) guards() []guard {
+	m := p.old.m
+	list := []guard{{
+		fmt.Sprintf("this is no database of version %d (hash %.12s) with the level of enforcement %s", m.Version, m.Hash, p.enforce),
+		fmt.Sprintf(`NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = %s AND "hash" = %s AND "enforce" = %s AND "dialect" = %s)`,
+			quoteText(m.Name), quoteText(m.Hash), quoteText(p.enforce), quoteText(p.dialect)),
+	}}
+	if len(p.reasons) > 0 {
+		list = append(list, guard{"the table must be empty: " + strings.Join(p.reasons, "; "), "EXISTS (SELECT 1 FROM " + p.table("_events") + ")"})
+	}
+	if len(p.lost) > 0 {
+		list = append(list, guard{"effects wait that nothing delivers afterwards: " + strings.Join(p.lost, ", "), "EXISTS (" + p.waiting() + ")"})
+	}
+	for _, v := range p.moved {
+		list = append(list, guard{"effects wait for records in the removed state " + v.from + "; deliver them first", "EXISTS (" + p.waitingIn(v) + ")"})
+	}
+	return list
+}
+
+func (p *plan) waiting() string {
+	return fmt.Sprintf(`SELECT "id", "rev", "effect" FROM %s WHERE "effect" IN (%s)`, p.table("_outbox"), strings.Join(mapped(p.lost, quoteText), ", "))
+}
+
+func (p *plan) waitingIn(v move) string {
+	return fmt.Sprintf(`SELECT o."id", o."rev", o."effect" FROM %s AS o JOIN %s AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = %s`,
+		p.table("_outbox"), p.table(""), quoteText(v.from))
+}
+
+// stateAfter returns the state that a row has after the migration.
+func (p *plan) stateAfter() string {
+	if len(p.moved) == 0 {
+		return `"state"`
+	}
+	text := `CASE "state"`
+	for _, v := range p.moved {
+		text += " WHEN " + quoteText(v.from) + " THEN " + quoteText(v.to.Stored())
+	}
+	return text + ` ELSE "state" END`
+}
+
+// isMoved returns the condition that a row is in a removed state.
+func (p *plan) isMoved() string {
+	return `"state" IN (` + strings.Join(mapped(p.moved, func(v move) string { return quoteText(v.from) }), ", ") + ")"
+}
+
+// unset reports whether old rows have no value for a column of the new table.
+func (p *plan) unset(c column) bool {
+	return p.old.column(c.name) == nil && strings.HasPrefix(p.valueAfter(c), "NULL")
+}
+
+// valueAfter returns the value that a column of the new table has.
+func (p *plan) valueAfter(c column) string {
+	if p.old.column(c.name) == nil {
+		i := slices.IndexFunc(p.next.m.Fields, func(f *spec.Field) bool { return f.Stored() == c.name })
+		text := "NULL"
+		switch p.next.m.Fields[i].Type.Kind {
+		case spec.KindSet:
+			text = "'[]'"
+		case spec.KindCounter:
+			text = "0"
+		}
+		if p.dialect == Postgres {
+			text += "::" + c.kind()
+		}
+		return text
+	}
+	var from []string
+	for _, v := range p.moved {
+		if slices.Contains(v.cleared, c.name) {
+			from = append(from, quoteText(v.from))
+		}
+	}
+	if len(from) > 0 {
+		return fmt.Sprintf(`CASE WHEN "state" IN (%s) THEN NULL ELSE %s END`, strings.Join(from, ", "), quoteName(c.name))
+	}
+	return quoteName(c.name)
+}

@@ -1,0 +1,166 @@
+// Command program fills a database through the old version of the ticket, and
+// opens it with the new one.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+
+	v2 "example.com/desk/v2/ticket"
+
+	v1 "example.com/desk/v1/ticket"
+)
+
+func main() {
+	ctx := context.Background()
+	store, err := sqlite.Open(os.Args[2])
+	check(err)
+	defer store.Close()
+	switch os.Args[1] {
+	case "fill":
+		fill(ctx, store)
+	case "audit":
+		audit(ctx, store)
+	default:
+		log.Fatalf("unknown command %q", os.Args[1])
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// longID is longer than a length of one byte can say.
+var longID = strings.Repeat("sehr-lange-№-", 12)
+
+// fill makes records in every state, some with many revisions, and one whose
+// next revision is one that usually holds the whole record.
+func fill(ctx context.Context, store fsm.Store) {
+	check(v1.Migrate(ctx, store))
+	m, err := v1.Open(ctx, store)
+	check(err)
+	n := 0
+	request := func() string { n++; return fmt.Sprint("r", n) }
+	for i := range 60 {
+		id := fmt.Sprintf("t%02d", i)
+		switch i {
+		case 3:
+			id = longID
+		case 7:
+			id = `"quoted" \ 'id' ünï`
+		}
+		place := fsm.Some(fmt.Sprint("desk ", i%4))
+		out, err := m.Submit(ctx, v1.SubmitRequest{ID: id, RequestID: request(), Queue: fmt.Sprint("q", i%3), Priority: v1.PriorityLow, Place: place})
+		check(err)
+		do := func(out2 v1.Outcome, err error) {
+			check(err)
+			out = out2
+		}
+		for k := range i % 5 {
+			do(m.Tag(ctx, out, v1.TagRequest{RequestID: request(), Tag: fmt.Sprint("tag", k)}))
+		}
+		if i%4 == 0 {
+			continue
+		}
+		do(m.Take(ctx, out, v1.TakeRequest{RequestID: request(), Actor: fmt.Sprint("ann", i)}))
+		if i == 11 { // the migration writes revision 64
+			for out.Record.Rev < 62 {
+				do(m.Tag(ctx, out, v1.TagRequest{RequestID: request(), Tag: fmt.Sprint("tag", out.Record.Rev)}))
+			}
+		}
+		if i%4 == 1 {
+			continue
+		}
+		if i%4 == 2 {
+			do(m.Solve(ctx, out, v1.SolveRequest{RequestID: request(), Note: "done"}))
+			do(m.Tag(ctx, out, v1.TagRequest{RequestID: request(), Tag: "late"}))
+			continue
+		}
+		do(m.Hold(ctx, out, v1.HoldRequest{RequestID: request(), Actor: "ann", Reason: "waiting"}))
+	}
+	counts, err := m.Count(ctx)
+	check(err)
+	fmt.Println(counts[v1.StateOpen], counts[v1.StateTaken], counts[v1.StateOnHold], counts[v1.StateSolved])
+}
+
+// audit opens the database with the new version, looks for anything wrong, and
+// goes on with the work.
+func audit(ctx context.Context, store fsm.Store) {
+	m, err := v2.Open(ctx, store)
+	check(err)
+	findings := func(when string) {
+		for f, err := range m.Audit(ctx) {
+			check(err)
+			log.Fatalf("%s: %s", when, f)
+		}
+	}
+	findings("after the migration")
+	counts, err := m.Count(ctx)
+	check(err)
+	fmt.Println(counts[v2.StateOpen], counts[v2.StateHeld], counts[v2.StateSolved])
+
+	// A record that was moved: its log goes on, and its owner is gone.
+	rec, err := m.Record(ctx, longID)
+	check(err)
+	var last fsm.Event
+	for e, err := range m.History(ctx, longID) {
+		check(err)
+		last = e
+	}
+	if rec.State != v2.StateOpen || rec.Owner.Present() || rec.Due.Present() || last.Operation != "migrate" || last.Rev != rec.Rev ||
+		last.From != "on_hold" || last.To != "open" || last.Version != 2 || last.RequestID != fmt.Sprint("sys:migrate:", rec.Rev) {
+		log.Fatalf("the moved record is %+v, its last event %+v", rec, last)
+	}
+	// A retry of an old request is answered from the log, over the moved revision.
+	out, err := m.Take(ctx, rec, v2.TakeRequest{RequestID: "again", Actor: "bob"})
+	check(err)
+	again, err := m.Take(ctx, rec, v2.TakeRequest{RequestID: "again", Actor: "bob"})
+	check(err)
+	if !again.Replayed || out.Record.State != v2.StateHeld {
+		log.Fatalf("taken: %+v, again: %+v", out.Record, again)
+	}
+	// The record whose move took a revision that usually holds an image.
+	rec, err = m.Record(ctx, "t11")
+	check(err)
+	if rec.Rev != 64 {
+		log.Fatalf("t11 is at revision %d, want 64", rec.Rev)
+	}
+	for i := range 3 {
+		req := v2.FollowRequest{RequestID: fmt.Sprint("follow", i), Who: fmt.Sprint("w", i)}
+		out, err := m.Follow(ctx, rec, req)
+		check(err)
+		replayed, err := m.Follow(ctx, rec, req)
+		check(err)
+		if !replayed.Replayed || replayed.Record.Watchers.Len() != i+1 {
+			log.Fatalf("replayed: %+v", replayed)
+		}
+		rec = out.Record
+	}
+	// The sequence goes on where it was.
+	made, err := m.Submit(ctx, v2.SubmitRequest{ID: "fresh", RequestID: "fresh", Queue: "q0", Priority: v2.PriorityUrgent, Place: "desk"})
+	check(err)
+	if made.Record.Count != 21 {
+		log.Fatalf("the next number is %d, want 21", made.Record.Count)
+	}
+	// The new rules hold in the database, not only in the program.
+	held, err := m.Take(ctx, made, v2.TakeRequest{RequestID: "take fresh", Actor: "bob", At: time.Now()})
+	check(err)
+	for i := range 3 {
+		held, err = m.Remind(ctx, held, v2.RemindRequest{RequestID: fmt.Sprint("remind", i)})
+		check(err)
+	}
+	if _, err = m.Remind(ctx, held, v2.RemindRequest{RequestID: "remind once more"}); !errors.Is(err, v2.ErrTooManyReminders) {
+		log.Fatalf("a fourth reminder: %v", err)
+	}
+	findings("after more work")
+}
