@@ -46,7 +46,9 @@ func TestWhatFollows(t *testing.T) {
   since: time
   until: optional time
   owner: optional string
+  name: string
   kind: a|b|c
+  other: a|c
   flag: optional bool
   all: set
   some: set
@@ -81,10 +83,13 @@ states:
 		{name: "two copies swap", source: "low < high", op: "set: {low: high, high: low}", target: "high < low", want: true},
 		{name: "an input within the bounds of its field", op: "set: {most: input}", target: "most <= 9", want: true},
 		{name: "words that are left", source: "[kind != a, kind != b]", op: "", target: "kind == c", want: true},
+		{name: "words that are left of those with a gap", source: "[other != a]", op: "", target: "other == c", want: true},
 		{name: "words that are not", source: "[kind != a]", op: "", target: "kind == c"},
 		{name: "true or false", source: "flag != true", op: "", target: "flag == false", want: true},
 		{name: "true, false or absent", op: "", target: "flag == false"},
 		{name: "what is sent or stays", source: "low >= 1", op: "{require: [big], set: {low: input or same}}", target: "low >= 1", want: true},
+		{name: "what was there stays or is replaced", source: "low is present", op: "{set: {low: input or same}}", target: "low is present", want: true},
+		{name: "what was not there may come", source: "low is absent", op: "{set: {low: input or same}}", target: "low is absent"},
 		{name: "what is sent or stays, unguarded", source: "low >= 1", op: "{set: {low: input or same}}", target: "low >= 1"},
 		{name: "what comes, when a guard saw it", op: "{require: [big], set: {low: input or absent}}", target: "low >= 1", want: true},
 		{name: "what comes or is gone", source: "low >= 1", op: "{set: {low: input or absent}}", target: "low is present"},
@@ -92,6 +97,9 @@ states:
 		{name: "a set keeps its members", source: "owner in all", op: "add: {all: actor}", target: "owner in all", want: true},
 		{name: "what is not in it", source: "owner not in all", op: "add: {all: actor}", target: "owner not in all"},
 		{name: "unless it is somebody else", source: "owner not in all", op: "{require: [other], add: {all: actor}}", target: "owner not in all", want: true},
+		{name: "the same string is in the same sets", source: "[owner in all, owner == name]", op: "", target: "name in all", want: true},
+		{name: "and the other way round", source: "[name in all, owner == name]", op: "", target: "owner in all", want: true},
+		{name: "and is missing from the same", source: "[name not in all, owner == name]", op: "", target: "owner not in all", want: true},
 		{name: "a coverage grows", source: "all covers some", op: "add: {all: actor}", target: "all covers some", want: true},
 		{name: "the covered one outgrows it", source: "all covers some", op: "add: {some: actor}", target: "all covers some"},
 		{name: "unless the other one has it", source: "all covers some", op: "add: {some: actor, all: actor}", target: "all covers some", want: true},
@@ -100,6 +108,9 @@ states:
 		{name: "the frame", source: "all covers some", op: "increment: [n]", target: "all covers some", want: true},
 		{name: "the whole machine", op: "", target: "low < 5", machineOf: "low < 5", want: true},
 		{name: "the last change", source: "since <= updated_at", op: "set: {since: now}", target: "since <= updated_at", want: true},
+		{name: "the last change moves on", source: "since <= updated_at", op: "increment: [n]", target: "since <= updated_at", want: true},
+		{name: "and not further than now", source: "[since <= updated_at, updated_at <= until]", op: "{require: [early], increment: [n]}", target: "updated_at <= until", want: true},
+		{name: "but as far", source: "[since <= updated_at, updated_at <= until]", op: "increment: [n]", target: "updated_at <= until"},
 		{name: "the creation is not the last change", op: "set: {since: now}", target: "since <= created_at"},
 		{name: "numbers beyond calculation", source: "low >= 100000000000000000", op: "set: {low: high}", target: "low >= 100000000000000000"},
 		{name: "unless nothing touches them", source: "low >= 100000000000000000", op: "to: same", target: "", want: true},
@@ -134,6 +145,7 @@ states:
   later: {when: [since < input.when], error: too_early}
   big: {when: input.low >= 1, error: too_small}
   other: {when: owner != actor, error: same_one}
+  early: {when: now <= since, error: too_late}
 operations:
   go:
     from: one
@@ -145,6 +157,74 @@ operations:
 			got := findings(t, src)
 			if (len(got) == 0) != tt.want {
 				t.Errorf("proven: %t, want %t\n%s\n%s", len(got) == 0, tt.want, strings.Join(got, "\n"), src)
+			}
+		})
+	}
+}
+
+// What a creation starts from, and how the branches of an operation add to it.
+func TestCreationsAndBranches(t *testing.T) {
+	t.Parallel()
+	const machine = door + `fields:
+  n: {type: counter, changed_by: [go]}
+  most: int 0..9
+  since: time
+  owner: optional string
+  name: string
+  all: set
+states:
+  one: {absent: [owner, all], invariant: [n == 0, since == created_at, since <= updated_at]}
+  two: {invariant: ["n >= 2", name in all, owner in all]}
+  three: {}
+guards:
+  asked: {when: input.k >= 1, error: too_small}
+operations:
+  make: {creates: one, set: {most: input, since: now, name: input}}
+  make_more: {creates: three, input: {k: int}, set: {n: input.k, most: input, since: now, name: input}}
+  make_none: {creates: one, set: {n: most, most: 3, since: now, name: input}}
+  go:
+    from: three
+    set: {owner: actor}
+    add: {all: actor}
+    increment: [n]
+    choose:
+      - {when: n >= 5, to: same}
+      - {to: two, increment: [n], add: {all: name}}
+`
+	tests := []struct {
+		name, from, to string
+		want           []string
+	}{
+		{"as it should be", "", "", nil},
+		{"the branch does not raise the counter", "to: two, increment: [n], add", "to: two, add", []string{"FSM302 go: three -> two can leave `n >= 2` false"}},
+		{"the branch adds nothing", "increment: [n], add: {all: name}}", "increment: [n]}", []string{"FSM302 go: three -> two can leave `name in all` false"}},
+		{"the branch above says more", "n >= 5, to: same}", "n <= 1, to: same}\n      - {when: n <= 1, to: three}",
+			[]string{"FSM201 go: this branch is never taken: line 28 holds whenever it does (`n <= 1`)"}},
+		{"a counter that starts later", "make: {creates: one, set: {most", "make: {creates: one, set: {n: 1, most", []string{"FSM302 make: (new) -> one can leave `n == 0` false"}},
+		{"a creation in the past", "make: {creates: one, set: {most: input, since: now", "make: {creates: one, set: {most: input, since: input", []string{
+			"FSM302 make: (new) -> one can leave `since == created_at` false", "FSM302 make: (new) -> one can leave `since <= updated_at` false"}},
+		{"a set that is not empty", "make: {creates: one, set: {most: input,", "make: {creates: one, set: {all: input, most: input,", []string{"FSM301 make: (new) -> one can leave `all` present"}},
+		{"a required field that copies nothing", "make: {creates: one, set: {most: input, since: now", "make: {creates: one, set: {most: n, since: since", []string{
+			"FSM302 make: (new) -> one can leave `since == created_at` false", "FSM302 make: (new) -> one can leave `since <= updated_at` false",
+			"FSM301 make: (new) -> one can leave `since` absent"}},
+		{"a number beyond its bounds", "    set: {owner: actor}\n", "    set: {owner: actor, most: n}\n", []string{
+			"FSM302 go: three -> three can leave `most` outside its bounds"}}, // and three -> two cannot: there n is below 5
+		{"a guard of a creation", "make: {creates: one,", "make: {creates: one, require: [asked], input: {k: int -3..0},", []string{
+			"FSM204 make can never pass asked in a creation: `input.k >= 1` contradicts what is so before a creation, with the guards before it"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			from, to := strings.ReplaceAll(tt.from, `\n`, "\n"), strings.ReplaceAll(tt.to, `\n`, "\n")
+			if from != "" && strings.Count(machine, from) != 1 {
+				t.Fatalf("%q stands %d times in the machine", from, strings.Count(machine, from))
+			}
+			src := machine
+			if from != "" {
+				src = strings.Replace(machine, from, to, 1)
+			}
+			if diff := cmp.Diff(tt.want, findings(t, src)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})
 	}
