@@ -31,6 +31,7 @@ type cli struct {
 	in       io.Reader
 	out, err io.Writer
 	current  string // the specification in work, for the report of a panic
+	model    modelRun
 
 	generate func(*spec.Machine, gen.Options) ([]gen.File, error) // replaced by tests that need a failing generator
 }
@@ -120,7 +121,7 @@ used; 3 a bug in fsmgen.`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.versionCommand())
+	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.schemaCommand(), c.versionCommand())
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {

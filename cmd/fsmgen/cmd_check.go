@@ -37,6 +37,7 @@ an error; warnings alone leave it 0.`,
 	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text or json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
+	c.modelFlags(cmd)
 	oneOf(cmd, "format", formatText, formatJSON)
 	return cmd
 }
@@ -49,6 +50,9 @@ func (c *cli) check(paths []string, format string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.runModel(sources, format == formatText); err != nil {
+		return err
+	}
 	if format == formatJSON {
 		if err := c.printJSON(newReport(sources, nil)); err != nil {
 			return err
@@ -59,6 +63,7 @@ func (c *cli) check(paths []string, format string) error {
 			if !s.found.HasErrors() {
 				c.printf("%s: ok, %s\n", s.name, summary(s.machine))
 			}
+			c.printModel(s)
 		}
 	}
 	if anyErrors(sources) {

@@ -29,8 +29,9 @@ var rules = map[string]struct {
 	"spec":              {other: []string{"gopkg.in/yaml.v3"}},
 	"internal/interp":   {own: []string{"spec"}},
 	"internal/count":    {own: []string{"spec"}},
+	"internal/model":    {own: []string{"spec", "internal/interp"}},
 	"internal/prove":    {own: []string{"spec"}},
-	"internal/validate": {own: []string{"spec", "internal/interp", "internal/count", "internal/prove", "internal/validate"}},
+	"internal/validate": {own: []string{"spec", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
 	"gen":               {own: []string{"spec", "internal/validate", "internal/interp"}, other: []string{"github.com/dave/jennifer"}},
 }
 

@@ -32,7 +32,7 @@ func (r Rule) example(file string) string {
 
 // Finding returns what is reported for [Rule.Bad], one line per finding.
 func (r Rule) Finding() string {
-	_, found := Source("bad.yaml", []byte(r.Bad()))
+	_, found := r.Check("bad.yaml", []byte(r.Bad()))
 	var b strings.Builder
 	for _, d := range found {
 		if d.Severity == spec.Info && r.Severity != spec.Info {

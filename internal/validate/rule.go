@@ -19,12 +19,13 @@ type Rule struct {
 	Name     string // what it finds, in a few words
 	Severity spec.Severity
 	Doc      string      // why it matters and how to mend it, in sentences
-	Run      func(*Pass) // nil: detected while the file is parsed
+	Run      func(*Pass) // nil: detected while the file is parsed, or by the model checker
+	Model    bool        // found by the model checker, on demand: see [Model]
 }
 
 // Rules are all rules, by code.
 var Rules = slices.SortedFunc(
-	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules)),
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, modelRules)),
 	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
 )
 

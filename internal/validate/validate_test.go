@@ -152,7 +152,7 @@ func TestBadFixtures(t *testing.T) {
 			t.Run(filepath.ToSlash(file), func(t *testing.T) {
 				t.Parallel()
 				src := read(t, file)
-				_, found := validate.Source(filepath.Base(file), src)
+				_, found := r.Check(filepath.Base(file), src)
 				if r.Severity != spec.Info {
 					found = findingsOnly(found)
 				}
@@ -188,7 +188,7 @@ func TestGoodFixtures(t *testing.T) {
 		for _, file := range fixtures(t, r.Code, "ok") {
 			t.Run(filepath.ToSlash(file), func(t *testing.T) {
 				t.Parallel()
-				m, found := validate.Source(filepath.Base(file), read(t, file))
+				m, found := r.Check(filepath.Base(file), read(t, file))
 				if found = findingsOnly(found); len(found) > 0 || m == nil {
 					t.Errorf("want no finding, got\n%s", render(found))
 				}

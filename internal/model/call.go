@@ -1,0 +1,203 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The clock of every record stands still at epoch while a step is decided; in
+// between, what was now becomes the past.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const (
+	day       = 24 * time.Hour
+	pastUnit  = time.Hour  // between two instants of the past
+	aheadUnit = 1000 * day // between two instants to come: longer than any duration of a file
+)
+
+// call is one way of calling an operation.
+type call struct {
+	op    *spec.Operation
+	call  interp.Call // At is epoch
+	index int
+}
+
+// pools are the values that inputs take.
+type pools struct {
+	*classes
+	workers, groups, words []string
+}
+
+func newPools(c *classes, o Options) *pools {
+	p := &pools{classes: c, words: []string{"s1", "s2"}}
+	for i := range o.Workers {
+		p.workers = append(p.workers, fmt.Sprintf("w%d", i+1))
+	}
+	for i := range o.Groups {
+		p.groups = append(p.groups, fmt.Sprintf("k%d", i+1))
+	}
+	return p
+}
+
+// texts returns the strings that a member of a class can be.
+func (p *pools) texts(n any) []string {
+	switch r := p.root(n); {
+	case r == p.root(theActor{}):
+		return p.workers
+	case p.keyed[r]:
+		return p.groups
+	}
+	return p.words
+}
+
+// values lists what an input can be; Absent is the first where it may be left out.
+func (p *pools) values(in *spec.Input) []interp.Value {
+	t := in.Type
+	if !p.matters(in) {
+		switch {
+		case !t.Optional && (t.Kind != spec.KindSet || !p.presence[in]):
+			return []interp.Value{constant(t)}
+		case !p.presenceMatters(in):
+			return []interp.Value{interp.Absent}
+		}
+		return []interp.Value{interp.Absent, constant(t)}
+	}
+	var list []interp.Value
+	if t.Optional {
+		list = append(list, interp.Absent)
+	}
+	switch t.Kind {
+	case spec.KindString:
+		for _, s := range p.texts(in) {
+			list = append(list, interp.String(s))
+		}
+	case spec.KindJSON:
+		list = append(list, interp.JSON("1"), interp.JSON("2"))
+	case spec.KindSet:
+		texts := p.texts(in)
+		for bits := range 1 << len(texts) {
+			var members []string
+			for i, s := range texts {
+				if bits&(1<<i) != 0 {
+					members = append(members, s)
+				}
+			}
+			list = append(list, interp.Set(members...))
+		}
+	case spec.KindEnum:
+		for _, w := range t.Values {
+			list = append(list, interp.Word(w.Name))
+		}
+	case spec.KindBool:
+		list = append(list, interp.Bool(false), interp.Bool(true))
+	case spec.KindTime:
+		list = append(list, interp.Time(epoch.Add(10*day)))
+		if p.ordered {
+			list = append(list, interp.Time(epoch.Add(100*aheadUnit)), interp.Time(epoch.Add(-100*aheadUnit)))
+		}
+		if p.ordered || p.inFact[in] {
+			list = append(list, interp.Time(epoch.Add(-time.Minute)))
+		}
+	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+		for _, n := range p.numbers(in) {
+			list = append(list, interp.Int(n))
+		}
+	}
+	return list
+}
+
+// numbers lists the integers around those that facts name.
+func (p *pools) numbers(in *spec.Input) []int64 {
+	var list []int64
+	for _, n := range p.ints[p.root(in)] {
+		list = append(list, n-1, n, n+1)
+	}
+	if len(list) == 0 {
+		low, n := int64(0), 2
+		if in.Type.Min != nil {
+			low = *in.Type.Min
+		}
+		if p.keyed[p.root(in)] {
+			n = len(p.groups)
+		}
+		for i := range n {
+			list = append(list, low+int64(i))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// constant is the one value of what does not matter.
+func constant(t spec.Type) interp.Value {
+	switch t.Kind {
+	case spec.KindString:
+		return interp.String("x")
+	case spec.KindInt:
+		switch {
+		case t.Min != nil:
+			return interp.Int(*t.Min)
+		case t.Max != nil:
+			return interp.Int(min(0, *t.Max))
+		}
+		return interp.Int(0)
+	case spec.KindCounter:
+		return interp.Int(0)
+	case spec.KindSequence:
+		return interp.Int(1)
+	case spec.KindBool:
+		return interp.Bool(false)
+	case spec.KindTime:
+		return interp.Time(epoch)
+	case spec.KindJSON:
+		return interp.JSON("{}")
+	case spec.KindSet:
+		return interp.Set("x")
+	case spec.KindEnum:
+		return interp.Word(t.Values[0].Name)
+	}
+	return interp.Absent
+}
+
+// calls lists the ways of calling an operation that make a difference.
+func (p *pools) calls(m *spec.Machine, op *spec.Operation) []interp.Call {
+	base := interp.Call{Op: op, At: epoch, Actor: p.workers[0]}
+	if op.By == spec.ByOperator {
+		base.Reason = "checked"
+	}
+	list := []interp.Call{base}
+	if op.By != spec.BySystem && p.matters(theActor{}) {
+		list = nil
+		for _, w := range p.workers {
+			c := base
+			c.Actor = w
+			list = append(list, c)
+		}
+	}
+	for _, in := range op.Inputs {
+		var longer []interp.Call
+		for _, v := range p.values(in) {
+			for _, c := range list {
+				inputs := map[string]interp.Value{}
+				for k, old := range c.Inputs {
+					inputs[k] = old
+				}
+				if v.Kind != interp.KindAbsent {
+					inputs[in.Name] = v
+				}
+				c.Inputs = inputs
+				longer = append(longer, c)
+			}
+		}
+		list = longer
+	}
+	// What Accept refuses is refused whatever the record is.
+	return slices.DeleteFunc(list, func(c interp.Call) bool {
+		_, refusal := interp.Accept(m, c)
+		return refusal != nil
+	})
+}

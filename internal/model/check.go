@@ -1,0 +1,280 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Options bound what is looked at. The zero value is completed by [Defaults].
+type Options struct {
+	Records   int // at once, finished ones included
+	Groups    int // values that a field which makes groups can have
+	Workers   int
+	Counter   int // the highest count
+	MaxStates int
+
+	// EffectOnce demands that an effect outside the transaction is performed
+	// once, which nothing can promise: it is at least once.
+	EffectOnce bool
+	// RequestOnce demands that a request is applied once where the machine takes
+	// no request id, by which it would know it.
+	RequestOnce bool
+	// NoIndex lets `unique` go unchecked by the store, and looks whether it holds.
+	NoIndex bool
+	// NoSymmetry tells records, workers and groups apart by name: the same
+	// verdict with more states.
+	NoSymmetry bool
+}
+
+// mostRecords bounds what [Defaults] asks for: a machine that counts to 100 is
+// not explored with 101 records.
+const mostRecords = 8
+
+// Defaults completes options for a machine. Records that know of each other are
+// as many as the largest number in the file and one, but three at least: so the
+// refusal after the last one is reached. Where no rule looks at other records,
+// one is enough.
+func Defaults(m *spec.Machine, o Options) Options {
+	set := func(n *int, to int) {
+		if *n == 0 {
+			*n = to
+		}
+	}
+	crowd, largest := len(keys(m)) > 0, int64(0)
+	for _, g := range m.Guards {
+		if g.Peers != nil {
+			largest = max(largest, g.Peers.Than)
+		}
+	}
+	if m.Projection != nil {
+		for _, r := range m.Projection.Rules {
+			largest = max(largest, r.AtLeast)
+		}
+	}
+	records := 1
+	if crowd {
+		records = int(min(max(largest+1, 3), mostRecords))
+	}
+	set(&o.Records, records)
+	set(&o.Groups, 1)
+	set(&o.Workers, 2)
+	set(&o.Counter, 3)
+	set(&o.MaxStates, 2_000_000)
+	return o
+}
+
+// Result is what a search has found.
+type Result struct {
+	Options     Options
+	States      int
+	Transitions int
+	Locals      int // kinds of records
+	Elapsed     time.Duration
+	Violation   *Violation // nil: every promise holds within the bounds
+	Limits      []string   // the bounds that were met, in words: what lies beyond was not looked at
+}
+
+// Speed returns the states that were looked at in a second.
+func (r Result) Speed() float64 {
+	return float64(r.States) / max(r.Elapsed.Seconds(), 1e-6)
+}
+
+// Violation is a promise that is broken, with a shortest way there.
+type Violation struct {
+	What  string // "effect apply_result applied 2 times for job_id k1"
+	Pos   spec.Pos
+	Mark  string // the name at Pos
+	Trace []Step
+
+	kind wrongKind
+	op   *spec.Operation // whose effect it is, for the effect kinds
+	real []realStep      // the trace with real instants
+}
+
+// wrongKind says what a test of the violation has to look at.
+type wrongKind uint8
+
+const (
+	wrongInvariant wrongKind = iota + 1
+	wrongEffect              // twice for one key
+	wrongOrder               // a step before its effect
+	wrongRequest             // applied twice
+	wrongUnique
+)
+
+// checker is one search.
+type checker struct {
+	m       *spec.Machine
+	o       Options
+	t       *table
+	codec   *codec
+	seen    *visited
+	effects []*counted // effects that are counted by group
+	byOp    []int      // by operation: index in effects, or -1
+	unique  []int      // by `unique`: its key
+	inState [][]bool   // by `unique` and state
+	guards  [][]peers  // by operation
+	dedupe  []*peers   // by operation
+	hidden  []bool     // by operation: nobody can call it
+	next    state
+	moves   int
+	crowded bool // an effect has more groups than are counted
+}
+
+// counted is an effect that may happen once for each group.
+type counted struct {
+	op  *spec.Operation
+	key int
+}
+
+// peers is a guard on other records: fewer than `than` of the group are in the
+// states.
+type peers struct {
+	key  int
+	than int
+	in   []bool // nil: in any state
+}
+
+// Check searches the states of a machine.
+func Check(m *spec.Machine, o Options) Result {
+	started := time.Now()
+	o = Defaults(m, o)
+	c := newChecker(m, o)
+	r := c.search()
+	r.Options, r.States, r.Transitions, r.Locals = o, c.seen.len(), c.moves, len(c.t.locals)
+	r.Elapsed = time.Since(started)
+	if c.t.bounded {
+		r.Limits = append(r.Limits, fmt.Sprintf("counters above %d", o.Counter))
+	}
+	if c.crowded {
+		r.Limits = append(r.Limits, "more than 32 groups of one effect")
+	}
+	if c.t.full {
+		r.Limits = append(r.Limits, "more than 65534 kinds of records")
+	}
+	return r
+}
+
+func newChecker(m *spec.Machine, o Options) *checker {
+	c := &checker{m: m, o: o, t: newTable(m, o)}
+	states := func(refs []spec.StateRef) []bool {
+		in := make([]bool, len(m.States))
+		for _, r := range refs {
+			in[r.State.Index] = true
+		}
+		return in
+	}
+	waits := false
+	for _, op := range m.Operations {
+		c.byOp = append(c.byOp, -1)
+		if e := op.Effect; e != nil {
+			waits = waits || !e.Atomic
+			if len(e.Key) > 0 && (e.Atomic || o.EffectOnce) {
+				c.byOp[op.Index] = len(c.effects)
+				c.effects = append(c.effects, &counted{op, c.t.keyOf[keyName(e.Key)]})
+			}
+		}
+		var guards []peers
+		for _, r := range op.Require {
+			if p := r.Guard.Peers; p != nil {
+				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], int(min(p.Than, 1<<20)), states(p.In)})
+			}
+		}
+		c.guards = append(c.guards, guards)
+		var dedupe *peers
+		if d := op.DedupeBy; d != nil {
+			dedupe = &peers{key: c.t.keyOf[keyName(d.Fields)], than: 1}
+			if d.Unique != nil {
+				dedupe.in = states(d.Unique.In)
+			}
+		}
+		c.dedupe = append(c.dedupe, dedupe)
+		c.hidden = append(c.hidden, interp.Internal(m, op))
+	}
+	for _, u := range m.Unique {
+		c.unique = append(c.unique, c.t.keyOf[keyName(u.Fields)])
+		c.inState = append(c.inState, states(u.In))
+	}
+	repeats := o.RequestOnce && m.RequestID != spec.Required
+	c.codec = &codec{t: c.t, records: o.Records, waits: waits, repeats: repeats, effects: len(c.effects), plain: o.NoSymmetry}
+	c.seen = newVisited(c.codec.width())
+	return c
+}
+
+// search goes through the states, nearest first.
+func (c *checker) search() Result {
+	first := &state{effects: make([]uint32, len(c.effects))}
+	c.seen.add(c.key(first), -1)
+	var r Result
+	var from state
+	for i := 0; i < c.seen.len(); i++ {
+		if c.seen.len() > c.o.MaxStates {
+			r.Limits = append(r.Limits, fmt.Sprintf("more than %d states", c.o.MaxStates))
+			return r
+		}
+		c.codec.read(c.seen.at(i), &from)
+		var found *move
+		c.successors(&from, func(v move, next *state) bool {
+			c.moves++
+			if v.wrong != "" {
+				found = &v
+				return false
+			}
+			c.seen.add(c.key(next), i)
+			return true
+		})
+		if found != nil {
+			r.Violation = c.violation(i, *found)
+			return r
+		}
+	}
+	return r
+}
+
+func (c *checker) key(s *state) []byte {
+	keys := make([]int, 0, 4)
+	for _, e := range c.effects {
+		keys = append(keys, e.key)
+	}
+	return c.codec.key(s, keys)
+}
+
+// full reports whether there is room for another record.
+func (c *checker) full(s *state) bool { return len(s.slots) >= c.o.Records }
+
+// count returns how many records but the one at self are in the group and in
+// the states.
+func (c *checker) count(s *state, self, key int, group int16, in []bool) int {
+	if group < 0 {
+		return 0 // absent fields never collide
+	}
+	n := 0
+	for i, x := range s.slots {
+		if l := c.t.locals[x.local]; i != self && l.keys[key] == group && (in == nil || in[l.record.State.Index]) {
+			n++
+		}
+	}
+	return n
+}
+
+// passes reports whether the guards on other records let the operation pass;
+// the record at self (-1: a new one) has the groups of l.
+func (c *checker) passes(s *state, self int, l *local, op *spec.Operation) bool {
+	return !slices.ContainsFunc(c.guards[op.Index], func(p peers) bool {
+		return c.count(s, self, p.key, l.keys[p.key], p.in) >= p.than
+	})
+}
+
+// collides returns the `unique` that the record at self breaks, or nil.
+func (c *checker) collides(s *state, self int, l *local) *spec.Unique {
+	for i, u := range c.m.Unique {
+		if c.inState[i][l.record.State.Index] && c.count(s, self, c.unique[i], l.keys[c.unique[i]], c.inState[i]) > 0 {
+			return u
+		}
+	}
+	return nil
+}

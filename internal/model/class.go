@@ -1,0 +1,196 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// classes groups fields, inputs and the actor by what they are compared with
+// and set to: the members of a class share their values. What no rule compares
+// is in a class that does not matter, and its value is left out of the state.
+type classes struct {
+	parent map[any]any
+
+	compared map[any]bool // root: some fact compares a member
+	keyed    map[any]bool // root: a member makes groups
+	ints     map[any][]int64
+
+	presence map[any]bool // field or input: some rule asks whether it is there
+	inFact   map[*spec.Input]bool
+	ordered  bool // some fact compares two times, none of them the clock
+}
+
+// theActor stands for whoever calls.
+type theActor struct{}
+
+func (c *classes) root(n any) any {
+	for {
+		p, ok := c.parent[n]
+		if !ok {
+			return n
+		}
+		n = p
+	}
+}
+
+func (c *classes) join(a, b any) {
+	ra, rb := c.root(a), c.root(b)
+	if ra == rb {
+		return
+	}
+	c.parent[ra] = rb
+	c.compared[rb] = c.compared[rb] || c.compared[ra]
+	c.keyed[rb] = c.keyed[rb] || c.keyed[ra]
+	c.ints[rb] = append(c.ints[rb], c.ints[ra]...)
+}
+
+// matters reports whether the value of a field or an input makes a difference.
+func (c *classes) matters(n any) bool {
+	r := c.root(n)
+	return c.compared[r] || c.keyed[r]
+}
+
+// presenceMatters reports whether it makes a difference that it is there.
+func (c *classes) presenceMatters(n any) bool { return c.presence[n] || c.matters(n) }
+
+// keys lists all the field groups by which records are told together.
+func keys(m *spec.Machine) [][]spec.FieldRef {
+	var list [][]spec.FieldRef
+	for _, u := range m.Unique {
+		list = append(list, u.Fields)
+	}
+	for _, op := range m.Operations {
+		for _, r := range op.Require {
+			if r.Guard.Peers != nil {
+				list = append(list, r.Guard.Peers.Same)
+			}
+		}
+		if op.DedupeBy != nil {
+			list = append(list, op.DedupeBy.Fields)
+		}
+		if op.Effect != nil && len(op.Effect.Key) > 0 {
+			list = append(list, op.Effect.Key)
+		}
+	}
+	return list
+}
+
+func classify(m *spec.Machine) *classes {
+	c := &classes{
+		parent: map[any]any{}, compared: map[any]bool{}, keyed: map[any]bool{}, ints: map[any][]int64{},
+		presence: map[any]bool{}, inFact: map[*spec.Input]bool{},
+	}
+	for _, key := range keys(m) {
+		for _, f := range key {
+			c.keyed[c.root(f.Field)] = true
+		}
+	}
+	c.facts(m.Invariant)
+	for _, s := range m.States {
+		c.facts(s.Invariant)
+		for _, f := range slices.Concat(s.Present, s.Absent) {
+			c.presence[f.Field] = true
+		}
+	}
+	for _, op := range m.Operations {
+		for _, r := range op.Require {
+			c.facts(r.When)
+		}
+		for _, b := range op.Choose {
+			c.facts(b.When)
+		}
+		for _, e := range effects(op) {
+			for _, a := range slices.Concat(e.Set, e.Add) {
+				c.assign(a)
+			}
+		}
+	}
+	for _, op := range m.Operations { // an input's presence is that of the field it is set into
+		for _, e := range effects(op) {
+			for _, a := range e.Set {
+				if a.Value.Input != nil && c.presence[a.Field] {
+					c.presence[a.Value.Input] = true
+				}
+			}
+		}
+	}
+	return c
+}
+
+func (c *classes) assign(a spec.Assign) {
+	switch {
+	case a.Value.Input != nil:
+		c.join(a.Field, a.Value.Input)
+	case a.Value.Field != nil:
+		c.join(a.Field, a.Value.Field)
+		c.presence[a.Value.Field] = c.presence[a.Value.Field] || c.presence[a.Field]
+	case a.Value.Kind == spec.ValueActor:
+		c.join(a.Field, theActor{})
+	}
+}
+
+func (c *classes) facts(facts []*spec.Fact) {
+	for _, f := range facts {
+		left, right := node(f.Left), node(f.Right)
+		for _, n := range []any{left, right} {
+			if in, ok := n.(*spec.Input); ok {
+				c.inFact[in] = true
+			}
+		}
+		if f.Op == spec.Present || f.Op == spec.Absent {
+			if left != nil {
+				c.presence[left] = true
+			}
+			continue
+		}
+		for _, n := range []any{left, right} {
+			if n != nil {
+				c.compared[c.root(n)] = true
+			}
+		}
+		switch {
+		case left != nil && right != nil:
+			c.join(left, right)
+			c.ordered = c.ordered || isTime(f.Left) && isTime(f.Right)
+		case left != nil && f.Right.Kind == spec.TermInt:
+			r := c.root(left)
+			c.ints[r] = append(c.ints[r], f.Right.Int)
+		case right != nil && f.Left.Kind == spec.TermInt:
+			r := c.root(right)
+			c.ints[r] = append(c.ints[r], f.Left.Int)
+		}
+	}
+}
+
+// node returns what a term names, or nil for a constant and the clock.
+func node(t spec.Term) any {
+	switch {
+	case t.Kind == spec.TermField:
+		return t.Field
+	case t.Kind == spec.TermInput && t.Input != nil:
+		return t.Input
+	case t.Kind == spec.TermActor:
+		return theActor{}
+	}
+	return nil
+}
+
+func isTime(t spec.Term) bool {
+	switch {
+	case t.Kind == spec.TermField:
+		return t.Field.Type.Kind == spec.KindTime
+	case t.Kind == spec.TermInput && t.Input != nil:
+		return t.Input.Type.Kind == spec.KindTime
+	}
+	return false
+}
+
+// effects lists the effects of an operation and of its branches.
+func effects(op *spec.Operation) []*spec.Effects {
+	list := []*spec.Effects{&op.Effects}
+	for _, b := range op.Choose {
+		list = append(list, &b.Effects)
+	}
+	return list
+}

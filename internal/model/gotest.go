@@ -1,0 +1,138 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/format"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// runtimePath is the import path of the runtime, which the test imports beside
+// the standard library.
+const runtimePath = "github.com/fsmgen/fsmgen/runtime"
+
+// GoTest writes the trace as a test file of the generated package. It stands
+// beside the generated tests, whose driver it uses, and fails in the same way as
+// the model: on the package that this specification makes.
+func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
+	if len(v.Trace) == 0 {
+		return nil, errors.New("the trace has no steps")
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\t\"time\"\n\n\t\"%s/fsmtest\"\n)\n\n", m.Name, runtimePath)
+	fmt.Fprintf(&b, "// TestModelTrace tells what `fsmgen check --model` found:\n//\n//\t%s\n//\n", v.What)
+	for i, s := range v.Trace {
+		fmt.Fprintf(&b, "//\t%2d  %-9s %s  %s\n", i+1, s.Who, s.What, s.moved())
+	}
+	b.WriteString("//\n// It fails as long as the generated package lets it happen.\nfunc TestModelTrace(t *testing.T) {\n")
+	b.WriteString("at := func(offset time.Duration) time.Time {\nreturn time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(offset)\n}\n")
+	fmt.Fprintf(&b, "fsmtest.Retell(t, testDriver, fsmtest.Story{\nEnds: fsmtest.%s,\n", ends[v.kind])
+	if v.op != nil {
+		fmt.Fprintf(&b, "Effect: %q,\n", v.op.Effect.Name)
+	}
+	b.WriteString("Steps: []fsmtest.StoryStep{\n")
+	for _, s := range v.real {
+		if s.Do == "" {
+			fmt.Fprintf(&b, "{}, // %s\n", v.Trace[s.step].What)
+			continue
+		}
+		fmt.Fprintf(&b, "{Record: %q, Do: %q", s.Record, s.Do)
+		for _, part := range [][2]string{{"Actor", s.call.Actor}, {"Reason", s.call.Reason}, {"Request", s.Request}} {
+			if part[1] != "" {
+				fmt.Fprintf(&b, ", %s: %q", part[0], part[1])
+			}
+		}
+		fmt.Fprintf(&b, ", At: %s", offset(s.call.At))
+		if len(s.call.Inputs) > 0 {
+			b.WriteString(", Inputs: map[string]any{")
+			for _, name := range slices.Sorted(maps.Keys(s.call.Inputs)) {
+				fmt.Fprintf(&b, "%q: %s, ", name, literal(s.call.Inputs[name]))
+			}
+			b.Truncate(b.Len() - 2)
+			b.WriteString("}")
+		}
+		b.WriteString("},\n")
+	}
+	b.WriteString("},\n})\n}\n")
+	text, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("the test is no Go: %w", err)
+	}
+	return text, nil
+}
+
+var ends = map[wrongKind]string{
+	wrongEffect: "EndsTwice", wrongOrder: "EndsEarly", wrongInvariant: "EndsBroken",
+	wrongUnique: "EndsOnIndex", wrongRequest: "EndsAgain",
+}
+
+// realStep is a step that somebody takes: a call, or a delivery when Do is empty.
+type realStep struct {
+	step    int // in the trace
+	Record  string
+	Do      string
+	Request string
+	call    interp.Call
+}
+
+// tell makes the real steps of a trace.
+func (c *checker) tell(trace []Step) []realStep {
+	r := &teller{t: c.t}
+	var list []realStep
+	for n, s := range trace {
+		i := s.Record - 1
+		switch s.kind {
+		case movePass:
+			r.pass(i, s.passed)
+		case movePerform: // a delivery performs and records at once
+			if last := n == len(trace)-1; last {
+				list = append(list, realStep{step: n})
+			}
+		case moveDeliver:
+			r.clock(i)
+			list = append(list, realStep{step: n})
+		case moveCall, moveRepeat:
+			real := realStep{step: n, Record: fmt.Sprintf("r%d", i+1), Do: s.Op.Name, call: r.call(i, s.call, s.seen)}
+			if s.Op.By == spec.BySystem {
+				real.call.Actor = ""
+			} else if c.m.RequestID != spec.None {
+				real.Request = fmt.Sprintf("step-%d", n+1)
+			}
+			list = append(list, real)
+			accepted := real.call
+			if d, refusal := interp.Decide(c.m, r.records[i], accepted, c.t.others()); refusal == nil {
+				r.records[i] = d.Record
+			}
+		}
+	}
+	return list
+}
+
+// offset writes an instant as a call of at.
+func offset(at time.Time) string {
+	d := at.Sub(epoch)
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("at(%d * time.Hour)", d/time.Hour)
+	}
+	return fmt.Sprintf("at(%d * time.Second)", d/time.Second)
+}
+
+// literal writes a value as the calls of package fsmtest take it.
+func literal(v interp.Value) string {
+	switch v.Kind {
+	case interp.KindInt:
+		return fmt.Sprintf("int64(%d)", v.Num)
+	case interp.KindBool:
+		return strconv.FormatBool(v.Num != 0)
+	case interp.KindTime:
+		return offset(v.AsTime())
+	}
+	return strconv.Quote(v.Text)
+}

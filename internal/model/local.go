@@ -1,0 +1,371 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// local is one record as the checker sees it: what makes no difference to any
+// rule has one value, and times are where they stand to the clock.
+type local struct {
+	record interp.Record
+	edges  [][]edge // by operation: what the calls do; made when first asked for
+	passes []uint16 // where time leads
+	known  bool     // edges and passes are made
+	perms  []int32  // by permutation: the local it becomes; -1 is not known yet
+	keys   []int16  // by key of the machine: the group, -1 for none
+}
+
+// edge is what one call does to one record when no guard on others refuses it.
+type edge struct {
+	call  int32
+	to    uint16
+	stays bool   // nothing that matters changes
+	wrong string // the promise that is broken, or empty
+}
+
+// none is the local of a record that is not there.
+const none = ^uint16(0)
+
+// groupKey is one combination of fields that tells records together.
+type groupKey struct {
+	fields []spec.FieldRef
+	ids    map[string]int16
+	values [][]interp.Value
+}
+
+// table holds all locals of a machine and what calls do to them.
+type table struct {
+	m     *spec.Machine
+	pools *pools
+	opts  Options
+
+	calls   []call
+	byOp    [][]int32 // by operation: indices of calls
+	locals  []*local
+	index   map[string]uint16
+	perms   []permutation
+	keys    []*groupKey
+	keyOf   map[string]int // by field names: index in keys
+	creates [][]creation   // by operation
+	bounded bool           // a counter reached its bound
+	full    bool           // more kinds of records than can be numbered
+}
+
+// creation is what one call that makes a record leads to.
+type creation struct {
+	call  int32
+	group uint16 // the record with the values being set, by which guards and dedupe_by look for others
+	to    uint16
+	wrong string
+}
+
+func newTable(m *spec.Machine, o Options) *table {
+	t := &table{m: m, opts: o, pools: newPools(classify(m), o), index: map[string]uint16{}, keyOf: map[string]int{}}
+	t.byOp = make([][]int32, len(m.Operations))
+	for i, op := range m.Operations {
+		for _, c := range t.pools.calls(m, op) {
+			t.byOp[i] = append(t.byOp[i], int32(len(t.calls))) //nolint:gosec // a handful
+			t.calls = append(t.calls, call{op, c, len(t.calls)})
+		}
+	}
+	for _, key := range keys(m) {
+		if name := keyName(key); !has(t.keyOf, name) {
+			t.keyOf[name] = len(t.keys)
+			t.keys = append(t.keys, &groupKey{fields: key, ids: map[string]int16{}})
+		}
+	}
+	t.perms = permutations(t.pools)
+	t.creates = make([][]creation, len(m.Operations))
+	for i, op := range m.Operations {
+		if len(op.Creates) > 0 {
+			t.creations(i, op)
+		}
+	}
+	return t
+}
+
+func has[K comparable, V any](m map[K]V, k K) bool { _, ok := m[k]; return ok }
+
+func keyName(key []spec.FieldRef) string {
+	var b strings.Builder
+	for _, f := range key {
+		b.WriteString(f.Field.Name + " ")
+	}
+	return b.String()
+}
+
+// creations makes the outcomes of the calls of a creation.
+func (t *table) creations(i int, op *spec.Operation) {
+	fresh := interp.NewRecord(t.m, "")
+	for _, n := range t.byOp[i] {
+		c := t.calls[n].call
+		d, refusal := interp.Decide(t.m, fresh, c, t.others())
+		e := creation{call: n, group: none}
+		switch {
+		case refusal != nil && refusal.Code == interp.CodeInvariant:
+			e.wrong = broken(refusal)
+			e.to = none
+		case refusal != nil || d.RecordOnly:
+			continue
+		case t.aboveBound(d.Record):
+			continue
+		default:
+			e.to = t.intern(d.Record)
+		}
+		accepted, _ := interp.Accept(t.m, c) // accepted before: Decide did
+		grouped := interp.Effects(t.m, &op.Effects, fresh, accepted)
+		grouped.State = t.m.States[0] // whichever: groups do not look at it
+		e.group = t.intern(grouped)
+		t.creates[i] = append(t.creates[i], e)
+	}
+}
+
+// others lets every guard on other records pass, and numbers from 1.
+func (t *table) others() interp.Others {
+	next := map[string]int64{}
+	for _, f := range t.m.Fields {
+		if f.Type.Kind == spec.KindSequence {
+			next[f.Name] = 1
+		}
+	}
+	return interp.Others{Count: map[string]int64{}, Next: next}
+}
+
+func broken(r *interp.Refusal) string {
+	if r.Name == "choose" {
+		return "no branch fits the record"
+	}
+	return fmt.Sprintf("`%s` does not hold afterwards", r.Name)
+}
+
+// aboveBound reports whether a counter has gone further than is looked at.
+func (t *table) aboveBound(r interp.Record) bool {
+	for i, f := range t.m.Fields {
+		if f.Type.Kind == spec.KindCounter && t.pools.matters(f) && r.Fields[i].Num > int64(t.opts.Counter) {
+			t.bounded = true
+			return true
+		}
+	}
+	return false
+}
+
+// intern returns the number of the canonical form of a record.
+func (t *table) intern(r interp.Record) uint16 {
+	r = t.canonical(r)
+	var b strings.Builder
+	fmt.Fprint(&b, r.State.Index, r.CreatedAt.Unix(), r.UpdatedAt.Unix())
+	for _, v := range r.Fields {
+		fmt.Fprintf(&b, "|%d %d %s", v.Kind, v.Num, v.Text)
+	}
+	if n, ok := t.index[b.String()]; ok {
+		return n
+	}
+	if len(t.locals) >= int(none) {
+		t.full = true
+		return 0
+	}
+	n := uint16(len(t.locals)) //nolint:gosec // below none
+	t.index[b.String()] = n
+	l := &local{record: r, perms: make([]int32, len(t.perms))}
+	for i := range l.perms {
+		l.perms[i] = -1
+	}
+	for _, k := range t.keys {
+		l.keys = append(l.keys, k.of(t.m, r))
+	}
+	t.locals = append(t.locals, l)
+	return n
+}
+
+// of returns the number of the group of a record, -1 when a field is absent.
+func (k *groupKey) of(m *spec.Machine, r interp.Record) int16 {
+	values := make([]interp.Value, len(k.fields))
+	var b strings.Builder
+	for i, f := range k.fields {
+		values[i] = r.Value(m, f.Field)
+		if !values[i].IsPresent() {
+			return -1
+		}
+		fmt.Fprintf(&b, "%d %d %q ", values[i].Kind, values[i].Num, values[i].Text)
+	}
+	id, ok := k.ids[b.String()]
+	if !ok {
+		id = int16(len(k.values)) //nolint:gosec // as many as there are values
+		k.ids[b.String()] = id
+		k.values = append(k.values, values)
+	}
+	return id
+}
+
+// canonical drops what makes no difference, and lets a moment pass: what was
+// now is past.
+func (t *table) canonical(r interp.Record) interp.Record {
+	r.Fields = slices.Clone(r.Fields)
+	r.ID, r.Rev = "", 1
+	for i, f := range t.m.Fields {
+		v := r.Fields[i]
+		switch {
+		case t.pools.matters(f):
+		case v.Kind == interp.KindSet:
+			if !t.pools.presence[f] || !v.IsPresent() {
+				r.Fields[i] = interp.Set()
+			} else {
+				r.Fields[i] = constant(f.Type)
+			}
+		case f.Type.Optional && !t.pools.presence[f]:
+			r.Fields[i] = interp.Absent
+		case v.IsPresent():
+			r.Fields[i] = constant(f.Type)
+		}
+	}
+	for _, b := range t.m.Builtin {
+		if t.pools.matters(b) {
+			continue
+		}
+		if b.Name == "updated_at" {
+			r.UpdatedAt = epoch
+		} else {
+			r.CreatedAt = epoch
+		}
+	}
+	t.settle(&r, 0)
+	return r
+}
+
+// times lists the instants of a record that matter.
+func (t *table) times(r *interp.Record) (at []time.Time, set []func(time.Time)) {
+	for i, f := range t.m.Fields {
+		if f.Type.Kind == spec.KindTime && t.pools.matters(f) && r.Fields[i].Kind == interp.KindTime {
+			at = append(at, r.Fields[i].AsTime())
+			set = append(set, func(v time.Time) { r.Fields[i] = interp.Time(v) })
+		}
+	}
+	for _, b := range t.m.Builtin {
+		switch {
+		case !t.pools.matters(b):
+		case b.Name == "updated_at":
+			at, set = append(at, r.UpdatedAt), append(set, func(v time.Time) { r.UpdatedAt = v })
+		default:
+			at, set = append(at, r.CreatedAt), append(set, func(v time.Time) { r.CreatedAt = v })
+		}
+	}
+	return at, set
+}
+
+// settle brings the instants of a record to where they stand to the clock:
+// before or after it, and in which order when times are compared with each
+// other. The first `over` of those to come are past by now.
+func (t *table) settle(r *interp.Record, over int) {
+	at, set := t.times(r)
+	if !t.pools.ordered {
+		for i, v := range at {
+			if v.After(epoch) {
+				set[i](epoch.Add(aheadUnit))
+			} else {
+				set[i](epoch.Add(-pastUnit))
+			}
+		}
+		return
+	}
+	sorted := slices.Clone(at)
+	slices.SortFunc(sorted, time.Time.Compare)
+	sorted = slices.CompactFunc(sorted, time.Time.Equal)
+	past := slices.IndexFunc(sorted, func(v time.Time) bool { return v.After(epoch) })
+	if past < 0 {
+		past = len(sorted)
+	}
+	past = min(past+over, len(sorted))
+	for i, v := range at {
+		n := slices.IndexFunc(sorted, v.Equal)
+		if n < past {
+			set[i](epoch.Add(-pastUnit * time.Duration(past-n)))
+		} else {
+			set[i](epoch.Add(aheadUnit * time.Duration(n-past+1)))
+		}
+	}
+}
+
+// passing lists what a record becomes when time goes on: the next instant
+// passes, or, where instants are compared with the clock only, any of them.
+func (t *table) passing(r interp.Record) []interp.Record {
+	var list []interp.Record
+	next := r
+	next.Fields = slices.Clone(r.Fields)
+	at, set := t.times(&next)
+	if !slices.ContainsFunc(at, func(v time.Time) bool { return v.After(epoch) }) {
+		return nil
+	}
+	if t.pools.ordered {
+		t.settle(&next, 1)
+		return []interp.Record{next}
+	}
+	for i, v := range at {
+		if !v.After(epoch) {
+			continue
+		}
+		set[i](epoch.Add(-pastUnit))
+		one := next
+		one.Fields = slices.Clone(next.Fields)
+		list = append(list, one)
+		set[i](v)
+	}
+	return list
+}
+
+// at returns a local with its edges.
+func (t *table) at(n uint16) *local {
+	l := t.locals[n]
+	if l.known {
+		return l
+	}
+	l.known = true
+	for _, next := range t.passing(l.record) {
+		l.passes = append(l.passes, t.intern(next))
+	}
+	l.edges = make([][]edge, len(t.m.Operations))
+	for i, op := range t.m.Operations {
+		if len(op.Creates) > 0 || t.m.Class(l.record.State, op) != spec.Transition {
+			continue
+		}
+		for _, c := range t.byOp[i] {
+			if e, ok := t.decide(n, l.record, c); ok {
+				l.edges[i] = append(l.edges[i], e)
+			}
+		}
+	}
+	return l
+}
+
+// decide makes the edge of one call, when it does anything.
+func (t *table) decide(from uint16, r interp.Record, c int32) (edge, bool) {
+	e := edge{call: c, to: from}
+	d, refusal := interp.Decide(t.m, r, t.calls[c].call, t.others())
+	switch {
+	case refusal != nil && refusal.Code == interp.CodeInvariant:
+		e.wrong = broken(refusal)
+		return e, true
+	case refusal != nil || d.RecordOnly:
+		return e, false
+	case r.State.Terminal:
+		e.wrong = fmt.Sprintf("%s is terminal, and the record changes", r.State.Name)
+		return e, true
+	}
+	for i, f := range t.m.Fields {
+		if f.Type.Kind == spec.KindCounter && d.Record.Fields[i].Num < r.Fields[i].Num {
+			e.wrong = fmt.Sprintf("the counter %s falls", f.Name)
+			return e, true
+		}
+	}
+	if t.aboveBound(d.Record) {
+		return e, false
+	}
+	e.to = t.intern(d.Record)
+	e.stays = e.to == from
+	return e, true
+}

@@ -1,0 +1,290 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// moveKind says who does something.
+type moveKind uint8
+
+const (
+	moveCall    moveKind = iota + 1 // somebody calls an operation
+	movePass                        // an instant passes
+	movePerform                     // an effect outside the transaction is performed; its record is still to come
+	moveDeliver                     // ... is recorded, and what follows is done
+	moveRepeat                      // a request that was accepted comes again
+)
+
+// move is one thing that can happen in a state.
+type move struct {
+	kind  moveKind
+	op    *spec.Operation // of the call, or of the effect
+	call  int32           // moveCall and moveRepeat: index of the call
+	slot  int             // the record; for a creation its place
+	wrong string          // the promise it breaks, or empty
+	what  wrongKind
+	about *spec.Operation // whose effect, for the effect kinds
+	uniq  *spec.Unique    // wrongUnique
+}
+
+// successors hands every move of a state to emit, with the state it leads to,
+// until emit returns false. The state is valid during the call only.
+func (c *checker) successors(s *state, emit func(move, *state) bool) {
+	for i, op := range c.m.Operations {
+		switch {
+		case c.hidden[i]:
+		case len(op.Creates) > 0:
+			if !c.creations(s, i, op, emit) {
+				return
+			}
+		default:
+			for j := range s.slots {
+				if twin(s, j) {
+					continue
+				}
+				for _, e := range c.t.at(s.slots[j].local).edges[i] {
+					if e.stays && e.wrong == "" && op.Effect == nil && op.Then == nil && !c.codec.repeats {
+						continue
+					}
+					if !c.call(s, j, op, e, emit) {
+						return
+					}
+				}
+			}
+		}
+	}
+	for j := range s.slots {
+		if !twin(s, j) && !c.environment(s, j, emit) {
+			return
+		}
+	}
+	if s.repeat > 0 && !c.full(s) {
+		c.again(s, -1, int32(s.repeat)-1, emit)
+	}
+}
+
+// twin reports whether an earlier record is the same in everything: what can
+// happen to this one is what can happen to that one.
+func twin(s *state, j int) bool {
+	for i := range j {
+		if s.slots[i] == s.slots[j] {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) creations(s *state, i int, op *spec.Operation, emit func(move, *state) bool) bool {
+	if c.full(s) {
+		return true
+	}
+	for _, e := range c.t.creates[i] {
+		if !c.create(s, op, e, moveCall, emit) {
+			return false
+		}
+	}
+	return true
+}
+
+// create makes a record, unless others keep it out.
+func (c *checker) create(s *state, op *spec.Operation, e creation, kind moveKind, emit func(move, *state) bool) bool {
+	grouped := c.t.locals[e.group]
+	if d := c.dedupe[op.Index]; d != nil && c.count(s, -1, d.key, grouped.keys[d.key], d.in) > 0 {
+		return true // the record that is there is returned
+	}
+	if !c.passes(s, -1, grouped, op) {
+		return true
+	}
+	v := move{kind: kind, op: op, call: e.call, slot: len(s.slots)}
+	if e.wrong != "" {
+		v.wrong, v.what = e.wrong, wrongInvariant
+		return emit(v, nil)
+	}
+	c.next.copyFrom(s)
+	c.next.slots = append(c.next.slots, slot{local: e.to})
+	return c.land(v, op, e.to, kind == moveCall && op.By != spec.BySystem, emit)
+}
+
+// call applies an operation to the record at j, unless others keep it out.
+func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(move, *state) bool) bool {
+	if !c.passes(s, j, c.t.locals[s.slots[j].local], op) {
+		return true
+	}
+	v := move{kind: moveCall, op: op, call: e.call, slot: j}
+	if e.wrong != "" {
+		v.wrong, v.what = e.wrong, wrongInvariant
+		return emit(v, nil)
+	}
+	if w := s.slots[j].wait; w > 0 && !s.slots[j].done {
+		if waiting := c.m.Operations[w-1]; waiting.Then != nil && waiting.Then.Operation == op {
+			v.wrong = fmt.Sprintf("%s comes before effect %s of %s was performed", op.Name, waiting.Effect.Name, waiting.Name)
+			v.what, v.about = wrongOrder, waiting
+			return emit(v, nil)
+		}
+	}
+	c.next.copyFrom(s)
+	return c.land(v, op, e.to, op.By != spec.BySystem, emit)
+}
+
+// land writes the record of a step into c.next, with all that belongs to its
+// transaction, and emits the result. A step that the store refuses emits nothing.
+func (c *checker) land(v move, op *spec.Operation, to uint16, repeatable bool, emit func(move, *state) bool) bool {
+	s := &c.next
+chain:
+	for step := op; ; {
+		l := c.t.at(to)
+		if u := c.collides(s, v.slot, l); u != nil {
+			if !c.o.NoIndex {
+				return true
+			}
+			v.wrong, v.what, v.uniq = fmt.Sprintf("two records break the unique %s", u.Name), wrongUnique, u
+		}
+		x := &s.slots[v.slot]
+		x.local = to
+		if x.wait > 0 && c.m.Operations[x.wait-1].Then != nil {
+			x.wait, x.done = 0, false // of no more use at another revision
+		}
+		if e := step.Effect; e != nil && v.wrong == "" {
+			switch {
+			case e.Atomic:
+				c.perform(&v, s, step, l)
+			case step.Then != nil || c.byOp[step.Index] >= 0:
+				x.wait, x.done = uint16(step.Index+1), false //nolint:gosec // a handful
+			}
+		}
+		if step.Then == nil || step.Effect != nil && !step.Effect.Atomic || v.wrong != "" {
+			break
+		}
+		then := step.Then.Operation
+		switch c.m.Class(l.record.State, then) {
+		case spec.RecordOnly:
+			break chain
+		case spec.Transition:
+			if !c.passes(s, v.slot, l, then) || len(l.edges[then.Index]) == 0 {
+				return true // refused: the transaction is rolled back
+			}
+			e := l.edges[then.Index][0]
+			if e.wrong != "" {
+				v.wrong, v.what = then.Name+": "+e.wrong, wrongInvariant
+				return emit(v, nil)
+			}
+			step, to = then, e.to
+		default:
+			return true
+		}
+	}
+	if v.wrong != "" || !c.codec.repeats || !repeatable {
+		return emit(v, s)
+	}
+	if !emit(v, s) {
+		return false
+	}
+	if v.slot < len(s.slots) && len(op.Creates) == 0 {
+		s.slots[v.slot].repeat = uint16(v.call) + 1 //nolint:gosec // a handful
+	} else {
+		s.repeat = uint16(v.call) + 1 //nolint:gosec // a handful
+	}
+	return emit(v, s)
+}
+
+// perform counts an effect for the group of the record.
+func (c *checker) perform(v *move, s *state, op *spec.Operation, l *local) {
+	e := c.byOp[op.Index]
+	if e < 0 {
+		return
+	}
+	key := c.effects[e].key
+	group := l.keys[key]
+	switch {
+	case group < 0:
+		return // absent fields never collide
+	case group > 31:
+		c.crowded = true
+		return
+	}
+	if s.effects[e]&(1<<group) != 0 {
+		v.wrong = fmt.Sprintf("effect %s applied 2 times for %s", op.Effect.Name, c.t.keys[key].text(int(group)))
+		v.what, v.about = wrongEffect, op
+	}
+	s.effects[e] |= 1 << group
+}
+
+// environment is what happens to a record by itself: time, deliveries, and
+// requests that come again.
+func (c *checker) environment(s *state, j int, emit func(move, *state) bool) bool {
+	x := s.slots[j]
+	for _, to := range c.t.at(x.local).passes {
+		c.next.copyFrom(s)
+		c.next.slots[j].local = to
+		if !emit(move{kind: movePass, slot: j}, &c.next) {
+			return false
+		}
+	}
+	if x.wait > 0 {
+		op := c.m.Operations[x.wait-1]
+		v := move{kind: movePerform, op: op, slot: j}
+		c.next.copyFrom(s)
+		c.perform(&v, &c.next, op, c.t.locals[x.local])
+		c.next.slots[j].done = true
+		if !emit(v, &c.next) {
+			return false
+		}
+		if x.done && !c.deliver(s, j, op, emit) {
+			return false
+		}
+	}
+	return x.repeat == 0 || c.again(s, j, int32(x.repeat)-1, emit)
+}
+
+// deliver records that an effect was performed, and takes the step that follows.
+func (c *checker) deliver(s *state, j int, op *spec.Operation, emit func(move, *state) bool) bool {
+	v := move{kind: moveDeliver, op: op, slot: j}
+	c.next.copyFrom(s)
+	c.next.slots[j].wait, c.next.slots[j].done = 0, false
+	if op.Then == nil {
+		return emit(v, &c.next)
+	}
+	then := op.Then.Operation
+	l := c.t.at(s.slots[j].local)
+	if c.m.Class(l.record.State, then) == spec.RecordOnly {
+		return emit(v, &c.next)
+	}
+	edges := l.edges[then.Index]
+	if len(edges) == 0 || !c.passes(s, j, l, then) {
+		return true
+	}
+	if e := edges[0]; e.wrong == "" {
+		return c.land(v, then, e.to, false, emit)
+	}
+	v.wrong, v.what = then.Name+": "+edges[0].wrong, wrongInvariant
+	return emit(v, nil)
+}
+
+// again is a request that was accepted before and comes again: without an id
+// nothing knows it. One that carries its revision is stale.
+func (c *checker) again(s *state, j int, n int32, emit func(move, *state) bool) bool {
+	op := c.t.calls[n].op
+	twice := func(v move, _ *state) bool {
+		v.wrong, v.what = fmt.Sprintf("one request of %s is applied twice", op.Name), wrongRequest
+		return emit(v, nil)
+	}
+	if len(op.Creates) > 0 {
+		for _, e := range c.t.creates[op.Index] {
+			if e.call == n {
+				return c.create(s, op, e, moveRepeat, twice)
+			}
+		}
+		return true
+	}
+	if c.m.ExpectedRev == spec.Required {
+		return true
+	}
+	for _, e := range c.t.at(s.slots[j].local).edges[op.Index] {
+		if e.call == n && c.passes(s, j, c.t.locals[s.slots[j].local], op) {
+			return twice(move{kind: moveRepeat, op: op, call: n, slot: j}, nil)
+		}
+	}
+	return true
+}

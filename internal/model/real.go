@@ -1,0 +1,98 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// teller gives the steps of a trace real instants and real calls. Every record
+// has a clock of its own, as no rule compares the times of two records: an
+// hour goes by between two steps of it, and an instant passes by its clock
+// being moved behind it.
+type teller struct {
+	t       *table
+	clocks  []time.Time     // by record
+	records []interp.Record // by record, with real values
+}
+
+// clock moves the clock of a record on by an hour and returns it.
+func (r *teller) clock(i int) time.Time {
+	for len(r.clocks) <= i {
+		r.clocks = append(r.clocks, epoch)
+		r.records = append(r.records, interp.NewRecord(r.t.m, ""))
+	}
+	r.clocks[i] = r.clocks[i].Add(time.Hour)
+	return r.clocks[i]
+}
+
+// call makes the real call of a step on record i, which looks like seen.
+func (r *teller) call(i int, c interp.Call, seen interp.Record) interp.Call {
+	c.At = r.clock(i)
+	inputs := map[string]interp.Value{}
+	for name, v := range c.Inputs {
+		if v.Kind == interp.KindTime {
+			v = interp.Time(r.instant(i, v.AsTime(), seen))
+		}
+		inputs[name] = v
+	}
+	c.Inputs = inputs
+	return c
+}
+
+// instant returns the real instant that stands to the clock of record i, and
+// to its times where that matters, as at stands to epoch and those of seen.
+func (r *teller) instant(i int, at time.Time, seen interp.Record) time.Time {
+	now := r.clocks[i]
+	if !r.t.pools.ordered {
+		return now.Add(at.Sub(epoch))
+	}
+	low, high := time.Time{}, time.Time{} // the nearest real instants on both sides
+	know := func(a, real time.Time) {
+		if a.Before(at) && (low.IsZero() || real.After(low)) {
+			low = real
+		}
+		if a.After(at) && (high.IsZero() || real.Before(high)) {
+			high = real
+		}
+	}
+	know(epoch, now)
+	if seen.State != nil {
+		abstract, _ := r.t.times(&seen)
+		real, _ := r.t.times(&r.records[i])
+		for k := range min(len(abstract), len(real)) {
+			know(abstract[k], real[k])
+		}
+	}
+	switch {
+	case low.IsZero():
+		return high.Add(-day)
+	case high.IsZero():
+		return low.Add(aheadUnit)
+	}
+	return low.Add(high.Sub(low) / 2)
+}
+
+// pass moves the clock of record i behind the given times of it.
+func (r *teller) pass(i int, fields []*spec.Field) {
+	r.clock(i)
+	for _, f := range fields {
+		if v := r.records[i].Value(r.t.m, f); v.Kind == interp.KindTime && !r.clocks[i].After(v.AsTime()) {
+			r.clocks[i] = v.AsTime().Add(time.Second)
+		}
+	}
+}
+
+// like returns a real record as the checker sees it, at the clock of record i.
+func (r *teller) like(i int, real interp.Record) uint16 {
+	shift := epoch.Sub(r.clocks[i])
+	seen := real
+	seen.Fields = slices.Clone(real.Fields)
+	at, set := r.t.times(&seen)
+	for k := range at {
+		set[k](at[k].Add(shift))
+	}
+	return r.t.intern(seen)
+}

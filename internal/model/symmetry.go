@@ -1,0 +1,102 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+)
+
+// permutation renames workers and groups: no rule tells them apart by name.
+type permutation map[string]string
+
+// permutations lists all renamings; the first changes nothing.
+func permutations(p *pools) []permutation {
+	workers := [][]string{p.workers}
+	if p.matters(theActor{}) {
+		workers = arrangements(p.workers)
+	}
+	groups := arrangements(p.groups)
+	var list []permutation
+	for _, w := range workers {
+		for _, g := range groups {
+			perm := permutation{}
+			for i := range w {
+				perm[p.workers[i]] = w[i]
+			}
+			for i := range g {
+				perm[p.groups[i]] = g[i]
+			}
+			list = append(list, perm)
+		}
+	}
+	return list
+}
+
+// arrangements lists the orders of names, the given one first.
+func arrangements(names []string) [][]string {
+	if len(names) > 3 {
+		return [][]string{names} // more than 6 orders cost more than they save
+	}
+	if len(names) < 2 {
+		return [][]string{names}
+	}
+	var list [][]string
+	for i := range names {
+		rest := slices.Concat(names[:i], names[i+1:])
+		for _, tail := range arrangements(rest) {
+			list = append(list, append([]string{names[i]}, tail...))
+		}
+	}
+	return list
+}
+
+// renamed returns the local that another becomes by a renaming.
+func (t *table) renamed(n uint16, perm int) uint16 {
+	l := t.locals[n]
+	if to := l.perms[perm]; to >= 0 {
+		return uint16(to) //nolint:gosec // it came from a uint16
+	}
+	r := l.record
+	r.Fields = slices.Clone(r.Fields)
+	for i, f := range t.m.Fields {
+		if t.pools.matters(f) {
+			r.Fields[i] = t.rename(r.Fields[i], t.perms[perm])
+		}
+	}
+	to := t.intern(r)
+	l.perms[perm] = int32(to)
+	return to
+}
+
+// rename renames a value: what is no worker and no group stays.
+func (t *table) rename(v interp.Value, perm permutation) interp.Value {
+	to := func(s string) string {
+		if r, ok := perm[s]; ok {
+			return r
+		}
+		return s
+	}
+	switch v.Kind {
+	case interp.KindString:
+		return interp.String(to(v.Text))
+	case interp.KindSet:
+		members := v.Members()
+		for i, s := range members {
+			members[i] = to(s)
+		}
+		return interp.Set(members...)
+	}
+	return v
+}
+
+// renamedKey returns the number of the group that another becomes.
+func (t *table) renamedKey(key int, id int, perm int) int {
+	k := t.keys[key]
+	r := interp.NewRecord(t.m, "")
+	for i, f := range k.fields {
+		if !f.Field.Builtin {
+			r = r.With(t.m, f.Field.Name, t.rename(k.values[id][i], t.perms[perm]))
+		}
+	}
+	return int(k.of(t.m, r))
+}

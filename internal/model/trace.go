@@ -1,0 +1,253 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Step is one line of a trace.
+type Step struct {
+	Op      *spec.Operation // nil when time passes
+	Who     string          // "worker 1", "operator", "system", "time", "effect"
+	What    string          // "lease", "effect apply_result performed", "an instant passes"
+	Record  int             // 1, 2, 3 ... in the order of their creation
+	From    string          // its state before, "(new)" for a creation
+	To      string          // its state after
+	Changed []string        // "lease_owner: absent -> w1"
+	Pos     spec.Pos        // of the operation in the specification
+
+	kind   moveKind
+	call   interp.Call
+	seen   interp.Record // the record before, as the checker sees it
+	passed []*spec.Field // movePass: the times that are over
+}
+
+// violation tells how the state at i is reached, and what goes wrong there.
+func (c *checker) violation(i int, found move) *Violation {
+	v := &Violation{What: found.wrong, kind: found.what, op: found.about}
+	v.Pos, v.Mark = found.op.Pos, found.op.Name
+	if found.uniq != nil {
+		v.Pos, v.Mark = found.uniq.Pos, found.uniq.Name
+	}
+	var path []int
+	for ; i > 0; i = int(c.seen.parent[i]) {
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	now := &state{effects: make([]uint32, len(c.effects))}
+	for _, want := range path {
+		key := slices.Clone(c.seen.at(want))
+		var to *state
+		c.successors(now, func(m move, next *state) bool {
+			if m.wrong != "" || !bytes.Equal(c.key(next), key) {
+				return true
+			}
+			to = next.clone()
+			v.Trace = append(v.Trace, c.step(m, now, to))
+			return false
+		})
+		now = to
+	}
+	c.successors(now, func(m move, next *state) bool {
+		if m.wrong == "" || m.what != found.what {
+			return true
+		}
+		if next != nil {
+			next = next.clone()
+		}
+		last := c.step(m, now, next)
+		v.What, v.op, v.Pos, v.Mark = m.wrong, m.about, m.op.Pos, m.op.Name
+		if m.uniq != nil {
+			v.Pos, v.Mark = m.uniq.Pos, m.uniq.Name
+		}
+		v.Trace = append(v.Trace, last)
+		return false
+	})
+	v.real = c.tell(v.Trace)
+	return v
+}
+
+// step describes a move between two states; to is nil when it is not taken.
+func (c *checker) step(m move, from, to *state) Step {
+	s := Step{Op: m.op, Record: m.slot + 1, From: "(new)", kind: m.kind}
+	var before, after interp.Record
+	if m.slot < len(from.slots) {
+		before = c.t.locals[from.slots[m.slot].local].record
+		s.seen = before
+		s.From, s.To = before.State.Name, before.State.Name
+		after = before
+	} else {
+		before = interp.NewRecord(c.m, "")
+	}
+	if to != nil {
+		after = c.t.locals[to.slots[m.slot].local].record
+		s.To = after.State.Name
+	}
+	switch m.kind {
+	case movePass:
+		s.Who, s.What = "time", "an instant passes"
+	case movePerform:
+		s.Who, s.What, s.Pos = "effect", m.op.Effect.Name+" performed", m.op.Effect.Pos
+	case moveDeliver:
+		s.Who, s.What, s.Pos = "system", m.op.Effect.Name+" recorded", m.op.Effect.Pos
+		if m.op.Then != nil {
+			s.What, s.Pos = m.op.Then.Operation.Name, m.op.Then.Operation.Pos
+		}
+	case moveCall, moveRepeat:
+		s.call = c.t.calls[m.call].call
+		s.What, s.Pos, s.Who = m.op.Name, m.op.Pos, who(c, m.op, s.call)
+		if m.kind == moveRepeat {
+			s.What += " again"
+		}
+		// What the call changes, before anything is left out of the state.
+		if d, refusal := interp.Decide(c.m, before, s.call, c.t.others()); refusal == nil {
+			after = d.Record
+			if s.To == "" {
+				s.To = d.To.Name
+			}
+		}
+	}
+	for i, f := range c.m.Fields {
+		if to == nil && m.kind != moveCall || i >= len(after.Fields) || before.Fields[i] == after.Fields[i] {
+			continue
+		}
+		if f.Type.Kind == spec.KindSequence && !c.t.pools.matters(f) {
+			continue // numbers are left out of the state
+		}
+		if m.kind == movePass {
+			if !passes(before.Fields[i], after.Fields[i]) {
+				continue // it only stands elsewhere among the others
+			}
+			s.passed = append(s.passed, f)
+			s.What = f.Name + " passes"
+		}
+		s.Changed = append(s.Changed, fmt.Sprintf("%s: %s -> %s", f.Name, show(before.Fields[i]), show(after.Fields[i])))
+	}
+	return s
+}
+
+// passes reports whether an instant that was to come is past.
+func passes(before, after interp.Value) bool {
+	return before.Kind == interp.KindTime && before.AsTime().After(epoch) && !after.AsTime().After(epoch)
+}
+
+// who names the caller of an operation.
+func who(c *checker, op *spec.Operation, call interp.Call) string {
+	switch op.By {
+	case spec.BySystem:
+		return "system"
+	case spec.ByOperator:
+		return "operator"
+	}
+	return fmt.Sprintf("worker %d", slices.Index(c.t.pools.workers, call.Actor)+1)
+}
+
+// show writes a value; a time is where it stands to the clock.
+func show(v interp.Value) string {
+	if v.Kind != interp.KindTime {
+		return v.String()
+	}
+	switch at := v.AsTime(); {
+	case at.Equal(epoch):
+		return "now"
+	case at.After(epoch) && at.Sub(epoch) < 10*day:
+		return "now + " + at.Sub(epoch).String()
+	case at.After(epoch):
+		return "to come"
+	}
+	return "past"
+}
+
+// text names a group: "job_id k1".
+func (k *groupKey) text(id int) string {
+	var parts []string
+	for i, f := range k.fields {
+		text := show(k.values[id][i])
+		if k.values[id][i].Kind == interp.KindString {
+			text = k.values[id][i].Text
+		}
+		parts = append(parts, f.Field.Name+" "+text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Print writes the trace, one line per step: who, what, the record with its
+// states, where the operation stands in the specification, and what changed.
+func (v *Violation) Print(w io.Writer, file string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "VIOLATED: %s\n", v.What)
+	width, moves := 0, 0
+	for _, s := range v.Trace {
+		width = max(width, len(s.What))
+		moves = max(moves, len(s.moved()))
+	}
+	for i, s := range v.Trace {
+		at := ""
+		if !s.Pos.IsZero() {
+			at = fmt.Sprintf("%s:%s", file, s.Pos)
+		}
+		line := fmt.Sprintf("  %2d  %-9s %-*s  %-*s  %s", i+1, s.Who, width, s.What, moves, s.moved(), at)
+		if len(s.Changed) > 0 {
+			line += "  {" + strings.Join(s.Changed, ", ") + "}"
+		}
+		fmt.Fprintln(&b, strings.TrimRight(line, " "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// moved is the record of a step with its states.
+func (s Step) moved() string {
+	if s.From == s.To {
+		return fmt.Sprintf("#%d: %s", s.Record, s.From)
+	}
+	return fmt.Sprintf("#%d: %s -> %s", s.Record, s.From, s.To)
+}
+
+// Diagnostic returns the violation as a finding, FSM801, with its steps as the
+// places that it speaks of.
+func (v *Violation) Diagnostic(m *spec.Machine) spec.Diagnostic {
+	d := spec.Diagnostic{
+		Code: "FSM801", Severity: spec.Error, File: m.File, Pos: v.Pos, Len: len(v.Mark),
+		Message: fmt.Sprintf("%s: %s, after %d steps", v.Mark, v.What, len(v.Trace)),
+		Hint:    "make one of the steps impossible: by a guard, a `unique`, or a smaller `from`",
+	}
+	for i, s := range v.Trace {
+		pos := s.Pos
+		if pos.IsZero() {
+			pos = v.Pos // time passes nowhere in the file
+		}
+		text := fmt.Sprintf("step %d: %s %s %s", i+1, s.Who, s.What, s.moved())
+		if len(s.Changed) > 0 {
+			text += " {" + strings.Join(s.Changed, ", ") + "}"
+		}
+		d.Related = append(d.Related, spec.Related{Pos: pos, Message: text})
+	}
+	return d
+}
+
+// Limit returns the bounds that were met as an info, FSM802, or false when the
+// search saw everything within the records, groups and workers it had.
+func (r Result) Limit(m *spec.Machine) (spec.Diagnostic, bool) {
+	if len(r.Limits) == 0 {
+		return spec.Diagnostic{}, false
+	}
+	return spec.Diagnostic{
+		Code: "FSM802", Severity: spec.Info, File: m.File, Pos: m.Pos, Len: len(m.Name),
+		Message: fmt.Sprintf("%s: not looked at: %s", m.Name, strings.Join(r.Limits, ", ")),
+		Hint:    "raise --counter or --max-states, or lower --records",
+	}, true
+}
+
+// Summary returns the figures of a search as one line.
+func (r Result) Summary() string {
+	return fmt.Sprintf("%d states, %d transitions, %s, %.0f states/s (records %d, groups %d, workers %d, counters to %d)",
+		r.States, r.Transitions, r.Elapsed.Round(time.Millisecond/10), r.Speed(), r.Options.Records, r.Options.Groups, r.Options.Workers, r.Options.Counter)
+}

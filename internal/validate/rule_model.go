@@ -1,0 +1,50 @@
+package validate
+
+import (
+	"github.com/fsmgen/fsmgen/internal/model"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// modelRules are the findings of the model checker. They run on demand only,
+// by `fsmgen check --model`: see [Model].
+var modelRules = []Rule{
+	{
+		Code: "FSM801", Name: "promise broken by a sequence of steps", Severity: spec.Error, Model: true,
+		Doc: "`fsmgen check --model` tries everything that a few records can do when any worker sends anything at any time, effects\n" +
+			"are performed again, time passes and everything may stop after each step. It found a way to break a promise: an invariant, a\n" +
+			"`unique`, an atomic effect that happens twice for one key, a step before the effect it follows. The steps are a shortest way; each\n" +
+			"stands with its place. `--go-test FILE` writes them as a test of the generated code.",
+	},
+	{
+		Code: "FSM802", Name: "bound of the model checker reached", Severity: spec.Info, Model: true,
+		Doc: "`fsmgen check --model` looks at a bounded number of records, workers, counts and states. This bound was met, so what\n" +
+			"lies beyond it was not looked at: no finding there means nothing. Raise the bound with the flag that the hint names, or live with\n" +
+			"it: what holds across records is proven for any number of them by the ordinary check (FSM505).",
+	},
+}
+
+// Model runs the model checker on a machine that passed the other rules, and
+// returns what it found beside the result of the search.
+func Model(m *spec.Machine, o model.Options) (model.Result, spec.Diagnostics) {
+	r := model.Check(m, o)
+	var found spec.Diagnostics
+	if r.Violation != nil {
+		found = append(found, r.Violation.Diagnostic(m))
+	}
+	if d, ok := r.Limit(m); ok {
+		found = append(found, d)
+	}
+	return r, found
+}
+
+// Check looks at a file with the rules that the rule is among: what `fsmgen
+// check` finds, and with --model where the rule needs it.
+func (r Rule) Check(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
+	m, found := Source(file, src)
+	if r.Model && m != nil && !found.HasErrors() {
+		_, more := Model(m, model.Options{})
+		found = append(found, more...)
+		found.Sort()
+	}
+	return m, found
+}
