@@ -76,7 +76,7 @@ func (m *model) dims(o *operation) []dim {
 				values = append([]any{nil}, values...)
 			}
 			if f.kind == fsm.KindCounter && m.increments(o, name) { // a corrupt row, one step below the bounds
-				values = append(values, int64(-1), int64(-2))
+				values = append(values, int64(-1))
 			}
 			list = append(list, dim{dimField + name, values, read[dimField+name]})
 		}
