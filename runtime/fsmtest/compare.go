@@ -68,9 +68,13 @@ func (m *model) diffRefusal(o *operation, id string, before fsm.Row, v verdict, 
 	if id != "" {
 		add("id", id, r.ID)
 	}
-	switch g := m.guards[v.guard]; {
-	case v.code == fsm.CodeGuard && g != nil:
-		add("message", g.Message, r.Message)
+	switch {
+	case v.code == fsm.CodeGuard:
+		message := "" // a branch has its error's words only
+		if g := m.guards[v.guard]; g != nil {
+			message = g.Message
+		}
+		add("message", message, r.Message)
 	case v.code == fsm.CodeInvalidInput && r.Message == "":
 		list = append(list, "does not say what is wrong with the input")
 	}

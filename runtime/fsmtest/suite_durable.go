@@ -191,8 +191,6 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 			bare.RequestID = "sys:" + o.stored + ":1"
 			h.call(what+", with the runtime's own kind of request id", o, ref, bare)
 		}
-	} else {
-		call.Reason = ""
 	}
 	h.call(what+", at another revision", o, fsm.Ref{ID: ref.ID, Rev: 99}, call)
 	h.call(what+", of an unknown record", o, fsm.Ref{ID: "nobody", Rev: 1}, call)

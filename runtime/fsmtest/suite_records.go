@@ -40,6 +40,9 @@ func (s *suite[R]) records(t *testing.T) {
 			if f.kind == fsm.KindEnum {
 				bad = append(bad, "no such word", "")
 			}
+			if f.kind == fsm.KindSet {
+				bad = append(bad, "[", `{"a":1}`, "[1]")
+			}
 			for _, v := range bad {
 				r := base
 				r.Values = slices.Clone(base.Values)
