@@ -149,13 +149,17 @@ func (p *printer) blankAbove(n *node) bool {
 	return false
 }
 
+// blankBetween reports whether an empty line parts two neighbours. Those in one
+// pair of brackets may stand on one line.
+func (p *printer) blankBetween(a, b *node) bool { return b.pos.Line > a.pos.Line && p.blankAbove(b) }
+
 // mapping prints the entries of a mapping, one under the other.
 func (p *printer) mapping(n *node, indent int, path []string) {
 	after := false
 	for i, e := range n.pairs {
 		inner := append(path[:len(path):len(path)], e.key.text)
 		section := len(path) == 0 && (e.value.kind == mapNode || e.value.kind == listNode && p.inline(e.value, inner, 0) == "")
-		if i > 0 && (after || section || p.blankAbove(e.key)) {
+		if i > 0 && (after || section || p.blankBetween(n.pairs[i-1].key, e.key)) {
 			p.blank()
 		}
 		after = section
@@ -193,7 +197,7 @@ func (p *printer) value(key string, v *node, indent int, path []string, comment 
 // list prints the items of a list, one under the other.
 func (p *printer) list(n *node, indent int, path []string) {
 	for i, item := range n.items {
-		if i > 0 && p.blankAbove(item) {
+		if i > 0 && p.blankBetween(n.items[i-1], item) {
 			p.blank()
 		}
 		p.comment(indent, item.head)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestFormatShipped checks that the shipped specifications survive printing
@@ -35,4 +37,41 @@ func comments(src []byte) []string {
 		}
 	}
 	return out
+}
+
+// An empty line above brackets is not one between what they hold.
+func TestFormatOpensBrackets(t *testing.T) {
+	t.Parallel()
+	const src = `fsm: 1
+machine: door
+entity: Door
+otherwise: reject
+
+# What a call carries.
+requests: {request_id: none, expected_rev: none}
+
+states: {shut: {}, wide: {}}
+
+operations: {make: {creates: shut}}
+`
+	const want = `fsm: 1
+machine: door
+entity: Door
+otherwise: reject
+
+# What a call carries.
+requests:
+  request_id: none
+  expected_rev: none
+
+states:
+  shut: {}
+  wide: {}
+
+operations:
+  make: {creates: shut}
+`
+	if diff := cmp.Diff(want, string(checkFormat(t, []byte(src)))); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // TestDownstream is a stranger's project: a module of its own that names fsmgen
-// as a tool, generates its machine by `go generate`, and passes vet and the
-// generated tests. The generated package must depend on the standard library
+// as a tool, generates its machine by `go generate` and another one from what
+// `fsmgen init` writes, and passes vet and the generated tests. The generated package must depend on the standard library
 // and our runtime alone.
 func TestDownstream(t *testing.T) {
 	if testing.Short() {
@@ -35,11 +35,13 @@ func TestDownstream(t *testing.T) {
 		"-tool", "github.com/fsmgen/fsmgen/cmd/fsmgen")
 	p.tidy()
 	p.run("go", "generate", "./...")
+	p.run("go", "tool", "fsmgen", "init", "work_item")
+	p.run("go", "tool", "fsmgen", "gen", "work_item.yaml")
 	p.copy("testdata/downstream/shop_test.go", "shop_test.go")
 	p.tidy() // shop_test.go uses a store
 	p.run("go", "vet", "./...")
 	tests := p.run("go", "test", "./...")
-	for _, pkg := range []string{"example.com/shop", "example.com/shop/parcel"} {
+	for _, pkg := range []string{"example.com/shop", "example.com/shop/parcel", "example.com/shop/work_item"} {
 		if !strings.Contains(tests, "ok  \t"+pkg+"\t") {
 			t.Errorf("the tests of %s did not run:\n%s", pkg, tests)
 		}
