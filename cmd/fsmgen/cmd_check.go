@@ -10,9 +10,13 @@ import (
 )
 
 const (
-	formatText = "text"
-	formatJSON = "json"
+	formatText   = "text"
+	formatJSON   = "json"
+	formatSARIF  = "sarif"
+	formatGitHub = "github"
 )
+
+var checkFormats = []string{formatText, formatJSON, formatSARIF, formatGitHub}
 
 func (c *cli) checkCommand() *cobra.Command {
 	var format string
@@ -24,7 +28,8 @@ func (c *cli) checkCommand() *cobra.Command {
 standard output. "-" reads the standard input. The exit code is 1 when there is
 an error; warnings alone leave it 0.`,
 		Example: `  fsmgen check specs/*.yaml
-  fsmgen check --json - < job.yaml`,
+  fsmgen check --json - < job.yaml
+  fsmgen check --format sarif specs/*.yaml > fsmgen.sarif`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: specFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -34,16 +39,16 @@ an error; warnings alone leave it 0.`,
 			return c.check(args, format)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text or json")
+	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text, json, sarif (2.1.0) or github (workflow commands)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
 	c.modelFlags(cmd)
-	oneOf(cmd, "format", formatText, formatJSON)
+	oneOf(cmd, "format", checkFormats...)
 	return cmd
 }
 
 func (c *cli) check(paths []string, format string) error {
-	if err := allowed("--format", format, formatText, formatJSON); err != nil {
+	if err := allowed("--format", format, checkFormats...); err != nil {
 		return err
 	}
 	sources, err := c.loadAll(paths)
@@ -53,11 +58,14 @@ func (c *cli) check(paths []string, format string) error {
 	if err := c.runModel(sources, format == formatText); err != nil {
 		return err
 	}
-	if format == formatJSON {
-		if err := c.printJSON(newReport(sources, nil)); err != nil {
-			return err
-		}
-	} else {
+	switch format {
+	case formatJSON:
+		err = c.printJSON(newReport(sources, nil))
+	case formatSARIF:
+		err = c.printJSON(newSARIF(sources))
+	case formatGitHub:
+		printGitHub(c.out, sources)
+	default:
 		c.renderAll(c.out, sources, spec.Info)
 		for _, s := range sources {
 			if !s.found.HasErrors() {
@@ -65,6 +73,9 @@ func (c *cli) check(paths []string, format string) error {
 			}
 			c.printModel(s)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if anyErrors(sources) {
 		return errFindings

@@ -28,6 +28,7 @@ func compile(t *testing.T, text []byte) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
+	c.AssertFormat()
 	const url = "https://schema.invalid/schema.json"
 	if err := c.AddResource(url, doc); err != nil {
 		t.Fatal(err)
