@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/internal/migration"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -27,10 +29,15 @@ func (c *cli) diffCommand() *cobra.Command {
 SOURCE (Go code that calls the generated package), DATA (stored rows and
 events), BEHAVIOR (what callers and readers rely on), or nobody. The exit code
 is 1 when a change breaks somebody. "-" reads one version from the standard
-input; --against reads the old one from git.`,
+input; --against reads the old one from git.
+
+With --sql it prints the migration of a database instead: rows of states under
+` + "`removed`" + ` move, with an event each. With --rows it prints the queries that list
+the rows which do not fit the new version. Neither looks at a database.`,
 		Example: `  fsmgen diff old/job.yaml job.yaml
   fsmgen diff --against git:main job.yaml
-  fsmgen diff --against git:v1.2.0 --format markdown job.yaml`,
+  fsmgen diff --against git:v1.2.0 --format markdown job.yaml
+  fsmgen diff --against git:v1.2.0 --sql sqlite job.yaml > migration.sql`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: specFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -39,17 +46,32 @@ input; --against reads the old one from git.`,
 	}
 	cmd.Flags().StringVar(&o.against, "against", "", "take the old version from git:REVISION")
 	cmd.Flags().StringVar(&o.format, "format", formatText, "form of the report: text, json or markdown")
+	cmd.Flags().StringVar(&o.sql, "sql", "", "print the migration for sqlite or postgres")
+	cmd.Flags().StringVar(&o.rows, "rows", "", "print the queries for rows that do not fit, for sqlite or postgres")
+	cmd.Flags().StringVar(&o.enforce, "enforce", "full", "level of enforcement of the database: none, checks or full")
+	cmd.MarkFlagsMutuallyExclusive("sql", "rows", "format")
 	oneOf(cmd, "format", formatText, formatJSON, formatMarkdown)
+	oneOf(cmd, "sql", migration.SQLite, migration.Postgres)
+	oneOf(cmd, "rows", migration.SQLite, migration.Postgres)
+	oneOf(cmd, "enforce", "none", "checks", "full")
 	return cmd
 }
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	against, format string
+	against, format, sql, rows, enforce string
 }
 
 func (c *cli) diff(args []string, o diffOptions) error {
 	if err := allowed("--format", o.format, formatText, formatJSON, formatMarkdown); err != nil {
+		return err
+	}
+	for flag, value := range map[string]string{"--sql": o.sql, "--rows": o.rows} {
+		if err := allowed(flag, value, "", migration.SQLite, migration.Postgres); err != nil {
+			return usagef("%s is %q; write sqlite or postgres", flag, value)
+		}
+	}
+	if err := allowed("--enforce", o.enforce, "none", "checks", "full"); err != nil {
 		return err
 	}
 	old, next, err := c.versions(args, o.against)
@@ -57,12 +79,16 @@ func (c *cli) diff(args []string, o diffOptions) error {
 		return err
 	}
 	report := diff.Machines(old.machine, next.machine)
-	switch o.format {
-	case formatJSON:
+	switch {
+	case o.sql != "" || o.rows != "":
+		if err := c.migration(old, next, o); err != nil {
+			return err
+		}
+	case o.format == formatJSON:
 		if err := c.printJSON(report.Document()); err != nil {
 			return err
 		}
-	case formatMarkdown:
+	case o.format == formatMarkdown:
 		c.printf("%s", report.Markdown())
 	default:
 		c.printf("%s", report.Text())
@@ -73,8 +99,28 @@ func (c *cli) diff(args []string, o diffOptions) error {
 	return nil
 }
 
-// versions loads the old and the new specification. Both must be sound: a
-// specification that cannot be generated has no rows and no callers.
+// migration prints the SQL of a migration, or the queries that belong to it.
+func (c *cli) migration(old, next *source, o diffOptions) error {
+	m, err := migration.New(old.machine, next.machine, cmp.Or(o.sql, o.rows), o.enforce)
+	switch {
+	case errors.Is(err, migration.ErrNone):
+		return usageError{err}
+	case old.found.HasErrors():
+		return usagef("%s is not sound, so its tables are not known: %w", old.name, err)
+	case err != nil:
+		return internalError{err}
+	case o.sql != "":
+		c.printf("%s", m.Script)
+		return nil
+	}
+	for _, q := range m.Queries {
+		c.printf("-- %s\n%s;\n", q.Rule, q.SQL)
+	}
+	return nil
+}
+
+// versions loads the old and the new specification. The new one must be sound;
+// the old one may have findings of rules that it is older than.
 func (c *cli) versions(args []string, against string) (old, next *source, err error) {
 	switch {
 	case against == "" && len(args) == 1:
@@ -95,7 +141,7 @@ func (c *cli) versions(args []string, against string) (old, next *source, err er
 		return nil, nil, err
 	}
 	for _, s := range []*source{old, next} {
-		if s.found.HasErrors() {
+		if s.machine == nil || s == next && s.found.HasErrors() {
 			c.renderAll(c.err, []*source{s}, spec.Error)
 			return nil, nil, usagef("%s is not sound; mend it first", s.name)
 		}

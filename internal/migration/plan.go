@@ -44,6 +44,13 @@ func New(old, next *spec.Machine, dialect, enforce string) (*Migration, error) {
 	if p.next, err = generated(next, dialect, enforce); err != nil {
 		return nil, err
 	}
+	// The rules hold for programs too where the database does not enforce them.
+	if p.allOld, err = generated(old, dialect, "full"); err != nil {
+		return nil, err
+	}
+	if p.allNext, err = generated(next, dialect, "full"); err != nil {
+		return nil, err
+	}
 	p.look()
 	m := &Migration{Queries: p.queries()}
 	write := p.sqlite
@@ -58,7 +65,8 @@ func New(old, next *spec.Machine, dialect, enforce string) (*Migration, error) {
 
 // plan is one migration in the making.
 type plan struct {
-	old, next        *schema
+	old, next        *schema // at the level of enforcement
+	allOld, allNext  *schema // with all rules
 	dialect, enforce string
 	moved            []move
 	reasons          []string // why the table must be empty
@@ -94,15 +102,8 @@ func (p *plan) look() {
 		}
 		p.moved = append(p.moved, m)
 	}
-	stored := func(m *spec.Machine, word string) *spec.Field {
-		i := slices.IndexFunc(m.Fields, func(f *spec.Field) bool { return f.Stored() == word })
-		if i < 0 {
-			return nil
-		}
-		return m.Fields[i]
-	}
 	for _, f := range old.Fields {
-		n := stored(next, f.Stored())
+		n := field(next, f.Stored())
 		switch {
 		case n == nil:
 			p.reasons = append(p.reasons, "events hold the field "+f.Name+", which is gone")
@@ -111,7 +112,7 @@ func (p *plan) look() {
 		}
 	}
 	for _, f := range next.Fields {
-		if stored(old, f.Stored()) == nil && !blank(f) {
+		if field(old, f.Stored()) == nil && !blank(f) {
 			p.reasons = append(p.reasons, "old records have no value of the mandatory field "+f.Name)
 		}
 	}
@@ -126,6 +127,15 @@ func (p *plan) look() {
 			p.lost = append(p.lost, o.Effect.Name)
 		}
 	}
+}
+
+// field returns the field with that stored word, or nil.
+func field(m *spec.Machine, stored string) *spec.Field {
+	i := slices.IndexFunc(m.Fields, func(f *spec.Field) bool { return f.Stored() == stored })
+	if i < 0 {
+		return nil
+	}
+	return m.Fields[i]
 }
 
 // blank reports whether a record can begin without a value of the field.
@@ -255,9 +265,8 @@ func (p *plan) unset(c column) bool {
 // valueAfter returns the value that a column of the new table has.
 func (p *plan) valueAfter(c column) string {
 	if p.old.column(c.name) == nil {
-		i := slices.IndexFunc(p.next.m.Fields, func(f *spec.Field) bool { return f.Stored() == c.name })
 		text := "NULL"
-		switch p.next.m.Fields[i].Type.Kind {
+		switch field(p.next.m, c.name).Type.Kind {
 		case spec.KindSet:
 			text = "'[]'"
 		case spec.KindCounter:

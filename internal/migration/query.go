@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // queries returns what lists the rows that do not fit. They look at rows as the
@@ -26,54 +28,104 @@ func (p *plan) queries() []Query {
 			add(c.name+" is mandatory", p.broken(quoteName(c.name)+" IS NULL"))
 		}
 	}
-	for _, k := range p.next.checks {
-		if p.demands(k, p.old.checks) && (p.old.sorted != "" || !strings.Contains(k.sql, `"fsm_is_set"`)) {
+	for _, k := range p.allNext.checks {
+		if p.demands(k, p.allOld.checks) && (p.old.sorted != "" || !strings.Contains(k.sql, `"fsm_is_set"`)) {
 			add(k.name, p.broken("NOT ("+k.sql+")"))
 		}
 	}
-	for _, k := range p.next.sets {
-		if p.demands(k, p.old.sets) {
-			_, rule, _ := strings.Cut(k.name, p.next.m.Name+": ")
-			add("not: "+rule, p.broken(k.sql))
+	for _, k := range p.allNext.sets {
+		if p.demands(k, p.allOld.sets) {
+			add("not: "+k.name, p.broken(k.sql))
 		}
 	}
 	for _, x := range p.next.indexes {
-		if x.unique && !slices.ContainsFunc(p.old.indexes, func(o index) bool { return o.unique && o.text == x.text }) {
+		same := func(o index) bool { return o.unique && o.keys == x.keys && o.where == x.where }
+		if x.unique && !slices.ContainsFunc(p.old.indexes, same) {
 			add(x.name, p.twice(x))
 		}
 	}
 	return list
 }
 
-// demands reports whether a check may fail for a row that was right: it is new,
-// or it is about a state that rows move to.
+// demands reports whether a rule may not hold for a row that was right: it is
+// new, or it is about a state that rows move to. Rules that no old row can break
+// are left out.
 func (p *plan) demands(k check, before []check) bool {
-	if !slices.ContainsFunc(before, func(o check) bool { return o.sql == k.sql }) {
-		return true
+	about := func(s *spec.State) bool {
+		return strings.Contains(k.sql, `"state" <> `+quoteText(s.Stored())) || strings.Contains(k.sql, `"state" = `+quoteText(s.Stored()))
 	}
-	return slices.ContainsFunc(p.moved, func(v move) bool {
-		return strings.Contains(k.sql, quoteText(v.to.Stored())) && k.name != "state is known"
-	})
+	for _, v := range p.moved {
+		if about(v.to) {
+			return true
+		}
+	}
+	if slices.ContainsFunc(before, func(o check) bool { return o.sql == k.sql }) {
+		return false
+	}
+	old, next := p.old.m, p.next.m
+	if k.name == "state is known" {
+		return slices.ContainsFunc(old.States, func(s *spec.State) bool {
+			return !slices.ContainsFunc(next.States, func(n *spec.State) bool { return n.Stored() == s.Stored() }) &&
+				!slices.ContainsFunc(p.moved, func(v move) bool { return v.from == s.Stored() })
+		})
+	}
+	for _, s := range next.States { // nothing is in a state that is new
+		if about(s) && !slices.ContainsFunc(old.States, func(o *spec.State) bool { return o.Stored() == s.Stored() }) {
+			return false
+		}
+	}
+	for _, f := range next.Fields {
+		if word, ok := strings.CutPrefix(k.name, f.Name+" is "); ok && slices.ContainsFunc(typeRules, func(w string) bool { return strings.HasPrefix(word, w) }) {
+			o := field(old, f.Stored())
+			return o != nil && !wider(o, f)
+		}
+	}
+	return true
 }
 
-// after returns the rows as the migration would leave them.
-func (p *plan) after() string {
+// typeRules begin the names of the rules that follow from the type of a field.
+var typeRules = []string{"a known word", "from ", "at least ", "at most ", "a count", "a number of a sequence", "true or false", "JSON", "a set", "not a sorted set"}
+
+// wider reports whether every value of the old field is one of the new one.
+func wider(o, n *spec.Field) bool {
+	if o.Type.Kind != n.Type.Kind {
+		return false
+	}
+	above := func(a, b *int64) bool { return a == nil || b != nil && *b >= *a }
+	for _, v := range o.Type.Values {
+		if !slices.ContainsFunc(n.Type.Values, func(w *spec.EnumValue) bool { return w.Stored() == v.Stored() }) {
+			return false
+		}
+	}
+	return above(n.Type.Min, o.Type.Min) && (n.Type.Max == nil || o.Type.Max != nil && *o.Type.Max <= *n.Type.Max)
+}
+
+// after returns the rows as the migration would leave them, with the columns
+// that a condition asks for.
+func (p *plan) after(condition string) string {
 	var list []string
 	for _, c := range p.next.columns {
+		name := quoteName(c.name)
+		if c.name != "id" && c.name != "state" && !strings.Contains(condition, name) {
+			continue
+		}
 		text := p.valueAfter(c)
 		if c.name == "state" {
 			text = p.stateAfter()
 		}
-		if text != quoteName(c.name) {
-			text += " AS " + quoteName(c.name)
+		if text != name {
+			text += " AS " + name
 		}
 		list = append(list, text)
+	}
+	if !strings.Contains(strings.Join(list, ""), " AS ") {
+		return p.table("")
 	}
 	return "(SELECT " + strings.Join(list, ", ") + " FROM " + p.table("") + `) AS "after"`
 }
 
 func (p *plan) broken(condition string) string {
-	return `SELECT "id", "state" FROM ` + p.after() + " WHERE " + condition
+	return `SELECT "id", "state" FROM ` + p.after(condition) + " WHERE " + condition
 }
 
 // twice lists the groups in which a unique rule does not hold. An absent value
@@ -91,5 +143,5 @@ func (p *plan) twice(x index) string {
 		members = `string_agg("id", ',')`
 	}
 	return fmt.Sprintf(`SELECT %s, count(*) AS "records", %s AS "ids" FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1`,
-		x.keys, members, p.after(), strings.Join(conditions, " AND "), x.keys)
+		x.keys, members, p.after(strings.Join(conditions, " AND ")), strings.Join(conditions, " AND "), x.keys)
 }

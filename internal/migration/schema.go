@@ -131,8 +131,9 @@ func (s *schema) objectLine(line, rest string) {
 		s.triggers = append(s.triggers, t)
 		if strings.HasSuffix(t.name, "_insert_sets") {
 			for _, r := range setRule.FindAllStringSubmatch(text, -1) {
-				broken := strings.ReplaceAll(strings.ReplaceAll(r[2], "NEW.", ""), "\n", " ")
-				s.sets = append(s.sets, check{unquoteText(r[1]), broken})
+				broken := strings.Join(strings.Fields(strings.ReplaceAll(r[2], "NEW.", "")), " ")
+				name := strings.TrimPrefix(unquoteText(r[1]), "fsm: "+s.m.Name+": ")
+				s.sets = append(s.sets, check{name, broken})
 			}
 		}
 	}

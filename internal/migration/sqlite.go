@@ -29,9 +29,6 @@ func (p *plan) sqlite() {
 	for _, v := range p.old.views {
 		p.line("DROP VIEW IF EXISTS %s;", quoteName(v.name))
 	}
-	for _, v := range p.old.indexes {
-		p.line("DROP INDEX IF EXISTS %s;", quoteName(v.name))
-	}
 	if len(p.moved) > 0 {
 		p.sqliteMoves()
 	}

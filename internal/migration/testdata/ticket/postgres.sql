@@ -1,0 +1,465 @@
+-- Migration of machine ticket from version 1 (hash c0e2d8dc181c)
+-- to version 2 (hash 0000de185dea), level of enforcement full.
+--
+-- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE
+-- Run it on the search path on which the tables are.
+--
+-- Rows that these queries return do not fit; mend them with the old version first:
+--   no effect waits for a record in the removed state on_hold:
+--     SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold';
+--   place is mandatory:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL;
+--   invariant: reminders <= 3:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0::bigint AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3);
+--   open: owner is absent:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "owner" IS NULL);
+--   open: due is absent:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "due" IS NULL);
+--   held: tries >= 1:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'taken' OR "tries" >= 1);
+--   solved: tries >= 1:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'solved' OR "tries" >= 1);
+--   ticket_unique_one_number:
+--     SELECT "queue", "number", count(*) AS "records", string_agg("id", ',') AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1;
+
+-- The runtime's checksum over an event.
+CREATE FUNCTION pg_temp.fsm_sum(VARIADIC parts text[]) RETURNS bigint LANGUAGE plpgsql AS $fsm$
+DECLARE
+    crc bigint := 4294967295;
+    entries bigint[] := ARRAY[0, 274646895, 549293790, 820201905, 1098587580, 1361435347, 1640403810, 1905808397, 2197175160, 2460548119, 2722870694, 2987750089, 3280807620, 3553878443, 3811616794, 4084100981];
+    part text;
+    bytes bytea;
+    byte int;
+BEGIN
+    FOREACH part IN ARRAY parts LOOP
+        bytes := convert_to(part, 'UTF8');
+        IF length(bytes) < 128 THEN
+            bytes := set_byte('\x00'::bytea, 0, length(bytes)) || bytes;
+        ELSE
+            bytes := set_byte(set_byte('\x0000'::bytea, 0, (length(bytes) & 127) | 128), 1, length(bytes) >> 7) || bytes;
+        END IF;
+        FOR i IN 0 .. length(bytes) - 1 LOOP
+            byte := get_byte(bytes, i);
+            crc := entries[((crc & 15)::int # (byte & 15)) + 1] # (crc >> 4);
+            crc := entries[((crc & 15)::int # (byte >> 4)) + 1] # (crc >> 4);
+        END LOOP;
+    END LOOP;
+    RETURN crc # 4294967295;
+END
+$fsm$;
+
+BEGIN;
+SET LOCAL lock_timeout = '5s';
+LOCK TABLE "ticket", "ticket_events", "ticket_outbox" IN ACCESS EXCLUSIVE MODE;
+
+-- Nothing is changed in a database of another version.
+DO $fsm$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = 'c0e2d8dc181cc263db8c4c070ce4c9f8512523312577dca2b8277abbde04cc1a' AND "enforce" = 'full' AND "dialect" = 'postgres') THEN
+        RAISE EXCEPTION '%', 'fsm: ticket: this is no database of version 1 (hash c0e2d8dc181c) with the level of enforcement full';
+    END IF;
+    IF EXISTS (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold') THEN
+        RAISE EXCEPTION '%', 'fsm: ticket: effects wait for records in the removed state on_hold; deliver them first';
+    END IF;
+END
+$fsm$;
+
+-- What the generator made over the tables is made anew below.
+DROP TRIGGER IF EXISTS "ticket_events_keep" ON "ticket_events";
+DROP TRIGGER IF EXISTS "ticket_events_truncate" ON "ticket_events";
+DROP TRIGGER IF EXISTS "ticket_guard" ON "ticket";
+DROP TRIGGER IF EXISTS "ticket_has_event" ON "ticket";
+DROP TRIGGER IF EXISTS "ticket_events_has_row" ON "ticket_events";
+DROP TRIGGER IF EXISTS "ticket_truncate" ON "ticket";
+DROP INDEX IF EXISTS "ticket_unique_sequence_number";
+ALTER TABLE "ticket" DROP CONSTRAINT "state is known";
+ALTER TABLE "ticket" DROP CONSTRAINT "number is a number of a sequence";
+ALTER TABLE "ticket" DROP CONSTRAINT "priority is a known word";
+ALTER TABLE "ticket" DROP CONSTRAINT "taken: owner is present";
+ALTER TABLE "ticket" DROP CONSTRAINT "taken: due is present";
+ALTER TABLE "ticket" DROP CONSTRAINT "on_hold: owner is present";
+ALTER TABLE "ticket" DROP CONSTRAINT "on_hold: due is present";
+ALTER TABLE "ticket" DROP CONSTRAINT "solved: note is present";
+
+-- Rows of removed states move, each with its event.
+INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
+SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}', m."changes"::json, 2, pg_temp.fsm_sum(m."id"::text, m."rev"::text, 'migrate', 'migrate', 'on_hold', 'open', (extract(epoch FROM m."at") * 1000000)::bigint::text, 'system', 'state on_hold was removed', m."request"::text, '-1', '', '0', '{}', m."changes"::text, '', '2', '', '')
+FROM (
+    SELECT "id", "rev" + 1 AS "rev", 'sys:migrate:' || ("rev" + 1) AS "request", transaction_timestamp() AS "at",
+        '{' || substr(CASE WHEN "owner" IS NULL THEN '' ELSE ',"owner":null' END || CASE WHEN "due" IS NULL THEN '' ELSE ',"due":null' END, 2) || '}' AS "changes"
+    FROM "ticket" WHERE "state" = 'on_hold'
+) AS m
+ORDER BY m."id";
+UPDATE "ticket" SET "state" = 'open', "rev" = "rev" + 1, "updated_at" = greatest("updated_at", transaction_timestamp()), "owner" = NULL, "due" = NULL WHERE "state" = 'on_hold';
+
+-- The table in its new form.
+ALTER TABLE "ticket" ALTER COLUMN "place" SET NOT NULL;
+ALTER TABLE "ticket" ADD COLUMN "rating" bigint;
+ALTER TABLE "ticket" ADD COLUMN "watchers" json NOT NULL DEFAULT '[]'::json;
+ALTER TABLE "ticket" ALTER COLUMN "watchers" DROP DEFAULT;
+ALTER TABLE "ticket" ADD COLUMN "reminders" bigint NOT NULL DEFAULT 0::bigint;
+ALTER TABLE "ticket" ALTER COLUMN "reminders" DROP DEFAULT;
+ALTER TABLE "ticket" ADD CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL) NOT VALID;
+
+-- Which specification each machine's tables were made for.
+CREATE TABLE IF NOT EXISTS "fsm_meta" (
+    "machine" text COLLATE "C" NOT NULL PRIMARY KEY,
+    "version" bigint NOT NULL,
+    "hash" text COLLATE "C" NOT NULL,
+    "enforce" text COLLATE "C" NOT NULL,
+    "dialect" text COLLATE "C" NOT NULL
+);
+
+-- A set is an array of strings, sorted bytewise, each once.
+CREATE OR REPLACE FUNCTION "fsm_is_set"(items json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $fsm$
+    SELECT CASE WHEN json_typeof(items) <> 'array' THEN false ELSE NOT EXISTS (
+        SELECT 1 FROM (
+            SELECT json_typeof(item) AS kind, item #>> '{}' AS word, lag(item #>> '{}') OVER (ORDER BY place) AS prior
+            FROM json_array_elements(items) WITH ORDINALITY AS list(item, place)
+        ) AS words
+        WHERE kind <> 'string' OR word COLLATE "C" <= prior COLLATE "C"
+    ) END
+$fsm$;
+
+-- One row per Ticket.
+-- States: open, held, parked; terminal: solved.
+CREATE TABLE IF NOT EXISTS "ticket" (
+    "id" text COLLATE "C" NOT NULL PRIMARY KEY,
+    "state" text COLLATE "C" NOT NULL,
+    "rev" bigint NOT NULL,
+    "created_at" timestamptz NOT NULL,
+    "updated_at" timestamptz NOT NULL,
+    "number" bigint NOT NULL,
+    "queue" text COLLATE "C" NOT NULL,
+    "priority" text COLLATE "C" NOT NULL,
+    "owner" text COLLATE "C",
+    "due" timestamptz,
+    "note" text COLLATE "C",
+    "place" text COLLATE "C" NOT NULL,
+    "tries" bigint NOT NULL,
+    "tags" json NOT NULL,
+    "rating" bigint,
+    "watchers" json NOT NULL,
+    "reminders" bigint NOT NULL,
+    CONSTRAINT "id is not empty" CHECK ("id" <> ''),
+    CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
+    CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
+    CONSTRAINT "tags is a set" CHECK ("fsm_is_set"("tags")),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5),
+    CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")),
+    CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
+    CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
+    CONSTRAINT "open: owner is absent" CHECK ("state" <> 'open' OR "owner" IS NULL),
+    CONSTRAINT "open: due is absent" CHECK ("state" <> 'open' OR "due" IS NULL),
+    CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL),
+    CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL),
+    CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1),
+    CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL),
+    CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1),
+    CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
+    CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
+);
+
+-- The log, append-only: one event per revision (n = 0), and the calls that
+-- were recorded only (n = 1, 2, ...) at the revision they found.
+CREATE TABLE IF NOT EXISTS "ticket_events" (
+    -- the transaction: readers of the log follow it below the oldest one that
+    -- is open
+    "xid" xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    "id" text COLLATE "C" NOT NULL,
+    "rev" bigint NOT NULL,
+    "n" bigint NOT NULL,
+    "operation" text COLLATE "C" NOT NULL,
+    "name" text COLLATE "C" NOT NULL,
+    -- null: the creation
+    "from" text COLLATE "C",
+    "to" text COLLATE "C" NOT NULL,
+    "at" timestamptz NOT NULL,
+    "actor" text COLLATE "C" NOT NULL,
+    "reason" text COLLATE "C" NOT NULL,
+    -- null: a call without one, or a step that another operation leads to
+    "request_id" text COLLATE "C",
+    -- -1: the request belongs to the record; else to the machine, and this is
+    -- its index in a batch
+    "request_n" bigint NOT NULL,
+    "fingerprint" text COLLATE "C" NOT NULL,
+    "labels" json,
+    "inputs" json,
+    -- the new values of the changed fields; of a set, the added members
+    "changes" json,
+    -- all fields, at revision 1 and every 64th
+    "image" json,
+    -- of the specification
+    "version" bigint NOT NULL,
+    -- the operation that led to this one
+    "cause" text COLLATE "C",
+    -- the guard that failed, when the call was recorded only for that
+    "guard" text COLLATE "C",
+    -- CRC-32C over the event
+    "sum" bigint NOT NULL,
+    CONSTRAINT "ticket_events_revision" UNIQUE ("id", "rev", "n"),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "n is a count" CHECK ("n" >= 0),
+    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
+    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
+);
+
+-- A request id is used once: in its record, or in the machine.
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_request" ON "ticket_events" ("id", "request_id")
+    WHERE "request_id" IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("request_id", "request_n")
+    WHERE "request_n" >= 0;
+
+-- Effects that wait for being performed.
+CREATE TABLE IF NOT EXISTS "ticket_outbox" (
+    "id" text COLLATE "C" NOT NULL,
+    -- the revision whose commit asked for it
+    "rev" bigint NOT NULL,
+    "effect" text COLLATE "C" NOT NULL,
+    -- the effect's idempotency key
+    "key" text COLLATE "C" NOT NULL,
+    "attempts" bigint NOT NULL,
+    "due" timestamptz NOT NULL,
+    "last_error" text COLLATE "C" NOT NULL,
+    PRIMARY KEY ("id", "rev"),
+    CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
+);
+CREATE INDEX IF NOT EXISTS "ticket_outbox_due" ON "ticket_outbox" ("due", "id", "rev");
+
+-- One row per group of records that a rule looks at together: it is locked
+-- while the rule is decided, and holds the last number of a sequence.
+CREATE TABLE IF NOT EXISTS "ticket_groups" (
+    -- of the guard or the sequence
+    "name" text COLLATE "C" NOT NULL,
+    -- the group's values as a JSON array
+    "key" text COLLATE "C" NOT NULL,
+    "number" bigint NOT NULL,
+    PRIMARY KEY ("name", "key")
+);
+
+-- Rules across records: a record in which one of the fields is absent never
+-- collides.
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_one_number" ON "ticket" ("queue", "number") WHERE "state" IN ('open', 'taken');
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_sequence_count" ON "ticket" ("queue", "number");
+
+-- What queries look for.
+CREATE INDEX IF NOT EXISTS "ticket_state" ON "ticket" ("state", "id");
+
+-- The Desk of each group of ticket records, computed from them: the first
+-- rule that holds wins.
+CREATE OR REPLACE VIEW "ticket_desk" AS
+SELECT
+    "queue",
+    CASE
+        WHEN count(*) FILTER (WHERE "state" IN ('taken')) > 0
+            THEN 'busy'
+        ELSE 'idle'
+    END AS "state"
+FROM "ticket"
+GROUP BY "queue";
+
+-- The log is append-only.
+
+CREATE OR REPLACE FUNCTION "ticket_events_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    RAISE EXCEPTION 'fsm: ticket: the log is append-only: %', lower(TG_OP) USING ERRCODE = 'FS006';
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "ticket_events_keep" BEFORE UPDATE OR DELETE ON "ticket_events"
+    FOR EACH ROW EXECUTE FUNCTION "ticket_events_keep"();
+CREATE OR REPLACE TRIGGER "ticket_events_truncate" BEFORE TRUNCATE ON "ticket_events"
+    FOR EACH STATEMENT EXECUTE FUNCTION "ticket_events_keep"();
+
+-- A record moves as the machine says, one revision at a time. At the commit
+-- every revision has its event and every event its revision, in whatever
+-- order they were written.
+
+CREATE OR REPLACE FUNCTION "ticket_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        RAISE EXCEPTION 'fsm: ticket: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        IF NEW."state" NOT IN ('open') THEN
+            RAISE EXCEPTION 'fsm: ticket: % begins in open', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
+        IF NEW."rev" <> 1 THEN
+            RAISE EXCEPTION 'fsm: ticket: % begins at revision 1', quote_literal(NEW."id") USING ERRCODE = 'FS001';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF OLD."state" = 'open' AND NEW."state" NOT IN ('open', 'taken', 'parked') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: the state open leads to open, held, parked only', quote_literal(OLD."id") USING ERRCODE = 'FS002';
+    END IF;
+    IF OLD."state" = 'taken' AND NEW."state" NOT IN ('open', 'taken', 'solved') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: the state held leads to open, held, solved only', quote_literal(OLD."id") USING ERRCODE = 'FS002';
+    END IF;
+    IF OLD."state" = 'solved' THEN
+        RAISE EXCEPTION 'fsm: ticket: % is in the terminal state solved and never changes', quote_literal(OLD."id") USING ERRCODE = 'FS003';
+    END IF;
+    IF OLD."state" = 'parked' AND NEW."state" NOT IN ('open') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: the state parked leads to open only', quote_literal(OLD."id") USING ERRCODE = 'FS002';
+    END IF;
+    IF NEW."id" <> OLD."id" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: the id never changes', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."rev" <> OLD."rev" + 1 THEN
+        RAISE EXCEPTION 'fsm: ticket: %: the revision rises by one', quote_literal(OLD."id") USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."created_at" <> OLD."created_at" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: created_at never changes', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."updated_at" < OLD."updated_at" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: updated_at never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."number" IS DISTINCT FROM OLD."number" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: count never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."queue" IS DISTINCT FROM OLD."queue" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: queue never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."priority" IS DISTINCT FROM OLD."priority" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: priority never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."place" IS DISTINCT FROM OLD."place" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: place never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."tries" < OLD."tries" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: tries never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NOT (NEW."tags"::jsonb @> OLD."tags"::jsonb) THEN
+        RAISE EXCEPTION 'fsm: ticket: %: tags never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NOT (NEW."watchers"::jsonb @> OLD."watchers"::jsonb) THEN
+        RAISE EXCEPTION 'fsm: ticket: %: watchers never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."reminders" < OLD."reminders" THEN
+        RAISE EXCEPTION 'fsm: ticket: %: reminders never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
+    RETURN NEW;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "ticket_guard" BEFORE INSERT OR UPDATE OR DELETE ON "ticket"
+    FOR EACH ROW EXECUTE FUNCTION "ticket_guard"();
+
+CREATE OR REPLACE FUNCTION "ticket_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+DECLARE
+    made_by text COLLATE "C";
+    came_from text COLLATE "C";
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        came_from := OLD."state";
+    END IF;
+    SELECT e."operation" INTO made_by FROM "ticket_events" AS e
+    WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state";
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        RETURN NULL;
+    END IF;
+    IF NEW."owner" IS DISTINCT FROM OLD."owner" AND made_by NOT IN ('take', 'give_back') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: owner is changed by take, give_back only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."due" IS DISTINCT FROM OLD."due" AND made_by NOT IN ('take', 'give_back') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: due is changed by take, give_back only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."note" IS DISTINCT FROM OLD."note" AND made_by NOT IN ('solve') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: answer is changed by solve only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."tries" IS DISTINCT FROM OLD."tries" AND made_by NOT IN ('take') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: tries is changed by take only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."tags"::text IS DISTINCT FROM OLD."tags"::text AND made_by NOT IN ('tag') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: tags is changed by tag only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."rating" IS DISTINCT FROM OLD."rating" AND made_by NOT IN ('solve') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: rating is changed by solve only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."watchers"::text IS DISTINCT FROM OLD."watchers"::text AND made_by NOT IN ('follow') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: watchers is changed by follow only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."reminders" IS DISTINCT FROM OLD."reminders" AND made_by NOT IN ('remind') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: reminders is changed by remind only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    RETURN NULL;
+END
+$fsm$;
+DROP TRIGGER IF EXISTS "ticket_has_event" ON "ticket";
+CREATE CONSTRAINT TRIGGER "ticket_has_event" AFTER INSERT OR UPDATE ON "ticket" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION "ticket_has_event"();
+
+CREATE OR REPLACE FUNCTION "ticket_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: ticket: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."n" > 0 THEN
+        IF NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
+            RAISE EXCEPTION 'fsm: ticket: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
+        RETURN NULL;
+    END IF;
+    IF NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
+        'submit:  > open', 'take: open > taken', 'tag: open > open', 'tag: taken > taken',
+        'give_back: taken > open', 'solve: taken > solved', 'follow: open > open',
+        'follow: taken > taken', 'remind: taken > taken', 'park: open > parked',
+        'unpark: parked > open') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+        RAISE EXCEPTION 'fsm: ticket: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    RETURN NULL;
+END
+$fsm$;
+DROP TRIGGER IF EXISTS "ticket_events_has_row" ON "ticket_events";
+CREATE CONSTRAINT TRIGGER "ticket_events_has_row" AFTER INSERT ON "ticket_events" DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION "ticket_events_has_row"();
+
+CREATE OR REPLACE FUNCTION "ticket_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    RAISE EXCEPTION 'fsm: ticket: records are never removed: %', lower(TG_OP) USING ERRCODE = 'FS006';
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "ticket_truncate" BEFORE TRUNCATE ON "ticket"
+    FOR EACH STATEMENT EXECUTE FUNCTION "ticket_keep"();
+
+UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
+COMMIT;
+
+-- The old rows. What fails here can be mended and validated again.
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "state is known";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "count is a number of a sequence";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "priority is a known word";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "rating is from 1 to 5";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "watchers is a set";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "reminders is a count";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "invariant: reminders <= 3";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: owner is present";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: due is present";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: tries >= 1";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "solved: answer is present";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "solved: tries >= 1";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "parked: owner is absent";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "parked: due is absent";
+DROP FUNCTION pg_temp.fsm_sum(text[]);

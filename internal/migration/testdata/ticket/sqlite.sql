@@ -1,0 +1,485 @@
+-- Migration of machine ticket from version 1 (hash c0e2d8dc181c)
+-- to version 2 (hash 0000de185dea), level of enforcement full.
+--
+-- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE
+-- Triggers and indexes of your own on the table ticket are gone afterwards.
+--
+-- Rows that these queries return do not fit; mend them with the old version first:
+--   no effect waits for a record in the removed state on_hold:
+--     SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold';
+--   place is mandatory:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL;
+--   invariant: reminders <= 3:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0 AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3);
+--   open: owner is absent:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "owner" IS NULL);
+--   open: due is absent:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "due" IS NULL);
+--   held: tries >= 1:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'taken' OR "tries" >= 1);
+--   solved: tries >= 1:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'solved' OR "tries" >= 1);
+--   ticket_unique_one_number:
+--     SELECT "queue", "number", count(*) AS "records", group_concat("id") AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1;
+
+PRAGMA foreign_keys = OFF;
+BEGIN IMMEDIATE;
+
+-- Nothing is changed in a database of another version.
+CREATE TEMP TABLE "fsm_migration" ("at" INTEGER NOT NULL);
+CREATE TEMP TRIGGER "fsm_migration_guard" BEFORE INSERT ON "fsm_migration" BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: this is no database of version 1 (hash c0e2d8dc181c) with the level of enforcement full')
+    WHERE NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = 'c0e2d8dc181cc263db8c4c070ce4c9f8512523312577dca2b8277abbde04cc1a' AND "enforce" = 'full' AND "dialect" = 'sqlite');
+    SELECT RAISE(ABORT, 'fsm: ticket: effects wait for records in the removed state on_hold; deliver them first')
+    WHERE EXISTS (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold');
+END;
+INSERT INTO "fsm_migration" VALUES (CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
+
+-- What the generator made over the tables is made anew below.
+DROP TRIGGER IF EXISTS "ticket_insert_keeps";
+DROP TRIGGER IF EXISTS "ticket_update_keeps";
+DROP TRIGGER IF EXISTS "ticket_insert_sets";
+DROP TRIGGER IF EXISTS "ticket_update_sets";
+DROP TRIGGER IF EXISTS "ticket_events_insert_keeps";
+DROP TRIGGER IF EXISTS "ticket_events_update";
+DROP TRIGGER IF EXISTS "ticket_events_delete";
+DROP TRIGGER IF EXISTS "ticket_events_insert";
+DROP TRIGGER IF EXISTS "ticket_insert";
+DROP TRIGGER IF EXISTS "ticket_update";
+DROP TRIGGER IF EXISTS "ticket_delete";
+
+-- Rows of removed states move, each with its event. The checksum is CRC-32C,
+-- as the runtime computes it.
+CREATE TEMP TABLE "fsm_crc" ("n" INTEGER PRIMARY KEY, "v" INTEGER NOT NULL);
+INSERT INTO "fsm_crc" VALUES (0, 0), (1, 274646895), (2, 549293790), (3, 820201905), (4, 1098587580), (5, 1361435347), (6, 1640403810), (7, 1905808397), (8, 2197175160), (9, 2460548119), (10, 2722870694), (11, 2987750089), (12, 3280807620), (13, 3553878443), (14, 3811616794), (15, 4084100981);
+WITH RECURSIVE "moved" AS (
+    SELECT "id", "rev" + 1 AS "rev", 'sys:migrate:' || ("rev" + 1) AS "request", (SELECT "at" FROM temp."fsm_migration") AS "at",
+        '{' || substr(CASE WHEN "owner" IS NULL THEN '' ELSE ',"owner":null' END || CASE WHEN "due" IS NULL THEN '' ELSE ',"due":null' END, 2) || '}' AS "changes"
+    FROM "ticket" WHERE "state" = 'on_hold'
+), "bytes" AS (
+    SELECT "id", CASE WHEN length(CAST("id" AS BLOB)) < 128 THEN printf('%02X', length(CAST("id" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("id" AS BLOB)) & 127) | 128, length(CAST("id" AS BLOB)) >> 7) END || hex(CAST("id" AS BLOB))
+        || CASE WHEN length(CAST("rev" AS BLOB)) < 128 THEN printf('%02X', length(CAST("rev" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("rev" AS BLOB)) & 127) | 128, length(CAST("rev" AS BLOB)) >> 7) END || hex(CAST("rev" AS BLOB))
+        || '076D696772617465076D696772617465076F6E5F686F6C64046F70656E'
+        || CASE WHEN length(CAST("at" AS BLOB)) < 128 THEN printf('%02X', length(CAST("at" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("at" AS BLOB)) & 127) | 128, length(CAST("at" AS BLOB)) >> 7) END || hex(CAST("at" AS BLOB))
+        || '0673797374656D197374617465206F6E5F686F6C64207761732072656D6F766564'
+        || CASE WHEN length(CAST("request" AS BLOB)) < 128 THEN printf('%02X', length(CAST("request" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("request" AS BLOB)) & 127) | 128, length(CAST("request" AS BLOB)) >> 7) END || hex(CAST("request" AS BLOB))
+        || '022D31000130027B7D'
+        || CASE WHEN length(CAST("changes" AS BLOB)) < 128 THEN printf('%02X', length(CAST("changes" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("changes" AS BLOB)) & 127) | 128, length(CAST("changes" AS BLOB)) >> 7) END || hex(CAST("changes" AS BLOB))
+        || '0001320000' AS "hex"
+    FROM "moved"
+), "sum" ("id", "hex", "k", "c") AS (
+    SELECT "id", "hex", 0, 4294967295 FROM "bytes"
+    UNION ALL
+    SELECT s."id", s."hex", s."k" + 1, ((t."v" | (s."c" >> 4)) - (t."v" & (s."c" >> 4)))
+    FROM "sum" AS s JOIN temp."fsm_crc" AS t ON t."n" = (((s."c" & 15) | (instr('0123456789ABCDEF', substr(s."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)) - ((s."c" & 15) & (instr('0123456789ABCDEF', substr(s."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)))
+    WHERE s."k" < length(s."hex")
+)
+INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
+SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}', m."changes", 2, 4294967295 - s."c"
+FROM "moved" AS m JOIN "sum" AS s ON s."id" = m."id" AND s."k" = length(s."hex")
+ORDER BY m."id";
+DROP TABLE temp."fsm_crc";
+
+-- The table in its new form.
+CREATE TABLE "ticket_new" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "state" TEXT NOT NULL,
+    "rev" INTEGER NOT NULL,
+    "created_at" INTEGER NOT NULL,
+    "updated_at" INTEGER NOT NULL,
+    "number" INTEGER NOT NULL,
+    "queue" TEXT NOT NULL,
+    "priority" TEXT NOT NULL,
+    "owner" TEXT,
+    "due" INTEGER,
+    "note" TEXT,
+    "place" TEXT NOT NULL,
+    "tries" INTEGER NOT NULL,
+    "tags" TEXT NOT NULL,
+    "rating" INTEGER,
+    "watchers" TEXT NOT NULL,
+    "reminders" INTEGER NOT NULL,
+    CONSTRAINT "id is not empty" CHECK ("id" <> ''),
+    CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
+    CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
+    CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5),
+    CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
+    CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
+    CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
+    CONSTRAINT "open: owner is absent" CHECK ("state" <> 'open' OR "owner" IS NULL),
+    CONSTRAINT "open: due is absent" CHECK ("state" <> 'open' OR "due" IS NULL),
+    CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL),
+    CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL),
+    CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1),
+    CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL),
+    CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1),
+    CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
+    CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
+) STRICT, WITHOUT ROWID;
+INSERT INTO "ticket_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "watchers", "reminders")
+SELECT "id",
+    CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END,
+    "rev" + ("state" IN ('on_hold')),
+    "created_at",
+    CASE WHEN "state" IN ('on_hold') THEN max("updated_at", (SELECT "at" FROM temp."fsm_migration")) ELSE "updated_at" END,
+    "number",
+    "queue",
+    "priority",
+    CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END,
+    CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END,
+    "note",
+    "place",
+    "tries",
+    "tags",
+    NULL,
+    '[]',
+    0
+FROM "ticket";
+DROP TABLE "ticket";
+PRAGMA legacy_alter_table = ON;
+ALTER TABLE "ticket_new" RENAME TO "ticket";
+PRAGMA legacy_alter_table = OFF;
+
+-- Which specification each machine's tables were made for.
+CREATE TABLE IF NOT EXISTS "fsm_meta" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "version" INTEGER NOT NULL,
+    "hash" TEXT NOT NULL,
+    "enforce" TEXT NOT NULL,
+    "dialect" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row per Ticket.
+-- States: open, held, parked; terminal: solved.
+CREATE TABLE IF NOT EXISTS "ticket" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "state" TEXT NOT NULL,
+    "rev" INTEGER NOT NULL,
+    "created_at" INTEGER NOT NULL,
+    "updated_at" INTEGER NOT NULL,
+    "number" INTEGER NOT NULL,
+    "queue" TEXT NOT NULL,
+    "priority" TEXT NOT NULL,
+    "owner" TEXT,
+    "due" INTEGER,
+    "note" TEXT,
+    "place" TEXT NOT NULL,
+    "tries" INTEGER NOT NULL,
+    "tags" TEXT NOT NULL,
+    "rating" INTEGER,
+    "watchers" TEXT NOT NULL,
+    "reminders" INTEGER NOT NULL,
+    CONSTRAINT "id is not empty" CHECK ("id" <> ''),
+    CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1),
+    CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
+    CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
+    CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5),
+    CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
+    CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
+    CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
+    CONSTRAINT "open: owner is absent" CHECK ("state" <> 'open' OR "owner" IS NULL),
+    CONSTRAINT "open: due is absent" CHECK ("state" <> 'open' OR "due" IS NULL),
+    CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL),
+    CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL),
+    CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1),
+    CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL),
+    CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1),
+    CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
+    CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
+) STRICT, WITHOUT ROWID;
+
+-- The log, append-only: one event per revision (n = 0), and the calls that
+-- were recorded only (n = 1, 2, ...) at the revision they found.
+CREATE TABLE IF NOT EXISTS "ticket_events" (
+    -- the order of the commits
+    "seq" INTEGER NOT NULL PRIMARY KEY,
+    "id" TEXT NOT NULL,
+    "rev" INTEGER NOT NULL,
+    "n" INTEGER NOT NULL,
+    "operation" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    -- null: the creation
+    "from" TEXT,
+    "to" TEXT NOT NULL,
+    "at" INTEGER NOT NULL,
+    "actor" TEXT NOT NULL,
+    "reason" TEXT NOT NULL,
+    -- null: a call without one, or a step that another operation leads to
+    "request_id" TEXT,
+    -- -1: the request belongs to the record; else to the machine, and this is
+    -- its index in a batch
+    "request_n" INTEGER NOT NULL,
+    "fingerprint" TEXT NOT NULL,
+    "labels" TEXT,
+    "inputs" TEXT,
+    -- the new values of the changed fields; of a set, the added members
+    "changes" TEXT,
+    -- all fields, at revision 1 and every 64th
+    "image" TEXT,
+    -- of the specification
+    "version" INTEGER NOT NULL,
+    -- the operation that led to this one
+    "cause" TEXT,
+    -- the guard that failed, when the call was recorded only for that
+    "guard" TEXT,
+    -- CRC-32C over the event
+    "sum" INTEGER NOT NULL,
+    CONSTRAINT "ticket_events_revision" UNIQUE ("id", "rev", "n"),
+    CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
+    CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "n is a count" CHECK ("n" >= 0),
+    CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
+    CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
+) STRICT;
+
+-- A request id is used once: in its record, or in the machine.
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_request" ON "ticket_events" ("id", "request_id")
+    WHERE "request_id" IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("request_id", "request_n")
+    WHERE "request_n" >= 0;
+
+-- Effects that wait for being performed.
+CREATE TABLE IF NOT EXISTS "ticket_outbox" (
+    "id" TEXT NOT NULL,
+    -- the revision whose commit asked for it
+    "rev" INTEGER NOT NULL,
+    "effect" TEXT NOT NULL,
+    -- the effect's idempotency key
+    "key" TEXT NOT NULL,
+    "attempts" INTEGER NOT NULL,
+    "due" INTEGER NOT NULL,
+    "last_error" TEXT NOT NULL,
+    PRIMARY KEY ("id", "rev"),
+    CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS "ticket_outbox_due" ON "ticket_outbox" ("due", "id", "rev");
+
+-- One row per group of records that a rule looks at together: it is locked
+-- while the rule is decided, and holds the last number of a sequence.
+CREATE TABLE IF NOT EXISTS "ticket_groups" (
+    -- of the guard or the sequence
+    "name" TEXT NOT NULL,
+    -- the group's values as a JSON array
+    "key" TEXT NOT NULL,
+    "number" INTEGER NOT NULL,
+    PRIMARY KEY ("name", "key")
+) STRICT, WITHOUT ROWID;
+
+-- Rules across records: a record in which one of the fields is absent never
+-- collides.
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_one_number" ON "ticket" ("queue", "number") WHERE "state" IN ('open', 'taken');
+CREATE UNIQUE INDEX IF NOT EXISTS "ticket_unique_sequence_count" ON "ticket" ("queue", "number");
+
+-- What queries look for.
+CREATE INDEX IF NOT EXISTS "ticket_state" ON "ticket" ("state", "id");
+
+-- The Desk of each group of ticket records, computed from them: the first
+-- rule that holds wins.
+CREATE VIEW IF NOT EXISTS "ticket_desk" AS
+SELECT
+    "queue",
+    CASE
+        WHEN count(*) FILTER (WHERE "state" IN ('taken')) > 0
+            THEN 'busy'
+        ELSE 'idle'
+    END AS "state"
+FROM "ticket"
+GROUP BY "queue";
+
+-- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
+-- delete rows without asking any trigger, so a row that is in the way is
+-- refused here.
+
+CREATE TRIGGER IF NOT EXISTS "ticket_insert_keeps" BEFORE INSERT ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the id is taken')
+    WHERE EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id");
+    SELECT RAISE(ABORT, 'fsm: ticket: the unique rule one_number is taken')
+    WHERE NEW."state" IN ('open', 'taken')
+      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number" AND "state" IN ('open', 'taken'));
+    SELECT RAISE(ABORT, 'fsm: ticket: the unique rule sequence_count is taken')
+    WHERE EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number");
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_update_keeps" BEFORE UPDATE ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the id never changes')
+    WHERE NEW."id" IS NOT OLD."id";
+    SELECT RAISE(ABORT, 'fsm: ticket: the unique rule one_number is taken')
+    WHERE NEW."state" IN ('open', 'taken')
+      AND (NEW."queue" IS NOT OLD."queue" OR NEW."number" IS NOT OLD."number" OR OLD."state" NOT IN ('open', 'taken'))
+      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number" AND "state" IN ('open', 'taken') AND "id" <> OLD."id");
+    SELECT RAISE(ABORT, 'fsm: ticket: the unique rule sequence_count is taken')
+    WHERE (NEW."queue" IS NOT OLD."queue" OR NEW."number" IS NOT OLD."number")
+      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number" AND "id" <> OLD."id");
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_insert_sets" BEFORE INSERT ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
+    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."tags"))
+                    WHERE type <> 'text' OR value <= "before");
+    SELECT RAISE(ABORT, 'fsm: ticket: watchers is not a sorted set of strings')
+    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."watchers"))
+                    WHERE type <> 'text' OR value <= "before");
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_update_sets" BEFORE UPDATE ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
+    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."tags"))
+                    WHERE type <> 'text' OR value <= "before");
+    SELECT RAISE(ABORT, 'fsm: ticket: watchers is not a sorted set of strings')
+    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."watchers"))
+                    WHERE type <> 'text' OR value <= "before");
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_events_insert_keeps" BEFORE INSERT ON "ticket_events"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the event is in the log already')
+    WHERE EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n");
+    SELECT RAISE(ABORT, 'fsm: ticket: the place in the log is taken')
+    WHERE EXISTS (SELECT 1 FROM "ticket_events" WHERE "seq" = NEW."seq");
+    SELECT RAISE(ABORT, 'fsm: ticket: the request id stands in the log already')
+    WHERE EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
+    SELECT RAISE(ABORT, 'fsm: ticket: the request id stands in the log already')
+    WHERE NEW."request_n" >= 0
+      AND EXISTS (SELECT 1 FROM "ticket_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_events_update" BEFORE UPDATE ON "ticket_events"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event never changes');
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_events_delete" BEFORE DELETE ON "ticket_events"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event is never deleted');
+END;
+
+-- A record moves as the machine says, one revision at a time. The event of a
+-- revision is written first, then the row, which is refused without it.
+-- (SQLite cannot look at the end of a transaction: an event that is forged
+-- without its row is found by the audit, and no row can follow it.)
+
+CREATE TRIGGER IF NOT EXISTS "ticket_events_insert" BEFORE INSERT ON "ticket_events"
+BEGIN
+    -- A transition is one that an operation makes.
+    SELECT RAISE(ABORT, 'fsm: ticket: no operation makes this move')
+    WHERE NEW."n" = 0
+      AND NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
+          'submit:  > open', 'take: open > taken', 'tag: open > open', 'tag: taken > taken',
+          'give_back: taken > open', 'solve: taken > solved', 'follow: open > open',
+          'follow: taken > taken', 'remind: taken > taken', 'park: open > parked',
+          'unpark: parked > open');
+    SELECT RAISE(ABORT, 'fsm: ticket: the id is taken')
+    WHERE NEW."n" = 0
+      AND NEW."rev" = 1
+      AND EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id");
+    -- It starts at the record's revision and state.
+    SELECT RAISE(ABORT, 'fsm: ticket: the record is not at the revision and state that the event leaves')
+    WHERE NEW."n" = 0
+      AND NEW."rev" > 1
+      AND NOT EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id" AND "rev" = NEW."rev" - 1 AND "state" = NEW."from");
+    -- An event that is recorded only stands at the record's revision and
+    -- state, and has the next number.
+    SELECT RAISE(ABORT, 'fsm: ticket: the record is not at the revision and state of the event')
+    WHERE NEW."n" > 0
+      AND NOT EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+    SELECT RAISE(ABORT, 'fsm: ticket: the log has a gap')
+    WHERE NEW."n" > 1
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_insert" BEFORE INSERT ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: a record begins in open')
+    WHERE NEW."state" NOT IN ('open');
+    SELECT RAISE(ABORT, 'fsm: ticket: a record begins at revision 1')
+    WHERE NEW."rev" IS NOT 1;
+    SELECT RAISE(ABORT, 'fsm: ticket: a record needs the event of its creation')
+    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_update" BEFORE UPDATE ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: the state open leads to open, held, parked only')
+    WHERE OLD."state" = 'open'
+      AND NEW."state" NOT IN ('open', 'taken', 'parked');
+    SELECT RAISE(ABORT, 'fsm: ticket: the state held leads to open, held, solved only')
+    WHERE OLD."state" = 'taken'
+      AND NEW."state" NOT IN ('open', 'taken', 'solved');
+    SELECT RAISE(ABORT, 'fsm: ticket: a record in the terminal state solved never changes')
+    WHERE OLD."state" = 'solved';
+    SELECT RAISE(ABORT, 'fsm: ticket: the state parked leads to open only')
+    WHERE OLD."state" = 'parked'
+      AND NEW."state" NOT IN ('open');
+    SELECT RAISE(ABORT, 'fsm: ticket: the revision rises by one')
+    WHERE NEW."rev" IS NOT OLD."rev" + 1;
+    SELECT RAISE(ABORT, 'fsm: ticket: created_at never changes')
+    WHERE NEW."created_at" IS NOT OLD."created_at";
+    SELECT RAISE(ABORT, 'fsm: ticket: updated_at never falls')
+    WHERE NEW."updated_at" < OLD."updated_at";
+    SELECT RAISE(ABORT, 'fsm: ticket: the new revision needs its event')
+    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    SELECT RAISE(ABORT, 'fsm: ticket: count never changes after the creation')
+    WHERE NEW."number" IS NOT OLD."number";
+    SELECT RAISE(ABORT, 'fsm: ticket: queue never changes after the creation')
+    WHERE NEW."queue" IS NOT OLD."queue";
+    SELECT RAISE(ABORT, 'fsm: ticket: priority never changes after the creation')
+    WHERE NEW."priority" IS NOT OLD."priority";
+    SELECT RAISE(ABORT, 'fsm: ticket: owner is changed by take, give_back only')
+    WHERE NEW."owner" IS NOT OLD."owner"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take', 'give_back'));
+    SELECT RAISE(ABORT, 'fsm: ticket: due is changed by take, give_back only')
+    WHERE NEW."due" IS NOT OLD."due"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take', 'give_back'));
+    SELECT RAISE(ABORT, 'fsm: ticket: answer is changed by solve only')
+    WHERE NEW."note" IS NOT OLD."note"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
+    SELECT RAISE(ABORT, 'fsm: ticket: place never changes after the creation')
+    WHERE NEW."place" IS NOT OLD."place";
+    SELECT RAISE(ABORT, 'fsm: ticket: tries never falls')
+    WHERE NEW."tries" < OLD."tries";
+    SELECT RAISE(ABORT, 'fsm: ticket: tries is changed by take only')
+    WHERE NEW."tries" IS NOT OLD."tries"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take'));
+    SELECT RAISE(ABORT, 'fsm: ticket: tags never loses a member')
+    WHERE NEW."tags" IS NOT OLD."tags"
+      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
+    SELECT RAISE(ABORT, 'fsm: ticket: tags is changed by tag only')
+    WHERE NEW."tags" IS NOT OLD."tags"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('tag'));
+    SELECT RAISE(ABORT, 'fsm: ticket: rating is changed by solve only')
+    WHERE NEW."rating" IS NOT OLD."rating"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
+    SELECT RAISE(ABORT, 'fsm: ticket: watchers never loses a member')
+    WHERE NEW."watchers" IS NOT OLD."watchers"
+      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."watchers") WHERE value NOT IN (SELECT value FROM json_each(NEW."watchers"))));
+    SELECT RAISE(ABORT, 'fsm: ticket: watchers is changed by follow only')
+    WHERE NEW."watchers" IS NOT OLD."watchers"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('follow'));
+    SELECT RAISE(ABORT, 'fsm: ticket: reminders never falls')
+    WHERE NEW."reminders" < OLD."reminders";
+    SELECT RAISE(ABORT, 'fsm: ticket: reminders is changed by remind only')
+    WHERE NEW."reminders" IS NOT OLD."reminders"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('remind'));
+END;
+
+CREATE TRIGGER IF NOT EXISTS "ticket_delete" BEFORE DELETE ON "ticket"
+BEGIN
+    SELECT RAISE(ABORT, 'fsm: ticket: a record is never deleted');
+END;
+
+UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
+DROP TABLE temp."fsm_migration";
+COMMIT;
