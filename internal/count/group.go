@@ -73,7 +73,7 @@ func (g Group) leave(s *spec.State) []Group {
 	n, top := g.counts[s.Index], g.shape.caps[s.Index]
 	switch {
 	case n == top && top > 0:
-		return []Group{g, g.with(s, n-1)}
+		return []Group{g.with(s, n-1), g}
 	case n == top: // not counted at all: there may be one
 		return []Group{g}
 	case n > 0:

@@ -118,10 +118,14 @@ func (c *checker) tell(trace []Step) []realStep {
 // offset writes an instant as a call of at.
 func offset(at time.Time) string {
 	d := at.Sub(epoch)
-	if d%time.Hour == 0 {
-		return fmt.Sprintf("at(%d * time.Hour)", d/time.Hour)
+	whole, rest := d.Truncate(time.Hour), d%time.Hour
+	switch {
+	case whole == 0:
+		return fmt.Sprintf("at(%d * time.Millisecond)", rest.Milliseconds())
+	case rest == 0:
+		return fmt.Sprintf("at(%d * time.Hour)", whole/time.Hour)
 	}
-	return fmt.Sprintf("at(%d * time.Second)", d/time.Second)
+	return fmt.Sprintf("at(%d*time.Hour + %d*time.Millisecond)", whole/time.Hour, rest.Milliseconds())
 }
 
 // literal writes a value as the calls of package fsmtest take it.

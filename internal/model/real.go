@@ -9,22 +9,25 @@ import (
 )
 
 // teller gives the steps of a trace real instants and real calls. Every record
-// has a clock of its own, as no rule compares the times of two records: an
-// hour goes by between two steps of it, and an instant passes by its clock
-// being moved behind it.
+// has a clock of its own, as no rule compares the times of two records: a tick
+// goes by between two steps of it, and an instant passes by its clock being
+// moved behind it.
 type teller struct {
 	t       *table
 	clocks  []time.Time     // by record
 	records []interp.Record // by record, with real values
 }
 
-// clock moves the clock of a record on by an hour and returns it.
+// tick is shorter than any duration of a file, also many times.
+const tick = time.Millisecond
+
+// clock moves the clock of a record on by a tick and returns it.
 func (r *teller) clock(i int) time.Time {
 	for len(r.clocks) <= i {
 		r.clocks = append(r.clocks, epoch)
 		r.records = append(r.records, interp.NewRecord(r.t.m, ""))
 	}
-	r.clocks[i] = r.clocks[i].Add(time.Hour)
+	r.clocks[i] = r.clocks[i].Add(tick)
 	return r.clocks[i]
 }
 
@@ -80,7 +83,7 @@ func (r *teller) pass(i int, fields []*spec.Field) {
 	r.clock(i)
 	for _, f := range fields {
 		if v := r.records[i].Value(r.t.m, f); v.Kind == interp.KindTime && !r.clocks[i].After(v.AsTime()) {
-			r.clocks[i] = v.AsTime().Add(time.Second)
+			r.clocks[i] = v.AsTime().Add(tick)
 		}
 	}
 }
