@@ -2,9 +2,6 @@ package validate_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
 	"math/rand/v2"
 	"strings"
@@ -48,18 +45,7 @@ func TestNamesThatPassCompile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, src)
 		}
-		fset := token.NewFileSet()
-		var parsed []*ast.File
-		for _, f := range files {
-			if strings.HasSuffix(f.Name, ".go") {
-				file, err := parser.ParseFile(fset, f.Name, f.Data, parser.SkipObjectResolution)
-				if err != nil {
-					t.Fatalf("%v\n%s", err, src)
-				}
-				parsed = append(parsed, file)
-			}
-		}
-		if _, err := (&types.Config{Importer: imports}).Check(m.Name, fset, parsed, nil); err != nil {
+		if err := typeCheck(m.Name, files, imports); err != nil {
 			t.Fatalf("%v\n%s", err, src)
 		}
 		if compiled++; compiled == enough {
@@ -150,7 +136,7 @@ func (l loaded) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("a generated package imports %s", path)
 }
 
-func generatedImports(t *testing.T) loaded {
+func generatedImports(t testing.TB) loaded {
 	t.Helper()
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
