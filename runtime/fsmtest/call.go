@@ -53,7 +53,7 @@ func (c Call) Time(name string) time.Time { t, _ := c.Inputs[name].(time.Time); 
 // JSON returns a json input.
 func (c Call) JSON(name string) fsm.JSON {
 	s, ok := c.Inputs[name].(string)
-	if !ok {
+	if !ok || s == "" { // sent, but no text
 		return fsm.JSON{}
 	}
 	return fsm.MustJSON(s)

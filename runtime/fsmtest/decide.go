@@ -263,7 +263,7 @@ func (m *model) acceptable(o *operation, in *input, v any) bool {
 		if in.kind == fsm.KindSet {
 			return !slices.ContainsFunc(members(v), func(x string) bool { return !isText(x) })
 		}
-		return utf8.ValidString(v)
+		return utf8.ValidString(v) && (in.kind != fsm.KindJSON || v != "")
 	case time.Time:
 		return (!v.IsZero() || in.optional) && v.Year() >= 1 && v.Year() <= 9999
 	case int64:

@@ -65,6 +65,7 @@ func (s *suite[R]) badCalls(t *testing.T, o *operation, c theCase) {
 			try(in.Name+" has a member that holds NUL", set(setOf("a", "b\x00")))
 		case fsm.KindJSON:
 			try(in.Name+" is not UTF-8", set("\"\xff\""))
+			try(in.Name+" is sent without a text", set(""))
 		case fsm.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
 			try(in.Name+" is in the year 9999", set(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))

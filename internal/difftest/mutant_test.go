@@ -1,0 +1,244 @@
+package difftest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// specMutant is one change of a resolved machine that its author could have
+// made by mistake.
+type specMutant struct {
+	name  string
+	apply func()
+}
+
+// coarse are the kinds that change what a specification says about states,
+// fields and guards; the finer ones move bounds, orders and names.
+var coarse = []string{
+	": drop the guard ", ": do not set ", ": do not clear ", ": do not increment ", ": do not add to ", ": need not have ", ": may have ",
+	": drop the invariant ", ": to ", ": not from ", ": also from ", "record only in ", ": drop branch ",
+}
+
+// coarse reports whether the mutant is of one of those kinds.
+func (s specMutant) coarse() bool {
+	return slices.ContainsFunc(coarse, func(kind string) bool { return strings.Contains(s.name, kind) })
+}
+
+// specMutants lists the changes of a machine, always in the same order. One of
+// them may be applied; the machine is of no use for another one then.
+func specMutants(m *spec.Machine) []specMutant {
+	var list []specMutant
+	add := func(f func(), format string, args ...any) {
+		list = append(list, specMutant{m.Name + ": " + fmt.Sprintf(format, args...), f})
+	}
+	for _, o := range m.Operations {
+		operationMutants(m, o, func(f func(), format string, args ...any) {
+			add(f, o.Name+": "+format, args...)
+		})
+	}
+	for _, s := range m.States {
+		without(&s.Present, func(i int) string { return s.Present[i].Field.Name }, add, s.Name+": need not have")
+		without(&s.Absent, func(i int) string { return s.Absent[i].Field.Name }, add, s.Name+": may have")
+		without(&s.Invariant, func(i int) string { return s.Invariant[i].Text }, add, s.Name+": drop the invariant")
+		add(func() { s.Terminal = !s.Terminal }, "%s: terminal or not", s.Name)
+	}
+	without(&m.Invariant, func(i int) string { return m.Invariant[i].Text }, add, "drop the invariant")
+	for _, u := range m.Unique {
+		without(&u.In, func(i int) string { return u.In[i].State.Name }, add, "unique "+u.Name+": not in")
+	}
+	without(&m.Unique, func(i int) string { return m.Unique[i].Name }, add, "drop unique")
+	if p := m.Projection; p != nil {
+		without(&p.Rules, func(i int) string { return p.Rules[i].State.Name }, add, "projection: drop the rule for")
+		without(&p.Transitions, func(i int) string { return p.Transitions[i].From.Name + " > " + p.Transitions[i].To.Name }, add, "projection: drop")
+		for _, r := range p.Rules {
+			without(&r.Any, func(i int) string { return r.Any[i].State.Name }, add, "projection, "+r.State.Name+": not any")
+			without(&r.All, func(i int) string { return r.All[i].State.Name }, add, "projection, "+r.State.Name+": not all")
+			if r.AtLeast > 0 {
+				add(func() { r.AtLeast++ }, "projection, %s: one more", r.State.Name)
+				add(func() { r.AtLeast-- }, "projection, %s: one less", r.State.Name)
+			}
+		}
+		for i := range len(p.Rules) - 1 {
+			add(func() { p.Rules[i], p.Rules[i+1] = p.Rules[i+1], p.Rules[i] }, "projection: %s before %s", p.Rules[i+1].State.Name, p.Rules[i].State.Name)
+		}
+	}
+	return list
+}
+
+type adder = func(f func(), format string, args ...any)
+
+// without adds the changes that leave one element out.
+func without[T any](list *[]T, name func(i int) string, add adder, what string) {
+	for i := range *list {
+		add(func() { *list = slices.Delete(slices.Clone(*list), i, i+1) }, "%s", what+" "+name(i))
+	}
+}
+
+func operationMutants(m *spec.Machine, o *spec.Operation, add adder) {
+	without(&o.Require, func(i int) string { return o.Require[i].Guard.Name }, add, "drop the guard")
+	for _, r := range o.Require {
+		factMutants(r.When, add, "guard "+r.Guard.Name)
+		if p := r.Guard.Peers; p != nil {
+			add(func() { p.Than++ }, "guard %s: one more", r.Guard.Name)
+			if p.Than > 1 {
+				add(func() { p.Than-- }, "guard %s: one less", r.Guard.Name)
+			}
+			without(&p.In, func(i int) string { return p.In[i].State.Name }, add, "guard "+r.Guard.Name+": not in")
+		}
+	}
+	for i := range len(o.Require) - 1 {
+		add(func() { o.Require[i], o.Require[i+1] = o.Require[i+1], o.Require[i] }, "guard %s before %s", o.Require[i+1].Guard.Name, o.Require[i].Guard.Name)
+	}
+	effectMutants(&o.Effects, add)
+	for _, s := range m.States {
+		cellMutants(m, o, s, add)
+	}
+	if o.To != nil {
+		targetMutants(m, o.To, add)
+	}
+	for i := range o.Creates {
+		if len(o.Choose) == 0 {
+			targetMutants(m, &o.Creates[i], add)
+		}
+	}
+	for i, b := range o.Choose {
+		what := fmt.Sprintf("branch %d: ", i+1)
+		own := func(f func(), format string, args ...any) { add(f, what+format, args...) }
+		factMutants(b.When, own, "when")
+		without(&b.When, func(j int) string { return b.When[j].Text }, own, "drop")
+		effectMutants(&b.Effects, own)
+		switch {
+		case b.To != nil:
+			targetMutants(m, b.To, own)
+		case b.RecordOnly && len(o.Creates) == 0:
+			own(func() { b.RecordOnly, b.Same = false, true }, "a step that stays instead of record only")
+		}
+	}
+	without(&o.Choose, func(i int) string { return fmt.Sprint(i + 1) }, add, "drop branch")
+	for i := range len(o.Choose) - 1 {
+		add(func() { o.Choose[i], o.Choose[i+1] = o.Choose[i+1], o.Choose[i] }, "branch %d before %d", i+2, i+1)
+	}
+	if len(o.Require) > 0 && len(o.Creates) == 0 {
+		add(func() { o.OnRefusalRecordOnly = !o.OnRefusalRecordOnly }, "a refusal is recorded or not")
+	}
+	for _, p := range m.Operations {
+		if p != o && p.Event != o.Event {
+			add(func() { o.Event, o.EventWas = p.Event, p.EventWas }, "the event of %s", p.Name)
+			break
+		}
+	}
+	if o.DedupeBy != nil {
+		add(func() { o.DedupeBy = nil }, "drop dedupe_by")
+	}
+	if n := o.Next; n != nil {
+		without(&n.Where, func(i int) string { return n.Where[i].Text }, add, "next: drop")
+		without(&n.Order, func(i int) string { return n.Order[i].Field.Name }, add, "next: drop the order by")
+		factMutants(n.Where, add, "next")
+		for i := range n.Order {
+			add(func() { n.Order[i].Descending = !n.Order[i].Descending }, "next: the other order by %s", n.Order[i].Field.Name)
+		}
+	}
+	without(&o.Triggers, func(i int) string { return o.Triggers[i].Text }, add, "drop the trigger")
+	for i := range o.Triggers {
+		if t := &o.Triggers[i]; t.After != nil {
+			add(func() { t.Plus += time.Second }, "trigger %s: later", t.Text)
+			add(func() { t.Plus -= time.Second }, "trigger %s: earlier", t.Text)
+		}
+	}
+	if o.Then != nil {
+		add(func() { o.Then = nil }, "drop then")
+	}
+}
+
+// cellMutants changes what the operation does in a state.
+func cellMutants(m *spec.Machine, o *spec.Operation, s *spec.State, add adder) {
+	if len(o.Creates) > 0 {
+		return
+	}
+	is := func(r spec.StateRef) bool { return r.State == s }
+	switch m.Class(s, o) {
+	case spec.Transition:
+		add(func() { o.From = slices.DeleteFunc(slices.Clone(o.From), is) }, "not from %s", s.Name)
+		add(func() {
+			o.From = slices.DeleteFunc(slices.Clone(o.From), is)
+			o.RecordOnlyIn = append(slices.Clone(o.RecordOnlyIn), spec.StateRef{State: s})
+		}, "record only in %s", s.Name)
+	case spec.RecordOnly:
+		if slices.ContainsFunc(o.RecordOnlyIn, is) {
+			add(func() { o.RecordOnlyIn = slices.DeleteFunc(slices.Clone(o.RecordOnlyIn), is) }, "not record only in %s", s.Name)
+		}
+		add(func() {
+			o.RecordOnlyIn = slices.DeleteFunc(slices.Clone(o.RecordOnlyIn), is)
+			o.From = append(slices.Clone(o.From), spec.StateRef{State: s})
+		}, "also from %s, where it was recorded only", s.Name)
+	default:
+		add(func() { o.RecordOnlyIn = append(slices.Clone(o.RecordOnlyIn), spec.StateRef{State: s}) }, "record only in %s, too", s.Name)
+		add(func() { o.From = append(slices.Clone(o.From), spec.StateRef{State: s}) }, "also from %s", s.Name)
+	}
+}
+
+// targetMutants leads to every other state.
+func targetMutants(m *spec.Machine, to *spec.StateRef, add adder) {
+	for _, s := range m.States {
+		if s != to.State {
+			add(func() { to.State = s }, "to %s instead of %s", s.Name, to.State.Name)
+		}
+	}
+}
+
+// effectMutants leaves every effect out, and counts twice.
+func effectMutants(e *spec.Effects, add adder) {
+	without(&e.Set, func(i int) string { return e.Set[i].Field.Name }, add, "do not set")
+	without(&e.Clear, func(i int) string { return e.Clear[i].Field.Name }, add, "do not clear")
+	without(&e.Increment, func(i int) string { return e.Increment[i].Field.Name }, add, "do not increment")
+	without(&e.Add, func(i int) string { return e.Add[i].Field.Name }, add, "do not add to")
+	for i := range e.Increment {
+		add(func() { e.Increment = append(slices.Clone(e.Increment), e.Increment[i]) }, "increment %s twice", e.Increment[i].Field.Name)
+	}
+	for i := range e.Set {
+		switch v := &e.Set[i].Value; v.Kind {
+		case spec.ValueInputOrAbsent:
+			add(func() { v.Kind = spec.ValueInputOrSame }, "%s: input or same instead of absent", e.Set[i].Field.Name)
+		case spec.ValueInputOrSame:
+			add(func() { v.Kind = spec.ValueInputOrAbsent }, "%s: input or absent instead of same", e.Set[i].Field.Name)
+		case spec.ValueNow:
+			add(func() { v.Plus += time.Second }, "%s: later", e.Set[i].Field.Name)
+		case spec.ValueInt:
+			add(func() { v.Int++ }, "%s: one more", e.Set[i].Field.Name)
+		case spec.ValueBool:
+			add(func() { v.Bool = !v.Bool }, "%s: the opposite", e.Set[i].Field.Name)
+		}
+	}
+}
+
+// opposite and neighbour are what a comparison becomes.
+var (
+	opposite = map[spec.FactOp]spec.FactOp{
+		spec.Present: spec.Absent, spec.Absent: spec.Present, spec.Eq: spec.Ne, spec.Ne: spec.Eq, spec.Lt: spec.Ge,
+		spec.Le: spec.Gt, spec.Gt: spec.Le, spec.Ge: spec.Lt, spec.In: spec.NotIn, spec.NotIn: spec.In,
+	}
+	neighbour = map[spec.FactOp]spec.FactOp{spec.Lt: spec.Le, spec.Le: spec.Lt, spec.Gt: spec.Ge, spec.Ge: spec.Gt}
+)
+
+// factMutants turns every fact of a list around, and moves its bound.
+func factMutants(facts []*spec.Fact, add adder, what string) {
+	for i, f := range facts {
+		change := func(op spec.FactOp) func() {
+			return func() {
+				changed := *f
+				changed.Op = op
+				facts[i] = &changed
+			}
+		}
+		if op, ok := opposite[f.Op]; ok {
+			add(change(op), "%s: not %s", what, f.Text)
+		}
+		if op, ok := neighbour[f.Op]; ok {
+			add(change(op), "%s: the bound of %s", what, f.Text)
+		}
+	}
+}
