@@ -41,8 +41,8 @@
 // It knows nothing of other records: `none` and `fewer` may go either way here.
 // It does not calculate with numbers beyond 2^56; a fact that names one is not
 // assumed, and where it is to be proven it is reported. It looks at no more than
-// 10000 cases per question, and 100000 for all hard questions of a machine; what
-// is not decided then is reported. A counter that
+// 10000 cases and at 200 numbers that depend on each other per question, and the
+// questions of one machine together are metered; what is not decided is reported. A counter that
 // overflows 64 bits, a time outside the years 1 to 9999, what stands in a JSON
 // payload, real clocks and records that other programs wrote are matters of run
 // time: every store checks a record when it loads it.

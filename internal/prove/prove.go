@@ -27,7 +27,7 @@ type Finding struct {
 
 // Machine proves every transition of a machine.
 func Machine(m *spec.Machine) Report {
-	w := &work{m: m, words: wordsOf(m), spare: allowance, empty: map[*spec.State]bool{}}
+	w := &work{m: m, words: wordsOf(m), meter: newMeter(), empty: map[*spec.State]bool{}}
 	for _, op := range m.Operations {
 		w.shape(op)
 		w.merged = map[mergeKey]int{}
@@ -52,7 +52,7 @@ type work struct {
 	report   Report
 	merged   map[mergeKey]int // obligations that fail from several states, in report.Findings
 	branches []branchUse      // of the operation at hand
-	spare    int
+	meter    *meter
 	empty    map[*spec.State]bool // states whose facts contradict each other
 	gaps     bool                 // the operation at hand has a finding FSM203
 }
@@ -63,18 +63,25 @@ type part struct {
 	from  *spec.State // nil for a creation
 	given []formula   // the source's facts and the guards
 	own   []formula   // the source's SHOULD, which own writes keep
-	spare *int        // cases that are left for hard questions of the machine
+	meter *meter
 }
 
 // check decides whether the facts can be true together with what is given.
 func (s *part) check(fs ...[]formula) (verdict, *solution) {
+	if s.meter.work < 0 {
+		return undecided, nil
+	}
 	list := slices.Concat(fs...)
 	list = append(list, s.given...)
 	// What the types promise and what sets mean comes last: building it may
 	// not be over before everything else was read.
-	list = append(list, s.ground()...)
+	members, ok := s.ground(s.meter)
+	if !ok {
+		return undecided, nil
+	}
+	list = append(list, members...)
 	list = append(list, s.facts...)
-	return solve(list, func(n int) int64 { return s.nums[n].want }, s.spare)
+	return solve(list, func(n int) int64 { return s.nums[n].want }, s.meter)
 }
 
 func (s *part) can(fs ...[]formula) bool {
@@ -84,7 +91,7 @@ func (s *part) can(fs ...[]formula) bool {
 
 // step proves one operation from one source state.
 func (w *work) step(op *spec.Operation, from *spec.State) {
-	s := &part{problem: newProblem(w.m, op, w.words), from: from, spare: &w.spare}
+	s := &part{problem: newProblem(w.m, op, w.words), from: from, meter: w.meter}
 	if from != nil {
 		s.given = s.guaranteed(from)
 		s.own = s.presence(from.ShouldPresent, from.ShouldAbsent)

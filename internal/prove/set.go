@@ -85,8 +85,16 @@ func sameSet(a, b set) bool {
 	return true
 }
 
-// ground says what the atoms about sets mean, for every element there is.
-func (p *problem) ground() []formula {
+// ground says what the atoms about sets mean, for every element there is. It
+// returns false when that is more than may be written down.
+func (p *problem) ground(m *meter) ([]formula, bool) {
+	if p.sets == 0 && len(p.covers) == 0 {
+		return nil, true
+	}
+	n := len(p.elems)
+	if m.work -= n*n*p.sets + n*len(p.covers); m.work < 0 || n > most {
+		return nil, false
+	}
 	var fs []formula
 	implies := func(a, b formula) { fs = append(fs, anyOf(not(a), b)) }
 	for _, c := range p.covers {
@@ -124,5 +132,5 @@ func (p *problem) ground() []formula {
 			}
 		}
 	}
-	return fs
+	return fs, true
 }

@@ -2,16 +2,24 @@ package prove
 
 import "slices"
 
+// meter is what the questions about one machine may still cost together, so
+// that no file, however it was made, takes more than some seconds. What is not
+// paid for is not decided. Real machines need a thousandth of it.
+type meter struct {
+	cases int // of questions that are not easy
+	work  int // formulas looked at, and bounds between numbers kept
+}
+
 const (
-	// budget is how many cases one question may need before the answer is "not
-	// decided". Real machines need a handful.
+	// budget is how many cases one question may need. Most need a handful.
 	budget = 10000
-	// easy is how many cases a question may need without counting as hard.
+	// easy is how many cases a question may need without being metered.
 	easy = 200
-	// allowance is how many cases the hard questions of one machine may need
-	// together: so no file takes more than a second or two.
-	allowance = 100000
+	// most is how many numbers may depend on each other in one question.
+	most = 200
 )
+
+func newMeter() *meter { return &meter{cases: 100_000, work: 8_000_000} }
 
 // verdict is the answer to "can all of this be true at once".
 type verdict uint8
@@ -31,18 +39,26 @@ type solution struct {
 // solve decides whether all formulas can be true at once. It falls apart into
 // components without a common atom, which are decided one by one, so that a
 // choice in one never multiplies the cases of another.
-func solve(fs []formula, want func(num int) int64, spare *int) (verdict, *solution) {
+func solve(fs []formula, want func(num int) int64, m *meter) (verdict, *solution) {
 	found := &solution{bools: map[int]bool{}, nums: map[int]int64{}}
 	result := possible
-	limit := max(easy, min(budget, *spare))
+	if m.work -= len(fs); m.work < 0 {
+		return undecided, nil
+	}
+	limit := max(easy, min(budget, m.cases))
 	left := limit
 	defer func() {
 		if used := limit - left; used > easy {
-			*spare -= used
+			m.cases -= used
 		}
 	}()
 	for _, part := range components(fs) {
 		s := newState(part)
+		m.work -= s.n * s.n
+		if s.n > most {
+			result = undecided
+			continue
+		}
 		end, v := s.search(part, &left)
 		switch v {
 		case impossible:
@@ -132,6 +148,9 @@ func newState(fs []formula) *state {
 		})
 	}
 	s.n = len(s.names)
+	if s.n > most {
+		return s
+	}
 	s.bound = make([]int64, s.n*s.n)
 	for i := range s.bound {
 		if i%(s.n+1) != 0 {

@@ -2,11 +2,6 @@ package prove
 
 import "testing"
 
-func plenty() *int {
-	n := allowance
-	return &n
-}
-
 func le(x, y int, c int64) formula { return formula{op: atMost, x: x, y: y, c: c} }
 func eq(x, y int, c int64) formula { return formula{op: equal, x: x, y: y, c: c} }
 func is(v int) formula             { return formula{op: isTrue, v: v} }
@@ -38,7 +33,7 @@ func TestSolve(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, sol := solve(tt.fs, func(int) int64 { return 0 }, plenty())
+			got, sol := solve(tt.fs, func(int) int64 { return 0 }, newMeter())
 			if got != tt.want {
 				t.Fatalf("verdict %d, want %d", got, tt.want)
 			}
@@ -93,6 +88,35 @@ func satisfied(f formula, sol *solution) bool {
 	return sol.nums[f.x]-sol.nums[f.y] == f.c
 }
 
+// A question about more numbers than can depend on each other is left open, and
+// one that nothing is left for, too.
+func TestSolveIsMetered(t *testing.T) {
+	t.Parallel()
+	var chain []formula
+	for i := range most + 1 {
+		chain = append(chain, le(i+1, i+2, -1))
+	}
+	m := newMeter()
+	if got, _ := solve(chain, func(int) int64 { return 0 }, m); got != undecided {
+		t.Errorf("verdict %d on a long chain, want undecided", got)
+	}
+	if got, _ := solve(chain[:most-2], func(int) int64 { return 0 }, m); got != possible {
+		t.Errorf("verdict %d on a shorter one, want possible", got)
+	}
+	for range 4 {
+		if got, _ := solve(pigeons(9, 8), func(int) int64 { return 0 }, m); got != undecided {
+			t.Errorf("verdict %d on pigeons, want undecided", got)
+		}
+	}
+	if m.cases > 60_000+1000 {
+		t.Errorf("%d cases are left after four hard questions", m.cases)
+	}
+	m.work = 10
+	if got, _ := solve(chain, func(int) int64 { return 0 }, m); got != undecided {
+		t.Errorf("verdict %d with nothing left, want undecided", got)
+	}
+}
+
 // A choice in one component does not multiply the cases of another: forty
 // independent choices and a contradiction elsewhere are decided at once.
 func TestSolveIsNotMultipliedByComponents(t *testing.T) {
@@ -101,7 +125,7 @@ func TestSolveIsNotMultipliedByComponents(t *testing.T) {
 	for i := range 40 {
 		fs = append(fs, anyOf(le(2*i+1, 2*i+2, -1), le(2*i+2, 2*i+1, -1)))
 	}
-	if got, _ := solve(fs, func(int) int64 { return 0 }, plenty()); got != possible {
+	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter()); got != possible {
 		t.Errorf("verdict %d, want possible", got)
 	}
 	fs = append(fs, pigeons(4, 3)...)
@@ -111,7 +135,7 @@ func TestSolveIsNotMultipliedByComponents(t *testing.T) {
 			fs[i].kids[k].y += 100
 		}
 	}
-	if got, _ := solve(fs, func(int) int64 { return 0 }, plenty()); got != impossible {
+	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter()); got != impossible {
 		t.Errorf("verdict %d, want impossible", got)
 	}
 }

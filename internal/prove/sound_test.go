@@ -17,7 +17,7 @@ func seeds() uint64 {
 	if testing.Short() {
 		return 60
 	}
-	return 250
+	return 150
 }
 
 // noon is the time of the calls.

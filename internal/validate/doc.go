@@ -8,6 +8,7 @@
 // It guarantees that the same machine gives the same findings in the same
 // order, and that no rule changes the machine.
 //
-// It does not look at what the specification promises about values: whether an
-// invariant holds after every step is the business of the proof.
+// What the specification promises about values, whether an invariant holds after
+// every step, is decided by package prove; the rules here report it. What no rule
+// looks at is time, payloads and records that other programs wrote.
 package validate
