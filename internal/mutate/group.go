@@ -33,7 +33,7 @@ func selectNumber(m *mutant) []string {
 
 // machineGroups returns the pure layer, the durable layer and the schema of one
 // generated package.
-func machineGroups(root, scratch, dir string) ([]*group, error) {
+func machineGroups(root, scratch, dir string, attacks func() (*judge, error)) ([]*group, error) {
 	scratch, err := os.MkdirTemp(scratch, "machine-")
 	if err != nil {
 		return nil, err
@@ -44,10 +44,10 @@ func machineGroups(root, scratch, dir string) ([]*group, error) {
 		return nil, err
 	}
 	everything := func(string) bool { return true }
-	if err := s.mutate(name+"_fsm.go", 1, true, everything); err != nil {
+	if err := s.mutate(name+"_fsm.go", 1, options{texts: true}, everything); err != nil {
 		return nil, err
 	}
-	if err := s.mutate(name+"_store.go", 100001, true, everything); err != nil {
+	if err := s.mutate(name+"_store.go", 100001, options{texts: true}, everything); err != nil {
 		return nil, err
 	}
 	o := overlay{}
@@ -71,10 +71,19 @@ func machineGroups(root, scratch, dir string) ([]*group, error) {
 	if err := tests.build(root, scratch, o); err != nil {
 		return nil, err
 	}
+	attack, err := attacks()
+	if err != nil {
+		return nil, err
+	}
+	sql, err := sqlGroup(root, scratch, dir, tests, attack)
+	if err != nil {
+		return nil, err
+	}
 	judges := func(*mutant) []*judge { return []*judge{tests} }
 	return []*group{
 		{name: "pure/" + name, mutants: s.files[0].mutants, env: selectNumber, judges: judges},
 		{name: "durable/" + name, mutants: s.files[1].mutants, env: selectNumber, judges: judges},
+		sql,
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func load(root, dir string) (*subject, error) {
 
 // mutate finds the mutants of one file and keeps those that compile. Their
 // numbers continue after first.
-func (s *subject) mutate(base string, first int, texts bool, wanted func(string) bool) error {
+func (s *subject) mutate(base string, first int, opt options, wanted func(string) bool) error {
 	i := slices.IndexFunc(s.pkg.GoFiles, func(p string) bool { return filepath.Base(p) == base })
 	if i < 0 {
 		return fmt.Errorf("%s has no file %s", s.dir, base)
@@ -56,7 +56,7 @@ func (s *subject) mutate(base string, first int, texts bool, wanted func(string)
 	}
 	f := &finder{
 		fset: s.pkg.Fset, info: s.pkg.TypesInfo, pkg: s.pkg.Types,
-		source: string(source), file: base, strings: texts,
+		source: string(source), file: base, options: opt,
 	}
 	found := f.find(s.pkg.Syntax[i], wanted)
 	for j, m := range found {

@@ -178,12 +178,28 @@ type source struct {
 // sources returns all that is mutated.
 func sources() []source {
 	var list []source
+	var attacks *judge
+	compiled := func(root, scratch string) func() (*judge, error) {
+		return func() (*judge, error) {
+			var err error
+			if attacks == nil {
+				attacks, err = attackJudge(root, scratch)
+			}
+			return attacks, err
+		}
+	}
 	for _, dir := range machines {
 		name := filepath.Base(dir)
 		list = append(list, source{
-			groups: []string{"pure/" + name, "durable/" + name},
-			make:   func(root, scratch string) ([]*group, error) { return machineGroups(root, scratch, dir) },
+			groups: []string{"pure/" + name, "durable/" + name, "sql/" + name},
+			make: func(root, scratch string) ([]*group, error) {
+				return machineGroups(root, scratch, dir, compiled(root, scratch))
+			},
 		})
 	}
-	return list
+	var files []string
+	for _, e := range engineFiles {
+		files = append(files, e.dir+"/"+strings.TrimSuffix(e.base, ".go"))
+	}
+	return append(list, source{groups: files, make: engineGroups})
 }

@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,15 +15,27 @@ import (
 
 // finder collects the mutants of one file.
 type finder struct {
-	fset    *token.FileSet
-	info    *types.Info
-	pkg     *types.Package
-	source  string
-	file    string
-	strings bool // texts are changed, too
-	fn      string
-	list    []*mutant
+	fset   *token.FileSet
+	info   *types.Info
+	pkg    *types.Package
+	source string
+	file   string
+	fn     string
+	list   []*mutant
+	options
 }
+
+// options say which kinds are made.
+type options struct {
+	texts bool // texts are changed, too
+	// engine: of hand-written code only its checks, the steps that it takes and
+	// the conditions of SQL texts. That errors of a store are handed on is left
+	// out: the tests that make stores fail look at it.
+	engine bool
+}
+
+// engineKinds are the kinds of mutants of hand-written code.
+var engineKinds = []string{"drop if", "drop and", "drop or", "drop case", "bound", "drop", "drop condition", "other order"}
 
 // find returns every mutant of a file, in the order of the source. wanted says
 // which functions and variables are looked at.
@@ -48,6 +61,7 @@ func (f *finder) find(file *ast.File, wanted func(name string) bool) []*mutant {
 			}
 		}
 	}
+	f.list = slices.DeleteFunc(f.list, func(m *mutant) bool { return m.kind == "" })
 	slices.SortStableFunc(f.list, func(a, b *mutant) int { return cmp.Compare(a.edit.start, b.edit.start) })
 	count(f.list)
 	return f.list
@@ -80,6 +94,9 @@ func (f *finder) text(n ast.Node) string {
 
 func (f *finder) add(n ast.Node, kind, to string, wrap func(number int, inner string) string) {
 	start, end := offsets(f.fset, n)
+	if f.engine && (!slices.Contains(engineKinds, kind) || handsOn(f.source[start:end])) {
+		kind = "" // dropped at the end: callers change what they have added
+	}
 	f.list = append(f.list, &mutant{
 		file: f.file, line: f.fset.Position(n.Pos()).Line, fn: f.fn, kind: kind,
 		text: oneLine(f.source[start:end]), to: oneLine(to), edit: edit{start, end, wrap},
@@ -228,7 +245,7 @@ func (f *finder) binary(e *ast.BinaryExpr) {
 		if f.info.Types[e].Value != nil {
 			return
 		}
-		if b, ok := f.info.TypeOf(e).Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 && !f.strings {
+		if b, ok := f.info.TypeOf(e).Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 && !f.texts {
 			return
 		}
 		f.replace(e, "drop operand", x)
@@ -342,11 +359,41 @@ func (f *finder) literal(l *ast.BasicLit) {
 			f.replace(l, "number", strconv.FormatInt(other, 10))
 		}
 	case token.STRING:
-		if text, err := strconv.Unquote(l.Value); err == nil && f.strings {
+		f.sql(l)
+		if text, err := strconv.Unquote(l.Value); err == nil && f.texts {
 			f.replace(l, "text", strconv.Quote(text+"~"))
 		}
 	}
 }
+
+var (
+	sqlCondition = regexp.MustCompile(`(?:WHERE|AND) ((?:"[a-z_]+"|\("rev", "n"\)) (?:=|<>|<=|>=|<|>) (?:\?|%s|0|\(\?, \?\)))`)
+	sqlOrder     = regexp.MustCompile(`ORDER BY "[a-z_]+"`)
+)
+
+// sql: a condition always holds, an order is turned around. The parameters stay.
+func (f *finder) sql(l *ast.BasicLit) {
+	text := l.Value
+	if !f.engine || text[0] != '`' {
+		return
+	}
+	change := func(kind, what, to string) {
+		f.add(l, kind, "", func(number int, inner string) string {
+			return fmt.Sprintf("fsmMutated[string](%d, %s, %s)", number, to, inner)
+		})
+		f.list[len(f.list)-1].text = what
+	}
+	for _, c := range sqlCondition.FindAllStringSubmatchIndex(text, -1) {
+		what := text[c[2]:c[3]]
+		change("drop condition", what+" in "+oneLine(text), text[:c[2]]+"("+what+" OR 1 = 1)"+text[c[3]:])
+	}
+	for _, c := range sqlOrder.FindAllStringIndex(text, -1) {
+		change("other order", text[c[0]:c[1]]+" in "+oneLine(text), text[:c[1]]+" DESC"+text[c[1]:])
+	}
+}
+
+// handsOn reports whether a condition only hands an error on.
+func handsOn(condition string) bool { return condition == "err != nil" || condition == "err == nil" }
 
 // constant: a name of a closed set becomes the next of its kind. It reports
 // whether the node was one.
@@ -420,7 +467,7 @@ func (f *finder) field(c *ast.CompositeLit, field *types.Var) {
 		if !ok || f.name(kv.Key) != field.Name() {
 			continue
 		}
-		if l, ok := kv.Value.(*ast.BasicLit); ok && (l.Kind == token.INT || f.strings) {
+		if l, ok := kv.Value.(*ast.BasicLit); ok && (l.Kind == token.INT || f.texts) {
 			return
 		}
 		ft := f.typeName(field.Type())
