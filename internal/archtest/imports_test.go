@@ -19,20 +19,22 @@ var rules = map[string]struct {
 	own   []string // paths within the module, with everything below
 	other []string // modules outside the standard library
 }{
-	"runtime":           {},
-	"runtime/memstore":  {own: []string{"runtime"}},
-	"runtime/sqlstore":  {own: []string{"runtime"}},
-	"runtime/storetest": {own: []string{"runtime"}},
-	"runtime/fsmtest":   {own: []string{"runtime", "runtime/memstore"}},
-	"runtime/sqlite":    {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
-	"runtime/postgres":  {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
-	"spec":              {other: []string{"gopkg.in/yaml.v3"}},
-	"internal/interp":   {own: []string{"spec"}},
-	"internal/count":    {own: []string{"spec"}},
-	"internal/model":    {own: []string{"spec", "internal/interp"}},
-	"internal/prove":    {own: []string{"spec"}},
-	"internal/validate": {own: []string{"spec", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
-	"gen":               {own: []string{"spec", "internal/validate", "internal/interp"}, other: []string{"github.com/dave/jennifer"}},
+	"runtime":            {},
+	"runtime/memstore":   {own: []string{"runtime"}},
+	"runtime/sqlstore":   {own: []string{"runtime"}},
+	"runtime/storetest":  {own: []string{"runtime"}},
+	"runtime/fsmtest":    {own: []string{"runtime", "runtime/memstore"}},
+	"runtime/sqlite":     {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
+	"runtime/postgres":   {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
+	"spec":               {other: []string{"gopkg.in/yaml.v3"}},
+	"internal/interp":    {own: []string{"spec"}},
+	"internal/count":     {own: []string{"spec"}},
+	"internal/model":     {own: []string{"spec", "internal/interp"}},
+	"internal/prove":     {own: []string{"spec"}},
+	"internal/diff":      {own: []string{"spec"}},
+	"internal/migration": {own: []string{"spec", "gen"}},
+	"internal/validate":  {own: []string{"spec", "internal/diff", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
+	"gen":                {own: []string{"spec", "internal/validate", "internal/interp"}, other: []string{"github.com/dave/jennifer"}},
 }
 
 // listed is what `go list` says of a package.

@@ -29,12 +29,21 @@ var classes = map[string]Class{
 	"FSM711": Behavior, "FSM712": Data, "FSM713": Behavior,
 }
 
+// advice is what to do about a change that has no hint of its own.
+var advice = map[string]string{
+	"FSM703": "change every caller",
+	"FSM708": "tell those who take the state for an end, or for none",
+	"FSM710": "tell those who call it, and those who read what it leaves behind",
+	"FSM711": "nothing of it is stored: tell those who read the derived states",
+	"FSM713": "make sure that nobody relies on the stricter rule",
+}
+
 // Change is one difference between two versions of a machine.
 type Change struct {
 	Code    string   // "FSM701"; empty for a compatible change, unless readers go first
 	Class   Class    // of the code
 	Message string   // what changed, in the words of the specification
-	Hint    string   // how to mend it, or what to do about it; may be empty
+	Hint    string   // how to mend it, or what to do about it; only compatible changes may have none
 	Old     spec.Pos // in the old file; zero: it is not there
 	New     spec.Pos // in the new file; zero: it is not there
 }
@@ -150,7 +159,7 @@ type at struct{ old, next spec.Pos }
 // report adds a breaking change, or one of FSM709.
 func (c *comparison) report(code string, where at, hint, format string, args ...any) {
 	c.changes = append(c.changes, Change{Code: code, Class: classes[code], Old: where.old, New: where.next,
-		Hint: hint, Message: fmt.Sprintf(format, args...)})
+		Hint: cmp.Or(hint, advice[code]), Message: fmt.Sprintf(format, args...)})
 }
 
 // compatible adds a change that breaks nobody.

@@ -12,7 +12,7 @@ import (
 // The first fixture of each rule is its example: what `fsmgen explain` shows is
 // what the tests run.
 //
-//go:embed testdata/FSM*/bad.yaml testdata/FSM*/ok.yaml
+//go:embed testdata/FSM*/bad.yaml testdata/FSM*/ok.yaml testdata/FSM*/old.yaml
 var examples embed.FS
 
 // Bad returns a specification in which the rule finds something. A comment
@@ -21,6 +21,10 @@ func (r Rule) Bad() string { return r.example("bad.yaml") }
 
 // Good returns the mended specification.
 func (r Rule) Good() string { return r.example("ok.yaml") }
+
+// Old returns the version that [Rule.Bad] and [Rule.Good] are compared with, for
+// a rule about changes; else it is empty.
+func (r Rule) Old() string { return r.example("old.yaml") }
 
 func (r Rule) example(file string) string {
 	text, err := examples.ReadFile("testdata/" + r.Code + "/" + file)
@@ -56,7 +60,7 @@ func (r Rule) Finding() string {
 // was run.
 func Document() []byte {
 	var b bytes.Buffer
-	b.WriteString("# What `fsmgen check` finds\n\n" +
+	b.WriteString("# What `fsmgen check` and `fsmgen diff` find\n\n" +
 		"Generated from the rule table by `go test ./internal/validate -update`; do not edit.\n" +
 		"`fsmgen explain CODE` prints one of these pages. Codes are stable and never used again for something else.\n\n" +
 		"| code | severity | finds |\n|---|---|---|\n")
@@ -64,8 +68,11 @@ func Document() []byte {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(r.Code), r.Severity, r.Name)
 	}
 	for _, r := range Rules {
-		fmt.Fprintf(&b, "\n## %s\n\n%s (%s).\n\n%s\n\n```yaml\n%s```\n\n```text\n%s```\n\nMended:\n\n```yaml\n%s```\n",
-			r.Code, capital(r.Name), r.Severity, r.Doc, visible.Replace(r.Bad()), r.Finding(), r.Good())
+		fmt.Fprintf(&b, "\n## %s\n\n%s (%s).\n\n%s\n", r.Code, capital(r.Name), r.Severity, r.Doc)
+		if r.Changes {
+			fmt.Fprintf(&b, "\nThe old version:\n\n```yaml\n%s```\n\nThe new one:\n", r.Old())
+		}
+		fmt.Fprintf(&b, "\n```yaml\n%s```\n\n```text\n%s```\n\nMended:\n\n```yaml\n%s```\n", visible.Replace(r.Bad()), r.Finding(), r.Good())
 	}
 	b.WriteString(proofNotes)
 	return b.Bytes()

@@ -19,13 +19,14 @@ type Rule struct {
 	Name     string // what it finds, in a few words
 	Severity spec.Severity
 	Doc      string      // why it matters and how to mend it, in sentences
-	Run      func(*Pass) // nil: detected while the file is parsed, or by the model checker
+	Run      func(*Pass) // nil: detected while the file is parsed, by the model checker, or by `fsmgen diff`
 	Model    bool        // found by the model checker, on demand: see [Model]
+	Changes  bool        // found between two versions, by `fsmgen diff`
 }
 
 // Rules are all rules, by code.
 var Rules = slices.SortedFunc(
-	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, modelRules)),
+	slices.Values(slices.Concat(parsedRules, declarationRules, cellRules, proofRules, counterRules, groupRules, projectionRules, usageRules, changeRules, modelRules)),
 	func(a, b Rule) int { return strings.Compare(a.Code, b.Code) },
 )
 

@@ -38,8 +38,12 @@ func Model(m *spec.Machine, o model.Options) (model.Result, spec.Diagnostics) {
 }
 
 // Check looks at a file with the rules that the rule is among: what `fsmgen
-// check` finds, and with --model where the rule needs it.
+// check` finds, with --model where the rule needs it, or what `fsmgen diff` finds
+// between the rule's old example and the file.
 func (r Rule) Check(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
+	if r.Changes {
+		return r.compare(file, src)
+	}
 	m, found := Source(file, src)
 	if r.Model && m != nil && !found.HasErrors() {
 		_, more := Model(m, model.Options{})
