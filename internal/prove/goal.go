@@ -107,6 +107,9 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			if f.Type.Kind == spec.KindCounter {
 				low = new(int64)
 			}
+			if a.Value.Kind == spec.ValueInt {
+				continue // a number in the file: FSM015 speaks of it
+			}
 			if low == nil && f.Type.Max == nil || f.Type.Kind != spec.KindInt && f.Type.Kind != spec.KindCounter {
 				continue
 			}
@@ -122,7 +125,7 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 }
 
 // exact reports whether the bounds can be calculated with, or need not be: what
-// is accepted as an input, and what was checked as a constant, fits by itself.
+// is accepted as an input fits by itself.
 func (s *part) exact(v value, a spec.Assign, f *spec.Field, low *int64) bool {
 	switch a.Value.Kind {
 	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInt:

@@ -230,6 +230,32 @@ operations:
 	}
 }
 
+// Numbers at the ends of what a number can be, and inputs that no number fits.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, rest string
+		want       []string
+	}{
+		{"the largest number", "fields: {n: int -5..}\nstates: {one: {}}\noperations:\n  make: {creates: one, set: {n: 9223372036854775807}}\n", nil},
+		{"an input that fits one field and not the other may still be absent",
+			"fields: {a: optional int 0..3, b: optional int 5..9}\nstates: {one: {}, two: {present: [a]}}\noperations:\n" +
+				"  go: {from: one, to: two, input: {k: optional int}, set: {a: input.k, b: input.k}}\n",
+			[]string{"FSM301 go: one -> two can leave `a` absent"}},
+		{"a copy within wider bounds", "fields: {a: int 0..3, b: int 0..9}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {b: a}}\n", nil},
+		{"a copy within narrower bounds", "fields: {a: int 0..3, b: int 0..9}\nstates: {one: {}}\noperations:\n  go: {from: one, to: same, set: {a: b}}\n",
+			[]string{"FSM302 go: one -> one can leave `a` outside its bounds"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, findings(t, door+tt.rest)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A question with too many cases is reported and not guessed.
 func TestUndecidedIsReported(t *testing.T) {
 	t.Parallel()

@@ -259,9 +259,9 @@ func (p *problem) input(in *spec.Input) value {
 			}
 			switch a.Field.Type.Kind {
 			case spec.KindInt:
-				p.assume(p.bounds(v, a.Field.Type))
+				p.assume(anyOf(not(p.present(v)), p.bounds(v, a.Field.Type)))
 			case spec.KindCounter:
-				p.assume(v.atLeast(0))
+				p.assume(anyOf(not(p.present(v)), v.atLeast(0)))
 			}
 		}
 	}

@@ -1,0 +1,43 @@
+package validate_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/validate"
+)
+
+// Checking all five machines, the proof included, is no reason to wait: it is
+// below 50 ms, and so it can run at every save. The best of some runs counts,
+// since other tests run beside this one.
+func TestChecksAreQuick(t *testing.T) {
+	files, err := filepath.Glob("../../specs/*.yaml")
+	if err != nil || len(files) != 5 {
+		t.Fatalf("found %d specifications (%v)", len(files), err)
+	}
+	best := time.Hour
+	for range 10 {
+		start := time.Now()
+		for _, file := range files {
+			validate.Source(filepath.Base(file), read(t, file))
+		}
+		best = min(best, time.Since(start))
+	}
+	if best > 50*time.Millisecond {
+		t.Errorf("five machines take %v", best)
+	}
+	t.Logf("five machines take %v", best)
+}
+
+// The proof of each machine has something to show.
+func TestProofCounts(t *testing.T) {
+	t.Parallel()
+	m, found := validate.Source("lifecycle.yaml", read(t, "../../specs/lifecycle.yaml"))
+	if m == nil {
+		t.Fatal(found)
+	}
+	if got, want := validate.Proof(m), (validate.Summary{Steps: 11, Obligations: 49}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
