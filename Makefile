@@ -80,6 +80,10 @@ cover: ## coverage of all packages by all tests, in coverage.out
 	$(GO) test -coverpkg=./... -coverprofile=coverage.out ./...
 	$(GO) tool cover -func=coverage.out | tail -n 1
 
+.PHONY: spin
+spin: ## compare the model checker with Spin on execution (needs spin and gcc)
+	FSMGEN_REQUIRE_SPIN=1 $(GO) test ./internal/spin -count=1 -v
+
 .PHONY: diagrams-check
 diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; installs Chromium when missing)
 	internal/diagrams/check.sh
