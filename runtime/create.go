@@ -24,7 +24,7 @@ func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 				return true, nil
 			}
 			if err := m.table.Commit(ctx, &s.write); err != nil {
-				return false, m.conflict(err, q.op, id, "")
+				return false, err // a broken unique rule too: an existing record comes first
 			}
 			out = m.outcome(s.rec, &s.row, s.write.Event)
 			return false, nil
