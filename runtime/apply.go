@@ -14,8 +14,9 @@ type Item[R any] struct {
 
 // Apply makes one call on one record. A target that holds the record (the
 // record itself, or an Outcome) takes one write when nothing speaks against it;
-// a Ref is read first. The record held must be as the engine has returned it.
-// A refusal is always decided on the stored record.
+// a Ref is read first. A held record that was edited, or is
+// otherwise not what is stored, counts as the Ref that it is: a decision stands
+// only on the stored record.
 func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
 	var out Outcome[R]
 	q, ref, err := m.target(at, c)
@@ -26,10 +27,14 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
 			row := m.d.Encode(&held)
-			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
-			if err != nil {
+			if row.Ref() != ref {
 				return true, nil
 			}
+			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
+			if err != nil || s.write.Row == nil {
+				return true, nil
+			}
+			s.write.Old = &row
 			if err := m.table.Commit(ctx, &s.write); err != nil {
 				return false, m.conflict(err, q.op, ref.ID, row.State)
 			}

@@ -125,6 +125,16 @@ func (t *table) update(w *fsm.Write) (string, []any) {
 		fmt.Fprintf(b, ", %s = %s", quote(t.schema.Columns[i].Stored), b.arg(t.bind(w.Row.Values[i])))
 	}
 	fmt.Fprintf(b, ` WHERE "id" = %s AND "rev" = %s AND "state" = %s`, b.arg(w.Prev.ID), b.arg(w.Prev.Rev), b.arg(w.PrevState))
+	if w.Old != nil {
+		same := func(column string, kind fsm.Kind, v any) {
+			fmt.Fprintf(b, " AND %s IS NOT DISTINCT FROM %s", t.dialect.operand(quote(column), kind), b.arg(t.bind(v)))
+		}
+		same("created_at", fsm.KindTime, w.Old.CreatedAt)
+		same("updated_at", fsm.KindTime, w.Old.UpdatedAt)
+		for i, v := range w.Old.Values {
+			same(t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, v)
+		}
+	}
 	return b.String(), b.args
 }
 

@@ -53,6 +53,39 @@ var callTests = []test{
 			d.Errorf("rev is %d, want 6", out.Record.Rev)
 		}
 	}},
+	{"an edited record decides nothing", func(b *bench) {
+		d := b.open()
+		held := d.hold("p1", "a").Record
+		mine := held
+		mine.Holder = fsm.Some("eve")
+		out := d.must(d.Apply(d.ctx, mine, Touch(Meta{RequestID: "t", Actor: "eve"}, instant.Add(time.Hour))))
+		if !out.RecordOnly || out.Events[0].Guard != "right_holder" || d.parcel("p1").Holder != held.Holder {
+			d.Errorf("got %+v, want it recorded only: somebody else holds the parcel", out)
+		}
+		mine = held
+		mine.Moves, mine.UpdatedAt, mine.Tags = 40, instant.Add(time.Hour), fsm.NewSet("x")
+		out = d.must(d.Apply(d.ctx, mine, annotation("x")))
+		if p := d.parcel("p1"); p.Moves != held.Moves || !p.UpdatedAt.Equal(instant) || p.Tags.Len() != 0 || out.Record.Moves != held.Moves {
+			d.Errorf("got %+v, want only what was decided", p)
+		}
+		d.register("p2", "b")
+		other := out
+		other.Record.ID = "p2"
+		d.must(d.Apply(d.ctx, other, annotation("y")))
+		if p := d.parcel("p2"); p.Rev != 1 {
+			d.Errorf("p2 is at revision %d: the call named p1", p.Rev)
+		}
+	}},
+	{"a broken unique rule does not hide the existing record", func(b *bench) {
+		b.schema.Uniques = append([]fsm.UniqueRule{{Name: "one_per_lane", Columns: []string{"lane"}}}, b.schema.Uniques...)
+		d := b.open()
+		in := RegisterInput{Lane: "a", Label: fsm.Some("l")}
+		first := d.must(d.Create(d.ctx, Register(Meta{}, in)))
+		out := d.must(d.Create(d.ctx, Register(Meta{}, in)))
+		if !out.Existing || out.Record.ID != first.Record.ID {
+			d.Errorf("got %+v, want the existing record", out)
+		}
+	}},
 	{"the event of a step", func(b *bench) {
 		d := b.open()
 		held := d.hold("p1", "a")

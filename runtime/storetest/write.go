@@ -92,6 +92,32 @@ var writeTests = []test{
 		b.commit(change(p, held, "hold", ""))
 		b.refuse(change(p, p.held("bob", instant), "hold", ""), fsm.ErrMoved)
 	}},
+	{"a row that is not the one decided on refuses", func(b *bench) {
+		p := b.makeHeld(full("p1"), "ann", instant)
+		for name, edit := range map[string]func(p *Parcel){
+			"created_at": func(p *Parcel) { p.CreatedAt = p.CreatedAt.Add(time.Microsecond) },
+			"updated_at": func(p *Parcel) { p.UpdatedAt = p.UpdatedAt.Add(-time.Microsecond) },
+			"a text":     func(p *Parcel) { p.Holder = fsm.Some("eve") },
+			"absent":     func(p *Parcel) { p.Weight = fsm.Optional[int64]{} },
+			"present":    func(p *Parcel) { p.Fragile = fsm.Some(false) },
+			"a set":      func(p *Parcel) { p.Tags = fsm.NewSet("b") },
+			"a counter":  func(p *Parcel) { p.Moves = 7 },
+			"a time":     func(p *Parcel) { p.Due = fsm.Some(instant.Add(time.Hour)) },
+		} {
+			edited := p
+			edit(&edited)
+			w := change(p, p.shelved("s1"), "shelve", "")
+			old := Encode(&edited)
+			w.Old = &old
+			if b.refuse(w, fsm.ErrMoved); b.Failed() {
+				b.Fatalf("with %s edited", name)
+			}
+		}
+		w := change(p, p.shelved("s1"), "shelve", "")
+		old := b.row("p1")
+		w.Old = &old
+		b.commit(w)
+	}},
 	{"a revision ahead refuses", func(b *bench) {
 		p := b.make(parcel("p1", "a"))
 		p.Rev = 7
