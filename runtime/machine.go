@@ -18,6 +18,7 @@ const Generated1 = 1
 type Machine[R any] struct {
 	d       *Descriptor[R]
 	schema  *Schema
+	store   Store
 	table   Table
 	effects map[string]EffectFunc[R]
 	options Options
@@ -78,7 +79,7 @@ func Migrate(ctx context.Context, store Store, s *Schema) error {
 // machine needs a function.
 func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effects map[string]EffectFunc[R], opts ...Option) (*Machine[R], error) {
 	m := &Machine[R]{
-		d: d, schema: d.Schema, effects: effects,
+		d: d, schema: d.Schema, store: store, effects: effects,
 		options: Options{
 			clock:    time.Now,
 			triggers: map[string]time.Duration{},

@@ -35,6 +35,9 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := Inside(ctx, m.store); err != nil {
+		return err
+	}
 	var last error
 	for n := range maxTries {
 		if n > 1 {
@@ -100,7 +103,8 @@ func retriable(err error) bool {
 // nothing was written.
 func ambiguous(err error) bool {
 	var a *AmbiguousError
-	return errors.As(err, &a) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &a) ||
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrClosed)
 }
 
 // resolve looks for the work of a try whose answer was lost. The caller's

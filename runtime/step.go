@@ -138,7 +138,11 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 		return s, nil
 	}
 	key := m.effectKey(s)
-	if err := m.effects[op.Effect.Name](ctx, tx, s.rec, key, s.write.Event); err != nil {
+	err = m.effects[op.Effect.Name](enter(ctx, m.store), tx, s.rec, key, s.write.Event)
+	if err == nil && ended(tx) {
+		err = errEnded
+	}
+	if err != nil {
 		return s, &EffectError{
 			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,
 		}

@@ -37,7 +37,7 @@ type Table interface {
 	Check(ctx context.Context) error
 	// Commit makes one write durable: all of it or nothing. When it returns
 	// nil, the write survives a crash. Returns ErrMoved, ErrRequestTaken,
-	// ErrIDTaken or *ConflictError when nothing was written for that reason,
+	// ErrIDTaken, ErrClosed or *ConflictError when nothing was written for that reason,
 	// a *Refusal with CodeBusy when surely nothing was written, the context's
 	// own error when surely nothing was written because it ended, and
 	// *AmbiguousError when it is not known. The engine takes any other error
@@ -84,7 +84,9 @@ type Tx interface {
 	// Peers locks the group of q and returns how many other records of it are
 	// in q.States.
 	Peers(q PeerQuery) (int64, error)
-	// NextNumber locks the group of q and returns the next number of its sequence.
+	// NextNumber locks the group of q and returns the next number of its
+	// sequence. Here an absent value is a value like any other: a record in no
+	// group must have a number too.
 	NextNumber(q PeerQuery) (int64, error)
 	// Settle removes a delivery from the outbox; one that is gone is no error.
 	Settle(id string, rev int64) error
@@ -99,6 +101,8 @@ var (
 	ErrMoved = errors.New("the record is not at the revision the write was decided on")
 	// ErrRequestTaken: the request id stands in the log already.
 	ErrRequestTaken = errors.New("the request id stands in the log already")
+	// ErrClosed: the store was closed before the call.
+	ErrClosed = errors.New("the store is closed")
 	// ErrIDTaken: a creation found a record, or a tombstone, with its id.
 	ErrIDTaken = errors.New("the id is taken")
 )
@@ -113,6 +117,7 @@ func (e *ConflictError) Error() string { return "the unique rule " + e.Rule + " 
 type Write struct {
 	Prev      Ref    // what it was decided on; Rev 0 is a creation
 	PrevState string // stored word; empty for a creation
+	Old       *Row   // with Row, where not nil: the whole row it was decided on; ErrMoved unless the stored one is equal
 	Row       *Row   // the new row; nil for a record-only event
 	Changed   []int  // the columns of Row.Values that differ from the old row, ascending
 	Event     Event  // a record-only event gets its N from the store, which sets it here too

@@ -122,6 +122,9 @@ func (s *Store) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := fsm.Inside(ctx, s); err != nil {
+		return fmt.Errorf("memstore: %w", err)
+	}
 	select {
 	case s.lock <- struct{}{}:
 	case <-ctx.Done():
@@ -129,7 +132,7 @@ func (s *Store) acquire(ctx context.Context) error {
 	}
 	if s.closed {
 		s.release()
-		return fmt.Errorf("memstore: the store is closed")
+		return fmt.Errorf("memstore: %w", fsm.ErrClosed)
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type view struct {
 	schema *fsm.Schema
 }
 
+// Ended reports whether the transaction was committed or rolled back.
+func (v *view) Ended() bool { return v.tx.done }
+
 // Row returns the row, or ErrNotFound.
 func (v *view) Row(id string) (fsm.Row, error) {
 	row, ok := v.table.rows[id]
@@ -167,6 +170,18 @@ func holds(value any, c fsm.Cond) bool {
 	return false
 }
 
+// sameRow reports whether two rows hold the same.
+func sameRow(a, b *fsm.Row) bool {
+	return a.ID == b.ID && a.State == b.State && a.Rev == b.Rev && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
+		slices.EqualFunc(a.Values, b.Values, func(x, y any) bool {
+			if at, ok := x.(time.Time); ok {
+				other, ok := y.(time.Time)
+				return ok && at.Equal(other)
+			}
+			return x == y
+		})
+}
+
 // compare orders two values of one column; false comes before true.
 func compare(a, b any) int {
 	switch a := a.(type) {
@@ -260,7 +275,8 @@ func (v *view) Write(w *fsm.Write) error {
 		return fsm.ErrRequestTaken
 	case creates && (found || len(t.events[id]) > 0):
 		return fsm.ErrIDTaken
-	case !creates && (!found || old.Rev != w.Prev.Rev || old.State != w.PrevState):
+	case !creates && (!found || old.Rev != w.Prev.Rev || old.State != w.PrevState),
+		!creates && w.Row != nil && w.Old != nil && !sameRow(&old, w.Old):
 		return fsm.ErrMoved
 	}
 	if w.Row == nil {
@@ -328,11 +344,9 @@ func (v *view) group(q fsm.PeerQuery) (where []fsm.Cond, whole bool) {
 	return where, true
 }
 
-// NextNumber counts the group's sequence up.
+// NextNumber counts the group's sequence up. A record must have a number: those
+// with an absent value are counted together.
 func (v *view) NextNumber(q fsm.PeerQuery) (int64, error) {
-	if _, whole := v.group(q); !whole {
-		return 0, fmt.Errorf("memstore: the sequence %s needs a group, but one of its fields is absent", q.Name)
-	}
 	t, key := v.table, joined(q.Name, q.Values)
 	old := t.groups[key]
 	t.groups[key] = old + 1

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"sync"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // querier runs statements in a session or in a caller's transaction.
@@ -105,7 +106,7 @@ func newPool(db *sql.DB, d Dialect, size int) *pool {
 	return &pool{db: db, dialect: d, slots: make(chan struct{}, size)}
 }
 
-var errClosed = errors.New("sqlstore: the store is closed")
+var errClosed = fmt.Errorf("sqlstore: %w", fsm.ErrClosed)
 
 // take waits for a session.
 func (p *pool) take(ctx context.Context) (*session, error) {

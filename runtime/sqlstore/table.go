@@ -80,6 +80,11 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 
 // View runs f over one consistent snapshot.
 func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
+	if t.store.readers == t.store.writers {
+		if err := fsm.Inside(ctx, t.store); err != nil {
+			return fmt.Errorf("sqlstore: %w", err)
+		}
+	}
 	s, err := t.store.readers.take(ctx)
 	if err != nil {
 		return err
@@ -122,6 +127,9 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 
 // once runs f in one transaction that has the write lock.
 func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err error) {
+	if err := fsm.Inside(ctx, t.store); err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return err
 	}

@@ -20,6 +20,12 @@ type txn struct {
 
 var _ fsm.Tx = (*txn)(nil)
 
+// Ended reports whether the transaction was committed or rolled back.
+func (x *txn) Ended() bool {
+	_, err := x.tx.ExecContext(x.ctx, "SELECT 1")
+	return errors.Is(err, sql.ErrTxDone)
+}
+
 // change runs a statement that writes. A constraint's refusal comes back as it
 // is: it took back this statement only.
 func (x *txn) change(text string, args ...any) (int64, error) {
@@ -53,7 +59,7 @@ func (x *txn) Write(w *fsm.Write) error {
 	if w.Row == nil {
 		return x.record(w)
 	}
-	if len(w.Row.Values) != len(x.t.schema.Columns) {
+	if len(w.Row.Values) != len(x.t.schema.Columns) || w.Old != nil && len(w.Old.Values) != len(x.t.schema.Columns) {
 		return fmt.Errorf("sqlstore: the row of %q has %d values, %s has %d columns",
 			w.Prev.ID, len(w.Row.Values), x.t.schema.Machine, len(x.t.schema.Columns))
 	}
@@ -122,6 +128,9 @@ func (x *txn) insert(w *fsm.Write) error {
 func (x *txn) move(w *fsm.Write) error {
 	text, args := x.t.update(w)
 	n, err := x.change(text, args...)
+	if err == nil && n == 0 && w.Old != nil {
+		return fsm.ErrMoved // its request is new, since the event is in the log by now
+	}
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
 	}
@@ -241,9 +250,10 @@ func (x *txn) others(q fsm.Query, except string) (int64, error) {
 // them is absent.
 func groupKey(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	values := make([]any, len(q.Values))
+	whole = true
 	for i, v := range q.Values {
 		if v == nil {
-			return "", false, nil
+			whole = false
 		}
 		if at, ok := v.(time.Time); ok {
 			v = at.UnixMicro()
@@ -251,27 +261,33 @@ func groupKey(q *fsm.PeerQuery) (key string, whole bool, err error) {
 		values[i] = v
 	}
 	b, err := json.Marshal(values)
-	return string(b), true, err
+	return string(b), whole, err
 }
 
+// group locks the group of q. Records with an absent value are in none, except
+// for a sequence: it must give them a number, so they are counted together.
 func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	if len(q.Columns) != len(q.Values) {
 		return "", false, fmt.Errorf("sqlstore: group %s has %d columns and %d values", q.Name, len(q.Columns), len(q.Values))
 	}
 	key, whole, err = groupKey(q)
-	if err != nil || !whole {
+	if err != nil || !whole && !q.Sequence {
 		return key, whole, err
 	}
 	if text := x.t.dialect.lockGroup(quote(x.t.schema.Table + "_groups")); text != "" {
 		_, err = x.change(text, q.Name, key)
 	}
-	return key, true, err
+	return key, whole, err
 }
 
 func groupQuery(q *fsm.PeerQuery) fsm.Query {
 	fit := fsm.Query{States: q.States}
 	for i, c := range q.Columns {
-		fit.Where = append(fit.Where, fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]})
+		cond := fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]}
+		if cond.Value == nil {
+			cond.Op = fsm.OpAbsent
+		}
+		fit.Where = append(fit.Where, cond)
 	}
 	return fit
 }
@@ -287,12 +303,10 @@ func (x *txn) Peers(q fsm.PeerQuery) (int64, error) {
 // NextNumber counts the group's sequence up. A number that a row of the group
 // holds is never given again, even when the group's own row is gone.
 func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
-	key, whole, err := x.group(&q)
+	q.Sequence = true
+	key, _, err := x.group(&q)
 	if err != nil {
 		return 0, err
-	}
-	if !whole {
-		return 0, fmt.Errorf("sqlstore: the sequence %s needs a group, but one of its fields is absent", q.Name)
 	}
 	last, _, err := x.integer(x.t.sql.number, q.Name, key)
 	if err != nil {

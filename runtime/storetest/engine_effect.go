@@ -20,6 +20,9 @@ func (d *depot) effectError(err error, effect, id string) {
 	}
 }
 
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
+
 // start runs the recovery, without which nothing is delivered.
 func (d *depot) start() {
 	d.Helper()
@@ -74,6 +77,54 @@ var effectTests = []test{
 		d.same(before, d.dump())
 		d.inTx = nil
 		d.fresh(d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"}))))
+	}},
+	{"a call beside the transaction is refused within an atomic effect", func(b *bench) {
+		d := b.open()
+		out := d.register("p1", "a")
+		d.register("p2", "a")
+		before := d.dump()
+		for name, call := range map[string]func(ctx context.Context) error{
+			"apply":         func(ctx context.Context) error { return second(d.Apply(ctx, fsm.Ref{ID: "p2"}, annotation("x"))) },
+			"apply to held": func(ctx context.Context) error { return second(d.Apply(ctx, out, annotation("x"))) },
+			"create": func(ctx context.Context) error {
+				return second(d.Create(ctx, Register(Meta{}, RegisterInput{Lane: "z"})))
+			},
+			"pick":   func(ctx context.Context) error { return second(d.Pick(ctx, 1, Hold(Meta{Actor: "ann"}, "a", instant))) },
+			"update": func(ctx context.Context) error { return d.table.Update(ctx, func(fsm.Tx) error { return nil }) },
+		} {
+			d.inTx = func(ctx context.Context, _ fsm.Tx, _ Parcel) error {
+				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+				defer cancel()
+				return call(ctx)
+			}
+			_, err := d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"}))
+			if !errors.Is(err, fsm.ErrInside) || !errors.Is(err, fsm.ErrEffect) {
+				d.Errorf("%s: got %v, want the effect's error with ErrInside", name, err)
+			}
+			d.same(before, d.dump())
+		}
+		d.inTx = nil
+		d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"})))
+	}},
+	{"a closed store is no lost answer", func(b *bench) {
+		m := (&depot{bench: b, now: instant}).another()
+		out, err := m.Create(b.ctx, Register(Meta{}, RegisterInput{Lane: "a"}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := b.store.Close(); err != nil {
+			b.Fatal(err)
+		}
+		for name, call := range map[string]func() error{
+			"one write":       func() error { return second(m.Apply(b.ctx, out, annotation("x"))) },
+			"read and write":  func() error { return second(m.Apply(b.ctx, fsm.Ref{ID: out.Record.ID}, annotation("x"))) },
+			"create":          func() error { return second(m.Create(b.ctx, Register(Meta{}, RegisterInput{Lane: "a"}))) },
+			"read the record": func() error { return second(m.Record(b.ctx, out.Record.ID)) },
+		} {
+			if err := call(); !errors.Is(err, fsm.ErrClosed) || errors.Is(err, fsm.ErrAmbiguous) {
+				b.Errorf("%s: got %v, want ErrClosed", name, err)
+			}
+		}
 	}},
 	{"an effect is delivered after the commit", func(b *bench) {
 		d := b.open()
