@@ -34,7 +34,7 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 		if len(batch) == 0 {
 			return performed, errors.Join(errs...)
 		}
-		n, err := m.deliverAll(ctx, batch)
+		n, err := m.deliverAll(ctx, batch, now)
 		performed += n
 		errs = append(errs, err)
 		var failed *EffectError
@@ -83,11 +83,11 @@ func (m *Machine[R]) unclaim(batch ...Delivery) {
 }
 
 // deliverAll performs a batch. Its error joins the *EffectErrors; any other
-// error ends it and comes alone.
-func (m *Machine[R]) deliverAll(ctx context.Context, batch []Delivery) (performed int, err error) {
+// error ends it and comes alone. now is when the round began.
+func (m *Machine[R]) deliverAll(ctx context.Context, batch []Delivery, now time.Time) (performed int, err error) {
 	var errs []error
 	for i, d := range batch {
-		ok, err := m.deliver(ctx, d, batch[i:])
+		ok, err := m.deliver(ctx, d, batch[i:], now)
 		if ok {
 			performed++
 		}
@@ -105,19 +105,19 @@ func (m *Machine[R]) deliverAll(ctx context.Context, batch []Delivery) (performe
 // deliver performs one effect. performed is true when it ran and all that
 // follows was written. Any error but an *EffectError is one of the store. If
 // the effect panics, the deliveries of rest are given back.
-func (m *Machine[R]) deliver(ctx context.Context, d Delivery, rest []Delivery) (performed bool, err error) {
+func (m *Machine[R]) deliver(ctx context.Context, d Delivery, rest []Delivery, now time.Time) (performed bool, err error) {
 	returned := false
 	defer func() {
 		if !returned {
 			m.unclaim(rest...)
 		}
 	}()
-	performed, err = m.perform(ctx, d)
+	performed, err = m.perform(ctx, d, now)
 	returned = true
 	return performed, err
 }
 
-func (m *Machine[R]) perform(ctx context.Context, d Delivery) (performed bool, err error) {
+func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (performed bool, err error) {
 	job, err := m.delivery(ctx, d)
 	if err != nil {
 		return false, err
@@ -143,7 +143,11 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery) (performed bool, e
 		}
 		cause = err // what follows is refused: tell and try again later
 	}
-	due := m.now().Add(m.wait(d.Attempts))
+	due := m.now()
+	if due.Before(now) {
+		due = now // the clock went back: else this round would find it due again and again
+	}
+	due = due.Add(m.wait(d.Attempts))
 	err = m.table.Update(ctx, func(tx Tx) error {
 		return tx.Postpone(d.ID, d.Rev, due, shortText(cause.Error()))
 	})
@@ -200,8 +204,11 @@ func (m *Machine[R]) delivery(ctx context.Context, d Delivery) (deliveryJob[R], 
 			job.err = fmt.Errorf("no operation of this specification has the effect %s at revision %d", d.Effect, d.Rev)
 			return nil
 		}
-		if job.op.Then != "" && row.Rev != d.Rev {
-			job.obsolete = true
+		if job.op.Then != "" {
+			job.obsolete = row.Rev != d.Rev
+			if !job.obsolete { // what follows needs a sound record, or the effect would be repeated for ever
+				job.rec, job.err = m.load(m.byName[job.op.Then], &row)
+			}
 			return nil
 		}
 		if row.Rev != d.Rev {

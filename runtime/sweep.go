@@ -40,10 +40,12 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 // Startup runs every operation with a `startup` trigger on every record in one
 // of its states and returns how many steps it took: the recovery of what a
 // crash has left. It presumes that no other process works on the machine, so
-// call it once after opening, before any other call and before Deliver.
+// call it once after opening, before any other call and before Deliver. A
+// quarantined record is reported and does not hold up delivery; after any other
+// error Startup is to be called again.
 func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 	now := m.now()
-	total := 0
+	total, whole := 0, true
 	var errs []error
 	for _, op := range m.d.Operations {
 		for _, t := range op.Triggers {
@@ -52,14 +54,14 @@ func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 			}
 			n, err := m.fire(ctx, op, now)
 			total += n
+			whole = whole && onlyQuarantined(err)
 			errs = append(errs, err)
 		}
 	}
-	err := errors.Join(errs...)
-	if err == nil {
+	if whole {
 		m.started.Store(true)
 	}
-	return total, err
+	return total, errors.Join(errs...)
 }
 
 // held is a record that was read, as a target.
@@ -107,10 +109,29 @@ func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row, no
 	return err == nil && !out.Replayed, err
 }
 
+// onlyQuarantined reports whether what fire returned is about records that
+// cannot be loaded and nothing else.
+func onlyQuarantined(err error) bool {
+	if err == nil {
+		return true
+	}
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range list.Unwrap() {
+			if !onlyQuarantined(e) {
+				return false
+			}
+		}
+		return true
+	}
+	r, ok := err.(*Refusal)
+	return ok && r.Code == CodeQuarantined
+}
+
 // passable reports whether an error means that there is nothing to do here now.
 func passable(err error) bool {
 	var r *Refusal
-	if !errors.As(err, &r) {
+	var effect *EffectError
+	if !errors.As(err, &r) || errors.As(err, &effect) { // an effect's error may hold a refusal of another machine
 		return false
 	}
 	switch r.Code {
