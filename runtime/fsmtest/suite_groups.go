@@ -131,16 +131,15 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 				r.Values[f.index] = before
 			}
 		}
-		h.m.number(&r, int64(i+1))
 		rows = append(rows, r)
 	}
 	if !o.creates {
-		h.m.number(&c.row, int64(k+1))
 		rows = append(rows, c.row)
 	}
 	trial := h.w.clone()
 	for i := range rows { // what is unique is unique among them, too
 		rows[i].Rev = 1
+		trial.number(&rows[i])
 		if trial.uniqueBroken(verdict{row: rows[i]}) != nil || trial.dedupeBroken(rows[i]) {
 			return
 		}
@@ -162,7 +161,17 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 	h.same(what)
 }
 
-// number gives a record its number in every sequence.
+// number gives a record the next number of its group in every sequence.
+func (w *world) number(r *fsm.Row) {
+	r.Values = slices.Clone(r.Values)
+	for _, f := range w.m.fields {
+		if f.kind == fsm.KindSequence {
+			r.Values[f.index] = w.last[w.sequenceKey(f, *r)] + 1
+		}
+	}
+}
+
+// number gives a record this number in every sequence.
 func (m *model) number(r *fsm.Row, n int64) {
 	r.Values = slices.Clone(r.Values)
 	for _, f := range m.fields {
@@ -179,10 +188,28 @@ func (w *world) dedupeBroken(r fsm.Row) bool {
 	})
 }
 
-// soundRow is a record in a state that breaks no rule.
+// soundRow is a record in a state that breaks no rule. One value after the other
+// is changed for the better; where that leads nowhere, combinations are tried.
 func (m *model) soundRow(st *state) (fsm.Row, bool) {
 	o := &operation{}
 	dims := m.recordDims(o)
+	choice := make([]int, len(dims))
+	for range dims {
+		before := len(m.broken(m.build(o, st, dims, choice).row))
+		for i := range dims {
+			best := choice[i]
+			for v := range dims[i].values {
+				choice[i] = v
+				if n := len(m.broken(m.build(o, st, dims, choice).row)); n < before {
+					best, before = v, n
+				}
+			}
+			choice[i] = best
+		}
+		if before == 0 {
+			return m.build(o, st, dims, choice).clone().row, true
+		}
+	}
 	for choice := range combine(dims, cellLimit) {
 		if c := m.build(o, st, dims, choice); m.sound(c.row) {
 			return c.clone().row, true

@@ -80,7 +80,7 @@ func (w *world) seed(r fsm.Row) {
 	w.log = append(w.log, logged{Event: seedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
 	for _, name := range w.m.order {
 		if f := w.m.fields[name]; f.kind == fsm.KindSequence {
-			k := w.groupKey(list(f.Per), r) + name
+			k := w.sequenceKey(f, r)
 			w.last[k] = max(w.last[k], r.Values[f.index].(int64))
 		}
 	}
@@ -97,6 +97,17 @@ func (w *world) groupKey(fields []string, r fsm.Row) string {
 		fmt.Fprintf(&b, "%v\x00", v)
 	}
 	return b.String() + "|"
+}
+
+// sequenceKey writes whose numbers a sequence counts. A record must have a number,
+// so an absent value is one like any other here.
+func (w *world) sequenceKey(f *field, r fsm.Row) string {
+	var b strings.Builder
+	b.WriteString(f.Name)
+	for _, name := range list(f.Per) {
+		fmt.Fprintf(&b, "\x00%T %v", r.Values[w.m.fields[name].index], r.Values[w.m.fields[name].index])
+	}
+	return b.String()
 }
 
 // others lists the records of the group of r in these states, r itself left out.
@@ -126,7 +137,9 @@ func (w *world) create(o *operation, c Call) expected {
 	fresh := w.m.blank(c.ID)
 	w.m.apply(o, o.effects, w.m.blank(c.ID), &fresh, c)
 	if o.Dedupe != "" {
-		if found := w.others(o.Dedupe, o.DedupeIn, fresh); len(found) > 0 {
+		wanted := fresh
+		wanted.ID = "" // the record that has the id already counts too
+		if found := w.others(o.Dedupe, o.DedupeIn, wanted); len(found) > 0 {
 			return expected{row: found[0], existing: true, current: found[0]}
 		}
 	}
@@ -258,7 +271,7 @@ func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
 	}
 	for _, name := range w.m.order {
 		if f := w.m.fields[name]; f.kind == fsm.KindSequence && o.creates {
-			p[name] = w.last[w.groupKey(list(f.Per), grouped)+name] + 1
+			p[name] = w.last[w.sequenceKey(f, grouped)] + 1
 		}
 	}
 	return p
@@ -352,7 +365,7 @@ func (w *world) write(o *operation, before fsm.Row, v verdict, c Call, machine b
 		old = w.m.blank("").Values
 		for _, name := range w.m.order {
 			if f := w.m.fields[name]; f.kind == fsm.KindSequence {
-				w.last[w.groupKey(list(f.Per), v.row)+name] = v.row.Values[f.index].(int64)
+				w.last[w.sequenceKey(f, v.row)] = v.row.Values[f.index].(int64)
 			}
 		}
 	}

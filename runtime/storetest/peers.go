@@ -53,6 +53,21 @@ var peerTests = []test{
 			b.Errorf("got %v, want 1 2 1 3", got)
 		}
 	}},
+	{"numbers count records without a group together", func(b *bench) {
+		number := func(lane, holder any) (n int64) {
+			b.update(func(tx fsm.Tx) (err error) {
+				n, err = tx.NextNumber(fsm.PeerQuery{
+					Name: "number", Sequence: true, Columns: []string{"lane", "holder"}, Values: []any{lane, holder},
+				})
+				return err
+			})
+			return n
+		}
+		got := []int64{number("a", nil), number("a", nil), number("b", nil), number("a", "ann"), number("a", nil)}
+		if !slices.Equal(got, []int64{1, 2, 1, 1, 3}) {
+			b.Errorf("got %v, want 1 2 1 1 3", got)
+		}
+	}},
 	{"a number that was taken back is given again", func(b *bench) {
 		q := fsm.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
