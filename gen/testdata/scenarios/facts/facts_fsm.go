@@ -788,6 +788,7 @@ type WaitRequest struct {
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Moment time.Time
+	Limit  int64
 }
 
 // Wait moves a Probe from one to two.
@@ -828,7 +829,9 @@ func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpWait, "hits >= 0")
 	}
 	j.Until = fsm.Some(req.Moment)
+	j.Limit = fsm.Some(req.Limit)
 	j.Nick = fsm.Optional[string]{}
+	j.Note = fsm.Optional[fsm.JSON]{}
 	return j.move(OpWait, EventWait, StateTwo, now), nil
 }
 

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "facts",
 	Entity:      "Probe",
 	Version:     1,
-	Hash:        "6c9815cd3d0c8890d990eb5b085437faf0fd55e7170fe2c988052172afe863d6",
+	Hash:        "57d8f169281fa216447eb2f1a31593b629b60a77771ffafbbea476b05a41ca0f",
 	Table:       "facts",
 	Enforce:     "full",
 	RequestID:   fsm.Never,
@@ -598,6 +598,7 @@ func (req WaitRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
 			{Name: "moment", Value: fsm.Time(req.Moment), Kind: fsm.KindTime},
+			{Name: "limit", Value: req.Limit, Kind: fsm.KindInt},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Wait(req, now))
