@@ -17,10 +17,19 @@ func sentinels(f *jen.File, n *names) {
 	f.Add(doc("The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a call returns.")).
 		Var().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.errors {
-			g.Add(docIndented(1, fmt.Sprintf("%s: refused by %s.", e.Var, list(e.Users, "and")))).
+			g.Add(docIndented(1, e.doc())).
 				Id(e.Var).Op("=").Qual("errors", "New").Call(jen.Lit(e.text()))
 		}
 	})
+}
+
+// doc says who refuses with the error, and what the guards say about themselves.
+func (e *sentinel) doc() string {
+	text := fmt.Sprintf("%s: refused by %s.", e.Var, list(e.Users, "and"))
+	for _, d := range e.Docs {
+		text += " " + sentence(d)
+	}
+	return text
 }
 
 // text is what the error says: the specification's message, or its name.

@@ -75,6 +75,7 @@ type sentinel struct {
 	Name    string // not_owner
 	Var     string // ErrNotOwner
 	Message string
+	Docs    []string // of the guards, in the order of the specification
 	Users   []string // "guard owner_only", in the order of the specification
 }
 
@@ -174,6 +175,9 @@ func (n *names) addEvent(o *spec.Operation) {
 func (n *names) collectErrors(m *spec.Machine) {
 	for _, g := range m.Guards {
 		n.addError(g.Error, g.Message, "the guard "+g.Name)
+		if e := n.error(g.Error); e != nil && g.Doc != "" {
+			e.Docs = append(e.Docs, g.Doc)
+		}
 	}
 	for _, u := range m.Unique {
 		n.addError(u.Error, u.Message, "the unique rule "+u.Name)

@@ -345,7 +345,8 @@ func (n *Nil) Scan(src any) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrError: refused by the guard if and the guard interface.
+	// ErrError: refused by the guard if and the guard interface. */ says %s /*
+	// so.
 	ErrError = errors.New("\"no\" `way` 100% \\ */")
 	// ErrSwitch: refused by the guard else and the unique rule const.
 	ErrSwitch = errors.New("/* */")
