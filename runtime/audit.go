@@ -155,7 +155,7 @@ func (x *inspection) fold(e *Event) {
 		return
 	}
 	image := x.folded
-	if err := applyImage(x.schema, &image, e.Image); err != nil {
+	if err := applyImage(x.schema, &image, e); err != nil {
 		x.report(e, CheckFold, "%v", err)
 	} else if diff := differs(x.schema, &image, &x.folded); diff != "" {
 		x.report(e, CheckFold, "the image and the changes differ: %s", diff)

@@ -14,7 +14,7 @@ const imageEvery = 64
 // Fold makes the record out of its log, which starts at revision 1 or at an
 // event with an image. It applies what the events say and evaluates no rule, so
 // that an old log folds under a new specification. Record-only events are
-// passed over.
+// passed over, and so are fields that are gone, in events of an older version.
 func Fold[R any](d *Descriptor[R], events []Event) (R, error) {
 	row, err := FoldRow(d.Schema, events)
 	if err != nil {
@@ -73,13 +73,17 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 		row.UpdatedAt = e.At
 	}
 	if !e.Image.IsZero() {
-		return applyImage(s, row, e.Image)
+		return applyImage(s, row, e)
 	}
-	return applyChanges(s, row, e.Changes)
+	return applyChanges(s, row, e)
 }
 
-func applyImage(s *Schema, row *Row, image JSON) error {
-	m, err := image.members()
+// gone reports whether a field that the schema does not know may be one that the
+// machine had when the event was written.
+func gone(s *Schema, e *Event) bool { return e.Version < s.Version }
+
+func applyImage(s *Schema, row *Row, e *Event) error {
+	m, err := e.Image.members()
 	if err != nil {
 		return fmt.Errorf("image: %w", err)
 	}
@@ -90,6 +94,9 @@ func applyImage(s *Schema, row *Row, image JSON) error {
 		case i >= 0:
 			kind = s.Columns[i].Kind
 		case name != "created_at" && name != "updated_at":
+			if gone(s, e) {
+				continue
+			}
 			return fmt.Errorf("image: no field is stored as %q", name)
 		}
 		v, err := decodeValue(kind, m[name])
@@ -117,8 +124,8 @@ func applyImage(s *Schema, row *Row, image JSON) error {
 	return nil
 }
 
-func applyChanges(s *Schema, row *Row, changes JSON) error {
-	m, err := changes.members()
+func applyChanges(s *Schema, row *Row, e *Event) error {
+	m, err := e.Changes.members()
 	if err != nil {
 		return fmt.Errorf("changes: %w", err)
 	}
@@ -126,6 +133,9 @@ func applyChanges(s *Schema, row *Row, changes JSON) error {
 	for _, name := range sortedKeys(m) {
 		i := s.Column(name)
 		if i < 0 {
+			if gone(s, e) {
+				continue
+			}
 			return fmt.Errorf("changes: no field is stored as %q", name)
 		}
 		v, err := decodeValue(s.Columns[i].Kind, m[name])

@@ -29,7 +29,7 @@ func (c *comparison) fieldGone(f *spec.Field) {
 	}
 	hint := rename("field", f.Stored(), f.Name, list)
 	if hint == "" {
-		hint = "events hold it, and a log that holds it cannot be folded; keep the field as an optional one that nothing sets"
+		hint = "the migration drops the column and the log keeps the values, which a higher version passes over; never use the name again"
 	}
 	c.report("FSM701", at{old: f.Pos}, hint, "field %s is gone: rows and events hold it", f.Name)
 }

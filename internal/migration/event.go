@@ -101,27 +101,29 @@ func xor(a, b string) string { return fmt.Sprintf("((%[1]s | %[2]s) - (%[1]s & %
 // sqliteEvents writes the events of the rows that move. The checksum is computed
 // digit by digit, the low one of each byte first.
 func (p *plan) sqliteEvents(v move) {
-	digit := `(instr('0123456789ABCDEF', substr(s."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)`
-	p.line(`WITH RECURSIVE "moved" AS (
+	digit := `(instr('0123456789ABCDEF', substr(m."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)`
+	p.line(`CREATE TEMP TABLE "fsm_moved" AS
+SELECT *, %s AS "hex"
+FROM (
     SELECT "id", "rev" + 1 AS "rev", 'sys:%s:' || ("rev" + 1) AS "request", (SELECT "at" FROM temp."fsm_migration") AS "at",
         %s AS "changes"
     FROM %s WHERE "state" = %s
-), "bytes" AS (
-    SELECT "id", %s AS "hex"
-    FROM "moved"
-), "sum" ("id", "hex", "k", "c") AS (
-    SELECT "id", "hex", 0, 4294967295 FROM "bytes"
-    UNION ALL
-    SELECT s."id", s."hex", s."k" + 1, %s
-    FROM "sum" AS s JOIN temp."fsm_crc" AS t ON t."n" = %s
-    WHERE s."k" < length(s."hex")
 )
-INSERT INTO %s (%s)
+ORDER BY "id";`, sqliteHex(p.parts(v)), eventName, v.changes(), p.table(""), quoteText(v.from))
+	sum := fmt.Sprintf(`(
+        WITH RECURSIVE "sum" ("k", "c") AS (
+            SELECT 0, 4294967295
+            UNION ALL
+            SELECT s."k" + 1, %s
+            FROM "sum" AS s JOIN temp."fsm_crc" AS t ON t."n" = %s
+            WHERE s."k" < length(m."hex")
+        )
+        SELECT 4294967295 - "c" FROM "sum" WHERE "k" = length(m."hex"))`,
+		xor(`t."v"`, `(s."c" >> 4)`), xor(`(s."c" & 15)`, digit))
+	p.line(`INSERT INTO %s (%s)
 SELECT %s
-FROM "moved" AS m JOIN "sum" AS s ON s."id" = m."id" AND s."k" = length(s."hex")
-ORDER BY m."id";`, eventName, v.changes(), p.table(""), quoteText(v.from), sqliteHex(p.parts(v)),
-		xor(`t."v"`, `(s."c" >> 4)`), xor(`(s."c" & 15)`, digit),
-		p.table("_events"), eventColumns, p.eventValues(v, "m", `m."changes"`, `4294967295 - s."c"`))
+FROM temp."fsm_moved" AS m;
+DROP TABLE temp."fsm_moved";`, p.table("_events"), eventColumns, p.eventValues(v, "m", `m."changes"`, sum))
 }
 
 // postgresSum writes the function that computes the runtime's checksum over

@@ -105,8 +105,9 @@ func (p *plan) look() {
 	for _, f := range old.Fields {
 		n := field(next, f.Stored())
 		switch {
+		case n == nil && next.Version > old.Version: // the fold passes over it
 		case n == nil:
-			p.reasons = append(p.reasons, "events hold the field "+f.Name+", which is gone")
+			p.reasons = append(p.reasons, "events hold the field "+f.Name+", which only a higher version can leave out")
 		case !sameStorage(f, n):
 			p.reasons = append(p.reasons, "events hold the field "+f.Name+" in another form")
 		}

@@ -379,13 +379,13 @@ func TestRowsThatDoNotFit(t *testing.T) {
 			VALUES ('%s', 1, 0, 'submit', 'submitted', '%s', 1, 'a', '', -1, '', 1, 0);`, id, to)
 	}
 	record := func(id, state, values string) string {
-		return fmt.Sprintf(`INSERT INTO "ticket" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags")
+		return fmt.Sprintf(`INSERT INTO "ticket" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "colour")
 			VALUES ('%s', '%s', 1, 1, 1, %s);`, id, state, values)
 	}
 	for _, tt := range []struct{ name, rows, rule, row string }{
-		{"a mandatory field is absent", record("x", "open", "1, 'q', 'low', NULL, NULL, NULL, NULL, 0, '[]'"), "place is mandatory", "x | open"},
-		{"a new invariant", record("x", "taken", "1, 'q', 'low', 'ann', 5, NULL, 'p', 0, '[]'"), "held: tries >= 1", "x | taken"},
-		{"an invariant of the target", record("x", "solved", "1, 'q', 'low', NULL, NULL, 'n', 'p', 0, '[]'"), "solved: tries >= 1", "x | solved"},
+		{"a mandatory field is absent", record("x", "open", "1, 'q', 'low', NULL, NULL, NULL, NULL, 0, '[]', 'red'"), "place is mandatory", "x | open"},
+		{"a new invariant", record("x", "taken", "1, 'q', 'low', 'ann', 5, NULL, 'p', 0, '[]', 'red'"), "held: tries >= 1", "x | taken"},
+		{"an invariant of the target", record("x", "solved", "1, 'q', 'low', NULL, NULL, 'n', 'p', 0, '[]', 'red'"), "solved: tries >= 1", "x | solved"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -416,6 +416,44 @@ func TestRowsThatDoNotFit(t *testing.T) {
 			exec1(t, db, "ROLLBACK")
 			if d := cmp.Diff(before, sqliteObjects(t, db)); d != "" {
 				t.Errorf("something changed:\n%s", d)
+			}
+		})
+	}
+}
+
+// Nothing is migrated while an effect waits that nothing delivers afterwards,
+// and nothing at all without an empty table where the log would be lost.
+func TestWhatStopsAMigration(t *testing.T) {
+	t.Parallel()
+	task := read(t, filepath.Join("..", "..", "specs", "task.yaml"))
+	ingest := read(t, filepath.Join("..", "..", "specs", "ingest.yaml"))
+	for _, tt := range []struct{ name, old, from, to, rows, message string }{
+		{"an effect waits", task, "name: execute_task", "name: run_task",
+			`INSERT INTO "task_outbox" VALUES ('x', 2, 'execute_task', 'k', 0, 1, '');`, "effects wait that nothing delivers afterwards: execute_task"},
+		{"a field goes", ingest, "type: counter", "type: counter # ", `INSERT INTO "ingest_events" ("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+			VALUES ('x', 1, 0, 'enqueue', 'enqueue', 'pending', 1, 'a', '', -1, '', 1, 0);`, "which only a higher version can leave out"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.ReplaceAll(tt.old, tt.from, tt.to)
+			old := tt.old
+			if tt.name == "a field goes" { // a field that goes while the version stays
+				old = strings.Replace(old, "fields:\n", "fields:\n  extra: optional string\n", 1)
+			}
+			from, next := parse(t, "old.yaml", old), parse(t, "new.yaml", text)
+			for _, dialect := range []string{migration.SQLite, migration.Postgres} {
+				if m, err := migration.New(from, next, dialect, "none"); err != nil || !strings.Contains(m.Script, tt.message) {
+					t.Errorf("%s: the script does not say %q (%v)", dialect, tt.message, err)
+				}
+			}
+			m, err := migration.New(from, next, migration.SQLite, "none")
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := openSQLite(t, ":memory:")
+			exec1(t, db, generate(t, from, "none")[from.Name+".sqlite.sql"]+tt.rows)
+			if _, err := db.Exec(m.Script); err == nil || !strings.Contains(err.Error(), tt.message) {
+				t.Errorf("%v, want %q", err, tt.message)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
--- Migration of machine ticket from version 1 (hash c0e2d8dc181c)
+-- Migration of machine ticket from version 1 (hash 79c54c6214f2)
 -- to version 2 (hash 0000de185dea), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE
@@ -55,8 +55,8 @@ LOCK TABLE "ticket", "ticket_events", "ticket_outbox" IN ACCESS EXCLUSIVE MODE;
 -- Nothing is changed in a database of another version.
 DO $fsm$
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = 'c0e2d8dc181cc263db8c4c070ce4c9f8512523312577dca2b8277abbde04cc1a' AND "enforce" = 'full' AND "dialect" = 'postgres') THEN
-        RAISE EXCEPTION '%', 'fsm: ticket: this is no database of version 1 (hash c0e2d8dc181c) with the level of enforcement full';
+    IF NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab' AND "enforce" = 'full' AND "dialect" = 'postgres') THEN
+        RAISE EXCEPTION '%', 'fsm: ticket: this is no database of version 1 (hash 79c54c6214f2) with the level of enforcement full';
     END IF;
     IF EXISTS (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold') THEN
         RAISE EXCEPTION '%', 'fsm: ticket: effects wait for records in the removed state on_hold; deliver them first';
@@ -93,6 +93,7 @@ ORDER BY m."id";
 UPDATE "ticket" SET "state" = 'open', "rev" = "rev" + 1, "updated_at" = greatest("updated_at", transaction_timestamp()), "owner" = NULL, "due" = NULL WHERE "state" = 'on_hold';
 
 -- The table in its new form.
+ALTER TABLE "ticket" DROP COLUMN "colour";
 ALTER TABLE "ticket" ALTER COLUMN "place" SET NOT NULL;
 ALTER TABLE "ticket" ADD COLUMN "rating" bigint;
 ALTER TABLE "ticket" ADD COLUMN "watchers" json NOT NULL DEFAULT '[]'::json;

@@ -60,7 +60,7 @@ func fill(ctx context.Context, store fsm.Store) {
 			id = `"quoted" \ 'id' ünï`
 		}
 		place := fsm.Some(fmt.Sprint("desk ", i%4))
-		out, err := m.Submit(ctx, v1.SubmitRequest{ID: id, RequestID: request(), Queue: fmt.Sprint("q", i%3), Priority: v1.PriorityLow, Place: place})
+		out, err := m.Submit(ctx, v1.SubmitRequest{ID: id, RequestID: request(), Queue: fmt.Sprint("q", i%3), Priority: v1.PriorityLow, Place: place, Colour: fsm.Some("red")})
 		check(err)
 		do := func(out2 v1.Outcome, err error) {
 			check(err)

@@ -1,4 +1,4 @@
--- Migration of machine ticket from version 1 (hash c0e2d8dc181c)
+-- Migration of machine ticket from version 1 (hash 79c54c6214f2)
 -- to version 2 (hash 0000de185dea), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE
@@ -28,8 +28,8 @@ BEGIN IMMEDIATE;
 -- Nothing is changed in a database of another version.
 CREATE TEMP TABLE "fsm_migration" ("at" INTEGER NOT NULL);
 CREATE TEMP TRIGGER "fsm_migration_guard" BEFORE INSERT ON "fsm_migration" BEGIN
-    SELECT RAISE(ABORT, 'fsm: ticket: this is no database of version 1 (hash c0e2d8dc181c) with the level of enforcement full')
-    WHERE NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = 'c0e2d8dc181cc263db8c4c070ce4c9f8512523312577dca2b8277abbde04cc1a' AND "enforce" = 'full' AND "dialect" = 'sqlite');
+    SELECT RAISE(ABORT, 'fsm: ticket: this is no database of version 1 (hash 79c54c6214f2) with the level of enforcement full')
+    WHERE NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab' AND "enforce" = 'full' AND "dialect" = 'sqlite');
     SELECT RAISE(ABORT, 'fsm: ticket: effects wait for records in the removed state on_hold; deliver them first')
     WHERE EXISTS (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold');
 END;
@@ -52,12 +52,8 @@ DROP TRIGGER IF EXISTS "ticket_delete";
 -- as the runtime computes it.
 CREATE TEMP TABLE "fsm_crc" ("n" INTEGER PRIMARY KEY, "v" INTEGER NOT NULL);
 INSERT INTO "fsm_crc" VALUES (0, 0), (1, 274646895), (2, 549293790), (3, 820201905), (4, 1098587580), (5, 1361435347), (6, 1640403810), (7, 1905808397), (8, 2197175160), (9, 2460548119), (10, 2722870694), (11, 2987750089), (12, 3280807620), (13, 3553878443), (14, 3811616794), (15, 4084100981);
-WITH RECURSIVE "moved" AS (
-    SELECT "id", "rev" + 1 AS "rev", 'sys:migrate:' || ("rev" + 1) AS "request", (SELECT "at" FROM temp."fsm_migration") AS "at",
-        '{' || substr(CASE WHEN "owner" IS NULL THEN '' ELSE ',"owner":null' END || CASE WHEN "due" IS NULL THEN '' ELSE ',"due":null' END, 2) || '}' AS "changes"
-    FROM "ticket" WHERE "state" = 'on_hold'
-), "bytes" AS (
-    SELECT "id", CASE WHEN length(CAST("id" AS BLOB)) < 128 THEN printf('%02X', length(CAST("id" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("id" AS BLOB)) & 127) | 128, length(CAST("id" AS BLOB)) >> 7) END || hex(CAST("id" AS BLOB))
+CREATE TEMP TABLE "fsm_moved" AS
+SELECT *, CASE WHEN length(CAST("id" AS BLOB)) < 128 THEN printf('%02X', length(CAST("id" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("id" AS BLOB)) & 127) | 128, length(CAST("id" AS BLOB)) >> 7) END || hex(CAST("id" AS BLOB))
         || CASE WHEN length(CAST("rev" AS BLOB)) < 128 THEN printf('%02X', length(CAST("rev" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("rev" AS BLOB)) & 127) | 128, length(CAST("rev" AS BLOB)) >> 7) END || hex(CAST("rev" AS BLOB))
         || '076D696772617465076D696772617465076F6E5F686F6C64046F70656E'
         || CASE WHEN length(CAST("at" AS BLOB)) < 128 THEN printf('%02X', length(CAST("at" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("at" AS BLOB)) & 127) | 128, length(CAST("at" AS BLOB)) >> 7) END || hex(CAST("at" AS BLOB))
@@ -66,18 +62,24 @@ WITH RECURSIVE "moved" AS (
         || '022D31000130027B7D'
         || CASE WHEN length(CAST("changes" AS BLOB)) < 128 THEN printf('%02X', length(CAST("changes" AS BLOB))) ELSE printf('%02X%02X', (length(CAST("changes" AS BLOB)) & 127) | 128, length(CAST("changes" AS BLOB)) >> 7) END || hex(CAST("changes" AS BLOB))
         || '0001320000' AS "hex"
-    FROM "moved"
-), "sum" ("id", "hex", "k", "c") AS (
-    SELECT "id", "hex", 0, 4294967295 FROM "bytes"
-    UNION ALL
-    SELECT s."id", s."hex", s."k" + 1, ((t."v" | (s."c" >> 4)) - (t."v" & (s."c" >> 4)))
-    FROM "sum" AS s JOIN temp."fsm_crc" AS t ON t."n" = (((s."c" & 15) | (instr('0123456789ABCDEF', substr(s."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)) - ((s."c" & 15) & (instr('0123456789ABCDEF', substr(s."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)))
-    WHERE s."k" < length(s."hex")
+FROM (
+    SELECT "id", "rev" + 1 AS "rev", 'sys:migrate:' || ("rev" + 1) AS "request", (SELECT "at" FROM temp."fsm_migration") AS "at",
+        '{' || substr(CASE WHEN "owner" IS NULL THEN '' ELSE ',"owner":null' END || CASE WHEN "due" IS NULL THEN '' ELSE ',"due":null' END, 2) || '}' AS "changes"
+    FROM "ticket" WHERE "state" = 'on_hold'
 )
+ORDER BY "id";
 INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
-SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}', m."changes", 2, 4294967295 - s."c"
-FROM "moved" AS m JOIN "sum" AS s ON s."id" = m."id" AND s."k" = length(s."hex")
-ORDER BY m."id";
+SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}', m."changes", 2, (
+        WITH RECURSIVE "sum" ("k", "c") AS (
+            SELECT 0, 4294967295
+            UNION ALL
+            SELECT s."k" + 1, ((t."v" | (s."c" >> 4)) - (t."v" & (s."c" >> 4)))
+            FROM "sum" AS s JOIN temp."fsm_crc" AS t ON t."n" = (((s."c" & 15) | (instr('0123456789ABCDEF', substr(m."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)) - ((s."c" & 15) & (instr('0123456789ABCDEF', substr(m."hex", s."k" + 2 - 2 * (s."k" % 2), 1)) - 1)))
+            WHERE s."k" < length(m."hex")
+        )
+        SELECT 4294967295 - "c" FROM "sum" WHERE "k" = length(m."hex"))
+FROM temp."fsm_moved" AS m;
+DROP TABLE temp."fsm_moved";
 DROP TABLE temp."fsm_crc";
 
 -- The table in its new form.
