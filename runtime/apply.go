@@ -61,13 +61,14 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 
 // ApplyIn is Apply within a transaction that the caller owns: Transactional.Adopt
 // gives tx. After an error the transaction is to be rolled back, unless the
-// error is a *Refusal that was decided before anything was written.
+// error is a *Refusal that was decided before anything was written; in an atomic
+// effect the engine sees to that.
 func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (Outcome[R], error) {
 	q, ref, err := m.target(at, c)
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	out, err := m.applyIn(ctx, tx, q, ref, false)
+	out, err := within(ctx, m.store, func() (Outcome[R], error) { return m.applyIn(ctx, tx, q, ref, false) })
 	if err != nil {
 		return Outcome[R]{}, m.unit(q.op, ref.ID, q.RequestID).blame(err)
 	}

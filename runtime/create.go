@@ -53,7 +53,7 @@ func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R]
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	out, err := m.createIn(ctx, tx, q, id, false)
+	out, err := within(ctx, m.store, func() (Outcome[R], error) { return m.createIn(ctx, tx, q, id, false) })
 	if err != nil {
 		return Outcome[R]{}, m.unit(q.op, id, q.RequestID).blame(err)
 	}

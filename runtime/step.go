@@ -131,6 +131,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 	if err != nil {
 		return nil, err
 	}
+	if mark := around(ctx, m.store); mark != nil {
+		mark.writes++
+	}
 	if err := tx.Write(&s.write); err != nil {
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}
@@ -138,11 +141,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 		return s, nil
 	}
 	key := m.effectKey(s)
-	err = m.effects[op.Effect.Name](enter(ctx, m.store), tx, s.rec, key, s.write.Event)
-	if err == nil && ended(tx) {
-		err = errEnded
-	}
-	if err != nil {
+	inner, mark := enter(ctx, m.store)
+	err = m.effects[op.Effect.Name](inner, tx, s.rec, key, s.write.Event)
+	if err := mark.verdict(tx, err); err != nil {
 		return s, &EffectError{
 			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,
 		}

@@ -106,6 +106,30 @@ var effectTests = []test{
 		d.inTx = nil
 		d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"})))
 	}},
+	{"an atomic effect cannot swallow half a call", func(b *bench) {
+		d := b.open()
+		out := d.register("p1", "a")
+		d.register("p2", "a")
+		before := d.dump()
+		d.inTx = func(ctx context.Context, tx fsm.Tx, p Parcel) error {
+			if p.ID == "p2" {
+				return errDown
+			}
+			_, err := d.ApplyIn(ctx, tx, fsm.Ref{ID: "p2", Rev: 1}, Bill(Meta{RequestID: "of p1"}))
+			d.effectError(err, "charge", "p2")
+			return nil
+		}
+		_, err := d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"}))
+		d.effectError(err, "charge", "p1")
+		d.same(before, d.dump())
+
+		d.inTx = func(ctx context.Context, tx fsm.Tx, _ Parcel) error { // refused before anything is written
+			_, err := d.ApplyIn(ctx, tx, fsm.Ref{ID: "p2", Rev: 1}, Send(Meta{}))
+			d.code(err, fsm.CodeWrongState)
+			return nil
+		}
+		d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"})))
+	}},
 	{"a closed store is no lost answer", func(b *bench) {
 		m := (&depot{bench: b, now: instant}).another()
 		out, err := m.Create(b.ctx, Register(Meta{}, RegisterInput{Lane: "a"}))
