@@ -11,19 +11,21 @@ import (
 // `dedupe_by`. That of a sequence belongs to the field.
 type unique struct {
 	name, error, message string
-	fields, states       []string // stored words; no states: all
+	fields, states       []string // stored words
+	shown                string   // fields and states as the specification calls them
 	pos                  spec.Pos
 }
 
 func uniques(m *spec.Machine) []*unique {
 	var list []*unique
 	for _, u := range m.Unique {
-		list = append(list, &unique{u.Name, u.Error, u.Message, fieldWords(u.Fields), stateWords(u.In), u.Pos})
+		list = append(list, &unique{u.Name, u.Error, u.Message, fieldWords(u.Fields), stateWords(u.In), fieldNames(u.Fields) + " is unique in " + stateNames(u.In), u.Pos})
 	}
 	for _, o := range m.Operations {
 		if d := o.DedupeBy; d != nil && d.Unique == nil {
 			all := sorted(m.States, (*spec.State).Stored)
-			list = append(list, &unique{name: "dedupe_by of " + o.Name, fields: fieldWords(d.Fields), states: all, pos: d.Pos})
+			list = append(list, &unique{name: "dedupe_by of " + o.Name, fields: fieldWords(d.Fields), states: all,
+				shown: fieldNames(d.Fields) + " is unique in all states", pos: d.Pos})
 		}
 	}
 	return list
@@ -37,12 +39,12 @@ func (c *comparison) uniques() {
 				c.compatible(at{p.old.pos, renamed.pos}, "the rule %s is called %s", p.old.name, renamed.name)
 				continue
 			}
-			c.report("FSM705", at{old: p.old.pos}, "what it refused is possible now", "%s is not unique any more: the rule %s is gone", comma(p.old.fields), p.old.name)
+			c.report("FSM705", at{old: p.old.pos}, "what it refused is possible now", "the rule %s is gone: %s", p.old.name, p.old.shown)
 		case p.old == nil:
 			if p.next.among(uniques(c.old)) != nil {
 				continue
 			}
-			c.report("FSM706", at{next: p.next.pos}, auditFirst, "%s is unique in %s: the rule %s is new", comma(p.next.fields), comma(p.next.states), p.next.name)
+			c.report("FSM706", at{next: p.next.pos}, auditFirst, "%s: the rule %s is new", p.next.shown, p.next.name)
 		default:
 			c.unique(p.old, p.next)
 		}

@@ -89,7 +89,7 @@ var changes = []struct {
 	{"fewer lowered", "execution", []swap{{"fewer: {than: 5,", "fewer: {than: 3,"}}, []string{"FSM704 BEHAVIOR"}, "allows fewer than 3 others, it allowed fewer than 5"},
 	{"fewer raised", "execution", []swap{{"fewer: {than: 5,", "fewer: {than: 9,"}}, []string{"FSM705 BEHAVIOR"}, "allows fewer than 9 others, it allowed fewer than 5"},
 	{"unique removed", "execution", []swap{{"  one_lease_per_job:          # 000:12,129 a lease is acquired only while the job is PENDING\n    fields: [job_id]\n    in: [leased, in_progress]\n    error: job_already_leased\n    message: another execution of this job holds a lease\n", ""}},
-		[]string{"FSM705 BEHAVIOR"}, "the rule one_lease_per_job is gone"},
+		[]string{"FSM705 BEHAVIOR"}, "the rule one_lease_per_job is gone: job_id is unique in leased, in_progress"},
 	{"unique in fewer states", "execution", []swap{{"    in: [committed, done]\n    error", "    in: [committed]\n    error"}}, []string{"FSM705 BEHAVIOR"}, "does not hold in done any more"},
 	{"forbidden removed", "task", []swap{{"  - {from: completed, to: running, reason: no re-execution of completed tasks}      # 004:91-92\n", ""}}, []string{"FSM705 BEHAVIOR"}, "from completed to running is not forbidden any more"},
 	{"dedupe removed", "lifecycle", []swap{{"    dedupe_by: dedupe_key", "   "}}, []string{"FSM704 BEHAVIOR", "FSM705 BEHAVIOR"}, "finds no existing record any more"},
@@ -105,7 +105,7 @@ var changes = []struct {
 	{"invariant of the machine", "ingest", []swap{{"states:\n", "invariant: [attempts <= 9]\nstates:\n"}}, []string{"FSM706 DATA"}, "the invariant `attempts <= 9` is new"},
 	{"invariant moved up", "lifecycle", []swap{{"states:\n", "invariant: [attempt >= 0]\nstates:\n"}}, []string{"FSM706 DATA"}, "the invariant `attempt >= 0` is new"},
 	{"invariant removed", "lifecycle", []swap{{"    invariant: [attempt >= 1]", "   "}}, []string{"FSM707 BEHAVIOR"}, "state claimed does not demand `attempt >= 1` any more"},
-	{"unique added", "ingest", []swap{{"guards:\n", "unique:\n  one_run: {fields: [attempts], in: [running], error: taken}\n\nguards:\n"}}, []string{"FSM706 DATA"}, "the rule one_run is new"},
+	{"unique added", "ingest", []swap{{"guards:\n", "unique:\n  one_run: {fields: [attempts], in: [running], error: taken}\n\nguards:\n"}}, []string{"FSM706 DATA"}, "attempts is unique in running: the rule one_run is new"},
 	{"unique in more states", "execution", []swap{{"    in: [leased, in_progress]\n    error", "    in: [leased, in_progress, aborted]\n    error"}}, []string{"FSM706 DATA"}, "holds in aborted too"},
 	{"dedupe added", "execution", []swap{{"    creates: leased   ", "    dedupe_by: lease_owner\n    creates: leased   "}}, []string{"FSM705 BEHAVIOR", "FSM706 DATA"}, "returns the existing record"},
 
