@@ -163,41 +163,92 @@ func constant(t spec.Type) interp.Value {
 	return interp.Absent
 }
 
-// calls lists the ways of calling an operation that make a difference.
-func (p *pools) calls(m *spec.Machine, op *spec.Operation) []interp.Call {
-	base := interp.Call{Op: op, At: epoch, Actor: p.workers[0]}
+// mostCalls is how many ways of calling one operation are looked at in full.
+const mostCalls = 256
+
+// calls lists the ways of calling an operation that make a difference. Where
+// there are too many, inputs are combined in pairs only, and all is false.
+func (p *pools) calls(m *spec.Machine, op *spec.Operation) (list []interp.Call, all bool) {
+	base := interp.Call{Op: op, At: epoch, Actor: p.workers[0], Inputs: map[string]interp.Value{}}
 	if op.By == spec.ByOperator {
 		base.Reason = "checked"
 	}
-	list := []interp.Call{base}
+	actors := p.workers[:1]
 	if op.By != spec.BySystem && p.matters(theActor{}) {
-		list = nil
-		for _, w := range p.workers {
-			c := base
-			c.Actor = w
-			list = append(list, c)
-		}
+		actors = p.workers
 	}
-	for _, in := range op.Inputs {
-		var longer []interp.Call
-		for _, v := range p.values(in) {
-			for _, c := range list {
-				inputs := map[string]interp.Value{}
-				for k, old := range c.Inputs {
-					inputs[k] = old
+	values := make([][]interp.Value, len(op.Inputs))
+	total := len(actors)
+	for i, in := range op.Inputs {
+		values[i] = p.values(in)
+		total = min(total*len(values[i]), 1<<20)
+	}
+	add := func(pick []int) {
+		for _, actor := range actors {
+			c := base
+			c.Actor, c.Inputs = actor, map[string]interp.Value{}
+			for i, in := range op.Inputs {
+				if v := values[i][pick[i]]; v.Kind != interp.KindAbsent {
+					c.Inputs[in.Name] = v
 				}
-				if v.Kind != interp.KindAbsent {
-					inputs[in.Name] = v
-				}
-				c.Inputs = inputs
-				longer = append(longer, c)
+			}
+			// What Accept refuses is refused whatever the record is.
+			if _, refusal := interp.Accept(m, c); refusal == nil {
+				list = append(list, c)
 			}
 		}
-		list = longer
 	}
-	// What Accept refuses is refused whatever the record is.
-	return slices.DeleteFunc(list, func(c interp.Call) bool {
-		_, refusal := interp.Accept(m, c)
-		return refusal != nil
-	})
+	if all = total <= mostCalls; all {
+		every(values, add)
+	} else {
+		pairs(values, add)
+	}
+	return list, all
+}
+
+// every hands over all combinations, the first input changing fastest.
+func every(values [][]interp.Value, add func([]int)) {
+	for pick := make([]int, len(values)); ; {
+		add(pick)
+		i := 0
+		for i < len(pick) && pick[i] == len(values[i])-1 {
+			pick[i] = 0
+			i++
+		}
+		if i == len(pick) {
+			return
+		}
+		pick[i]++
+	}
+}
+
+// pairs hands over the combinations in which at most two inputs are not what
+// they are when they are present and the first of their values.
+func pairs(values [][]interp.Value, add func([]int)) {
+	base := make([]int, len(values))
+	for i, list := range values {
+		if list[0].Kind == interp.KindAbsent && len(list) > 1 {
+			base[i] = 1
+		}
+	}
+	add(base)
+	for i := range values {
+		for a := range values[i] {
+			if a == base[i] {
+				continue
+			}
+			pick := slices.Clone(base)
+			pick[i] = a
+			add(pick)
+			for j := i + 1; j < len(values); j++ {
+				for b := range values[j] {
+					if b != base[j] {
+						pick[j] = b
+						add(pick)
+					}
+				}
+				pick[j] = base[j]
+			}
+		}
+	}
 }

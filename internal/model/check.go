@@ -150,6 +150,9 @@ func Check(m *spec.Machine, o Options) Result {
 	if c.t.bounded {
 		r.Limits = append(r.Limits, fmt.Sprintf("counters above %d", o.Counter))
 	}
+	for _, op := range c.t.thinned {
+		r.Limits = append(r.Limits, "some combinations of the inputs of "+op)
+	}
 	if c.crowded {
 		r.Limits = append(r.Limits, "more than 32 groups of one effect")
 	}
@@ -254,7 +257,7 @@ func (c *checker) count(s *state, self, key int, group int16, in []bool) int {
 	}
 	n := 0
 	for i, x := range s.slots {
-		if l := c.t.locals[x.local]; i != self && l.keys[key] == group && (in == nil || in[l.record.State.Index]) {
+		if l := c.t.locals[x.local]; i != self && l.keys[key] == group && (len(in) == 0 || in[l.record.State.Index]) {
 			n++
 		}
 	}

@@ -99,15 +99,14 @@ func (c *checker) tell(trace []Step) []realStep {
 			r.clock(i)
 			list = append(list, realStep{step: n})
 		case moveCall, moveRepeat:
-			real := realStep{step: n, Record: fmt.Sprintf("r%d", i+1), Do: s.Op.Name, call: r.call(i, s.call, s.seen)}
+			next := realStep{step: n, Record: fmt.Sprintf("r%d", i+1), Do: s.Op.Name, call: r.call(i, s.call, s.seen)}
 			if s.Op.By == spec.BySystem {
-				real.call.Actor = ""
+				next.call.Actor = ""
 			} else if c.m.RequestID != spec.None {
-				real.Request = fmt.Sprintf("step-%d", n+1)
+				next.Request = fmt.Sprintf("step-%d", n+1)
 			}
-			list = append(list, real)
-			accepted := real.call
-			if d, refusal := interp.Decide(c.m, r.records[i], accepted, c.t.others()); refusal == nil {
+			list = append(list, next)
+			if d, refusal := interp.Decide(c.m, r.records[i], next.call, c.t.others()); refusal == nil {
 				r.records[i] = d.Record
 			}
 		}

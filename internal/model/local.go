@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,12 +50,14 @@ type table struct {
 	byOp    [][]int32 // by operation: indices of calls
 	locals  []*local
 	index   map[string]uint16
+	name    []byte // of a record, in the making
 	perms   []permutation
 	keys    []*groupKey
 	keyOf   map[string]int // by field names: index in keys
 	creates [][]creation   // by operation
 	bounded bool           // a counter reached its bound
 	full    bool           // more kinds of records than can be numbered
+	thinned []string       // operations whose inputs are not combined in every way
 }
 
 // creation is what one call that makes a record leads to.
@@ -69,7 +72,11 @@ func newTable(m *spec.Machine, o Options) *table {
 	t := &table{m: m, opts: o, pools: newPools(classify(m), o), index: map[string]uint16{}, keyOf: map[string]int{}}
 	t.byOp = make([][]int32, len(m.Operations))
 	for i, op := range m.Operations {
-		for _, c := range t.pools.calls(m, op) {
+		calls, all := t.pools.calls(m, op)
+		if !all {
+			t.thinned = append(t.thinned, op.Name)
+		}
+		for _, c := range calls {
 			t.byOp[i] = append(t.byOp[i], int32(len(t.calls))) //nolint:gosec // a handful
 			t.calls = append(t.calls, call{op, c, len(t.calls)})
 		}
@@ -141,7 +148,7 @@ func broken(r *interp.Refusal) string {
 	if r.Name == "choose" {
 		return "no branch fits the record"
 	}
-	return fmt.Sprintf("`%s` does not hold afterwards", r.Name)
+	return fmt.Sprintf("%#q does not hold afterwards", r.Name)
 }
 
 // aboveBound reports whether a counter has gone further than is looked at.
@@ -158,12 +165,16 @@ func (t *table) aboveBound(r interp.Record) bool {
 // intern returns the number of the canonical form of a record.
 func (t *table) intern(r interp.Record) uint16 {
 	r = t.canonical(r)
-	var b strings.Builder
-	fmt.Fprint(&b, r.State.Index, r.CreatedAt.Unix(), r.UpdatedAt.Unix())
-	for _, v := range r.Fields {
-		fmt.Fprintf(&b, "|%d %d %s", v.Kind, v.Num, v.Text)
+	b := strconv.AppendInt(t.name[:0], int64(r.State.Index), 10)
+	for _, at := range []time.Time{r.CreatedAt, r.UpdatedAt} {
+		b = strconv.AppendInt(append(b, ' '), at.UnixMicro(), 10)
 	}
-	if n, ok := t.index[b.String()]; ok {
+	for _, v := range r.Fields {
+		b = strconv.AppendInt(append(b, '|', byte(v.Kind)), v.Num, 10)
+		b = append(append(b, ' '), v.Text...)
+	}
+	t.name = b
+	if n, ok := t.index[string(b)]; ok {
 		return n
 	}
 	if len(t.locals) >= int(none) {
@@ -171,7 +182,7 @@ func (t *table) intern(r interp.Record) uint16 {
 		return 0
 	}
 	n := uint16(len(t.locals)) //nolint:gosec // below none
-	t.index[b.String()] = n
+	t.index[string(b)] = n
 	l := &local{record: r, perms: make([]int32, len(t.perms))}
 	for i := range l.perms {
 		l.perms[i] = -1

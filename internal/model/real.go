@@ -53,20 +53,20 @@ func (r *teller) instant(i int, at time.Time, seen interp.Record) time.Time {
 		return now.Add(at.Sub(epoch))
 	}
 	low, high := time.Time{}, time.Time{} // the nearest real instants on both sides
-	know := func(a, real time.Time) {
-		if a.Before(at) && (low.IsZero() || real.After(low)) {
-			low = real
+	know := func(a, actual time.Time) {
+		if a.Before(at) && (low.IsZero() || actual.After(low)) {
+			low = actual
 		}
-		if a.After(at) && (high.IsZero() || real.Before(high)) {
-			high = real
+		if a.After(at) && (high.IsZero() || actual.Before(high)) {
+			high = actual
 		}
 	}
 	know(epoch, now)
 	if seen.State != nil {
 		abstract, _ := r.t.times(&seen)
-		real, _ := r.t.times(&r.records[i])
-		for k := range min(len(abstract), len(real)) {
-			know(abstract[k], real[k])
+		actual, _ := r.t.times(&r.records[i])
+		for k := range min(len(abstract), len(actual)) {
+			know(abstract[k], actual[k])
 		}
 	}
 	switch {
@@ -89,10 +89,10 @@ func (r *teller) pass(i int, fields []*spec.Field) {
 }
 
 // like returns a real record as the checker sees it, at the clock of record i.
-func (r *teller) like(i int, real interp.Record) uint16 {
+func (r *teller) like(i int, record interp.Record) uint16 {
 	shift := epoch.Sub(r.clocks[i])
-	seen := real
-	seen.Fields = slices.Clone(real.Fields)
+	seen := record
+	seen.Fields = slices.Clone(record.Fields)
 	at, set := r.t.times(&seen)
 	for k := range at {
 		set[k](at[k].Add(shift))
