@@ -65,15 +65,15 @@ func openSQLite(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-func exec1(t testing.TB, db *sql.DB, script string) {
+func execute(t testing.TB, db *sql.DB, script string) {
 	t.Helper()
 	if _, err := db.Exec(script); err != nil {
 		t.Fatalf("%v\n%s", err, script)
 	}
 }
 
-// strings1 returns the rows of a query, their columns divided by bars.
-func strings1(t testing.TB, db *sql.DB, query string) []string {
+// rowsOf returns the rows of a query, their columns divided by bars.
+func rowsOf(t testing.TB, db *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := db.Query(query)
 	if err != nil {
@@ -109,8 +109,8 @@ func strings1(t testing.TB, db *sql.DB, query string) []string {
 // sqliteObjects is what a database is made of; rebuilt tables are written with
 // other white space.
 func sqliteObjects(t testing.TB, db *sql.DB) []string {
-	list := strings1(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "sql" IS NOT NULL ORDER BY 1, 2`)
-	return append(list, strings1(t, db, `SELECT "version", "hash", "enforce" FROM "fsm_meta"`)...)
+	list := rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "sql" IS NOT NULL ORDER BY 1, 2`)
+	return append(list, rowsOf(t, db, `SELECT "version", "hash", "enforce" FROM "fsm_meta"`)...)
 }
 
 // The life of a program: generated code of the old version fills a database, the
@@ -133,13 +133,13 @@ func TestTicketsLiveOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range m.Queries {
-		if rows := strings1(t, db, q.SQL); len(rows) > 0 {
+		if rows := rowsOf(t, db, q.SQL); len(rows) > 0 {
 			t.Errorf("%s: %q", q.Rule, rows)
 		}
 	}
-	before := strings1(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
-	exec1(t, db, m.Script)
-	after := strings1(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
+	before := rowsOf(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
+	execute(t, db, m.Script)
+	after := rowsOf(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
 	if d := cmp.Diff(before, after[:len(before)]); d != "" {
 		t.Errorf("the log changed (-before +after):\n%s", d)
 	}
