@@ -133,6 +133,9 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 		}
 		return out, true, err
 	}
+	if guard := s.write.Event.Guard; guard != "" { // it would be recorded only: it does not pass `require`
+		return out, true, &passedOver{row.ID, fmt.Errorf("guard %s", guard)}
+	}
 	last, events, err := m.follow(ctx, tx, s, q.at)
 	if err != nil {
 		var refused *Refusal
