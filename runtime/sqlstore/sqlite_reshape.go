@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -63,18 +64,22 @@ func (d sqlite) reshape(ctx context.Context, q querier, s *fsm.Schema, tables st
 // returns what it dropped.
 func (sqlite) strip(ctx context.Context, q querier, name string) ([]object, error) {
 	rows, err := q.query(ctx, `SELECT "type", "name", "sql" FROM sqlite_master
-		WHERE "sql" IS NOT NULL AND ("tbl_name" = ? AND "type" IN ('trigger', 'index') OR "type" = 'view' AND instr("sql", ?) > 0)`, name, name)
+		WHERE "sql" IS NOT NULL AND ("tbl_name" = ? AND "type" IN ('trigger', 'index') OR "type" = 'view')`, name)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	// A whole word: a view over "job_state" is none over "job".
+	over := regexp.MustCompile(`(?i)(?:^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `(?:$|[^\pL\pN_$])`)
 	var dropped []object
 	for rows.Next() {
 		var o object
 		if err := rows.Scan(&o.kind, &o.name, &o.sql); err != nil {
 			return nil, err
 		}
-		dropped = append(dropped, o)
+		if o.kind != "view" || over.MatchString(o.sql) {
+			dropped = append(dropped, o)
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
