@@ -193,7 +193,7 @@ func literalOf(d sqlDialect, f *spec.Field, v interp.Value) string {
 		return d.yes
 	case f.Type.Kind == spec.KindBool:
 		return d.no
-	case f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter:
+	case f.Type.Kind == spec.KindInt || f.Type.Kind == spec.KindCounter || f.Type.Kind == spec.KindSequence:
 		return fmt.Sprint(v.Num)
 	}
 	return quoteText(v.Text)

@@ -31,9 +31,9 @@ func selectNumber(m *mutant) []string {
 	return []string{fmt.Sprintf("FSMGEN_MUTANT=%d", m.number)}
 }
 
-// machineGroups returns the pure layer, the durable layer and the schema of one
-// generated package.
-func machineGroups(root, scratch, dir string, attacks func() (*judge, error)) ([]*group, error) {
+// machineGroups returns the pure layer, the durable layer and, when it is
+// wanted, the schema of one generated package.
+func machineGroups(root, scratch, dir string, wanted func(group string) bool, attacks func() (*judge, error)) ([]*group, error) {
 	scratch, err := os.MkdirTemp(scratch, "machine-")
 	if err != nil {
 		return nil, err
@@ -71,6 +71,14 @@ func machineGroups(root, scratch, dir string, attacks func() (*judge, error)) ([
 	if err := tests.build(root, scratch, o); err != nil {
 		return nil, err
 	}
+	judges := func(*mutant) []*judge { return []*judge{tests} }
+	groups := []*group{
+		{name: "pure/" + name, mutants: s.files[0].mutants, env: selectNumber, judges: judges},
+		{name: "durable/" + name, mutants: s.files[1].mutants, env: selectNumber, judges: judges},
+	}
+	if !wanted("sql/" + name) {
+		return groups, nil
+	}
 	attack, err := attacks()
 	if err != nil {
 		return nil, err
@@ -79,12 +87,7 @@ func machineGroups(root, scratch, dir string, attacks func() (*judge, error)) ([
 	if err != nil {
 		return nil, err
 	}
-	judges := func(*mutant) []*judge { return []*judge{tests} }
-	return []*group{
-		{name: "pure/" + name, mutants: s.files[0].mutants, env: selectNumber, judges: judges},
-		{name: "durable/" + name, mutants: s.files[1].mutants, env: selectNumber, judges: judges},
-		sql,
-	}, nil
+	return append(groups, sql), nil
 }
 
 // tally is one line of the table.

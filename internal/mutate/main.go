@@ -71,7 +71,7 @@ func run(w io.Writer, only, match string, parallel int, verbose bool) (bool, err
 		if !slices.ContainsFunc(src.groups, wanted) {
 			continue
 		}
-		groups, err := src.make(root, scratch)
+		groups, err := src.make(root, scratch, wanted)
 		if err != nil {
 			return false, err
 		}
@@ -172,7 +172,7 @@ func printTable(w io.Writer, table []*tally) {
 // source makes groups that share a binary.
 type source struct {
 	groups []string
-	make   func(root, scratch string) ([]*group, error)
+	make   func(root, scratch string, wanted func(group string) bool) ([]*group, error)
 }
 
 // sources returns all that is mutated.
@@ -192,8 +192,8 @@ func sources() []source {
 		name := filepath.Base(dir)
 		list = append(list, source{
 			groups: []string{"pure/" + name, "durable/" + name, "sql/" + name},
-			make: func(root, scratch string) ([]*group, error) {
-				return machineGroups(root, scratch, dir, compiled(root, scratch))
+			make: func(root, scratch string, wanted func(string) bool) ([]*group, error) {
+				return machineGroups(root, scratch, dir, wanted, compiled(root, scratch))
 			},
 		})
 	}

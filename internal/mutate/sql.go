@@ -15,16 +15,14 @@ type sqlMutant struct{ from, to string }
 
 var (
 	checkLine = regexp.MustCompile(`(?m)^    CONSTRAINT "((?:[^"]|"")+)" (CHECK|UNIQUE|PRIMARY KEY) \(.*\)(,?)$`)
-	notNull   = regexp.MustCompile(`(?m)^    ("[a-z_0-9]+") [A-Z]+ NOT NULL(?: PRIMARY KEY)?`)
 	table     = regexp.MustCompile(`(?ms)^CREATE TABLE IF NOT EXISTS "([^"]+)" \(\n.*?^\) STRICT.*?;$`)
 	index     = regexp.MustCompile(`(?m)^CREATE (UNIQUE )?INDEX IF NOT EXISTS "([^"]+)"[^;]*;`)
 	trigger   = regexp.MustCompile(`(?ms)^CREATE TRIGGER IF NOT EXISTS "([^"]+)".*?^END;`)
 	raise     = regexp.MustCompile(`(?ms)^    SELECT RAISE\(ABORT, '((?:[^']|'')*)'\).*?;$`)
-	conjunct  = regexp.MustCompile(`(?s)\s+AND ("[a-z_0-9]+" (?:=|>=|<>|IS NOT) [^ )\n;]+|(?:NEW|OLD)\."[a-z_0-9]+" (?:=|>|>=|<>|IS NOT|IS) [^ )\n;]+)`)
 )
 
 // sqlMutants finds the changes of a schema: every CHECK, unique index, trigger
-// and RAISE left out, and every part of the condition of a RAISE.
+// and RAISE left out.
 func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
 	var list []*mutant
 	changes := map[*mutant]sqlMutant{}
@@ -43,13 +41,6 @@ func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
 			to := fmt.Sprintf("    CONSTRAINT \"%s\" CHECK (1)%s", what, body[c[6]:c[7]])
 			add("drop "+strings.ToLower(kind), name, what, t[0]+c[0], body, body[:c[0]]+to+body[c[1]:])
 		}
-		for _, c := range notNull.FindAllStringSubmatchIndex(body, -1) {
-			line := body[c[0]:c[1]]
-			if strings.HasSuffix(line, "PRIMARY KEY") {
-				continue
-			}
-			add("drop not null", name, body[c[2]:c[3]], t[0]+c[0], body, body[:c[0]]+strings.TrimSuffix(line, " NOT NULL")+body[c[1]:])
-		}
 	}
 	for _, i := range index.FindAllStringSubmatchIndex(schema, -1) {
 		text, kind := schema[i[0]:i[1]], "drop index"
@@ -62,11 +53,8 @@ func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
 		name, body := schema[t[2]:t[3]], schema[t[0]:t[1]]
 		add("drop trigger", "schema", name, t[0], body, "")
 		for _, r := range raise.FindAllStringSubmatchIndex(body, -1) {
-			what, clause := body[r[2]:r[3]], body[r[0]:r[1]]
+			what := body[r[2]:r[3]]
 			add("drop raise", name, what, t[0]+r[0], body, body[:r[0]]+"    SELECT 1;"+body[r[1]:])
-			for _, c := range conjunct.FindAllStringSubmatchIndex(clause, -1) {
-				add("drop and", name, what+": "+clause[c[2]:c[3]], t[0]+r[0]+c[0], body, body[:r[0]]+clause[:c[0]]+clause[c[1]:]+body[r[1]:])
-			}
 		}
 	}
 	count(list)
@@ -74,8 +62,8 @@ func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
 }
 
 // sqlGroup returns the mutants of a machine's SQLite schema. They are judged by
-// the generated tests over SQLite, which look at the level `checks`, and then by
-// the attacks of package gen, which look at both levels.
+// the attacks of package gen, which look at every level, and then by the
+// generated tests over SQLite, which look at the level `checks`.
 func sqlGroup(root, scratch, dir string, tests, attacks *judge) (*group, error) {
 	name := filepath.Base(dir)
 	file := name + ".sqlite.sql"
@@ -94,13 +82,14 @@ func sqlGroup(root, scratch, dir string, tests, attacks *judge) (*group, error) 
 	}
 	overSQLite := *tests
 	overSQLite.run = "^Test/^sqlite$"
-	attack := *attacks
-	attack.run = "^Test(SchemaTakesEveryMove|SchemaRefuses|SchemaKeepsUniqueRules|SchemaMeans.*|ViewMeans.*)$/^" + name + "$/^sqlite$"
+	attack, unique := *attacks, *attacks
+	attack.run = "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses)$/^" + name + "$/^sqlite$"
+	unique.run = "^TestSchemaKeepsUniqueRules$/^(none|checks|full)$/^" + name + "$/^sqlite$"
 	return &group{
 		name: "sql/" + name, mutants: mutants,
 		env: func(m *mutant) []string { return []string{"FSMGEN_MUTANT_SQL=" + sqlChange(scratch, m)} },
 		judges: func(*mutant) []*judge {
-			return []*judge{&overSQLite, &attack}
+			return []*judge{&attack, &unique, &overSQLite}
 		},
 	}, nil
 }
@@ -132,6 +121,6 @@ func attackJudge(root, scratch string) (*judge, error) {
 	if err := o.put(scratch, filepath.Join(root, "gen", supportFile), supportSource("gen")); err != nil {
 		return nil, err
 	}
-	j := &judge{name: "attacks of gen", dir: "./gen", run: "^Test(SchemaTakesEveryMove|SchemaRefuses|SchemaKeepsUniqueRules|SchemaMeans.*|ViewMeans.*)$/^execution$/^sqlite$"}
+	j := &judge{name: "attacks of gen", dir: "./gen", run: "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses)$/^execution$/^sqlite$"}
 	return j, j.build(root, scratch, o)
 }
