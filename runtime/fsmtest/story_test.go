@@ -1,0 +1,100 @@
+package fsmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// telling notes what Retell would say to a test.
+type telling struct {
+	testing.TB
+	failed []string
+	logged []string
+}
+
+func (t *telling) Helper()                           {}
+func (t *telling) Errorf(format string, args ...any) { t.failed = append(t.failed, fmt.Sprintf(format, args...)) }
+func (t *telling) Logf(format string, args ...any)   { t.logged = append(t.logged, fmt.Sprintf(format, args...)) }
+func (t *telling) Fatalf(format string, args ...any) { t.Errorf(format, args...); panic(t) }
+
+// door is the record of a package that is made up.
+type door struct{}
+
+func (door) Ref() fsm.Ref { return fsm.Ref{ID: "d", Rev: 1} }
+
+// doorDriver opens a machine with two operations: open performs the effect
+// ring, shut answers with the given error.
+func doorDriver(shut error) Driver[door] {
+	return Driver[door]{
+		Migrate: func(context.Context, fsm.Store) error { return nil },
+		Open: func(_ context.Context, _ fsm.Store, fx *Effects, _ ...fsm.Option) (*Durable[door], error) {
+			return &Durable[door]{
+				Record: func(context.Context, string) (door, error) { return door{}, nil },
+				Operations: map[string]Durably[door]{
+					"open": {Do: func(_ context.Context, at fsm.Target, c Call) (fsm.Outcome[door], error) {
+						e := fsm.Event{ID: at.Ref().ID, Rev: at.Ref().Rev, At: c.At}
+						e.Sum = fsm.Checksum(&e)
+						return fsm.Outcome[door]{}, fx.Perform("ring", at.Ref(), c.Text("bell"), e, nil)
+					}},
+					"shut": {Do: func(context.Context, fsm.Target, Call) (fsm.Outcome[door], error) {
+						return fsm.Outcome[door]{}, shut
+					}},
+				},
+			}, nil
+		},
+	}
+}
+
+func TestRetell(t *testing.T) {
+	t.Parallel()
+	ring := func(bell string) StoryStep {
+		return StoryStep{Record: "d", Do: "open", At: time.Unix(0, 0), Inputs: map[string]any{"bell": bell}}
+	}
+	shut := StoryStep{Record: "d", Do: "shut"}
+	refused := func(code fsm.Code) error { return &fsm.Refusal{Code: code, Machine: "door", ID: "d"} }
+	tests := []struct {
+		name  string
+		shut  error
+		story Story
+		fails string // what the test says; empty: it passes
+	}{
+		{"twice for one key", nil, Story{Steps: []StoryStep{ring("a"), ring("a")}, Ends: EndsTwice, Effect: "ring"}, "effect ring was applied 2 times for key a"},
+		{"once for each of two keys", nil, Story{Steps: []StoryStep{ring("a"), ring("b")}, Ends: EndsTwice, Effect: "ring"}, ""},
+		{"another effect", nil, Story{Steps: []StoryStep{ring("a"), ring("a")}, Ends: EndsTwice, Effect: "knock"}, ""},
+		{"before its effect", nil, Story{Steps: []StoryStep{shut}, Ends: EndsEarly, Effect: "ring"}, "shut was accepted before effect ring was performed"},
+		{"after its effect", nil, Story{Steps: []StoryStep{ring("a"), shut}, Ends: EndsEarly, Effect: "ring"}, ""},
+		{"refused before its effect", refused(fsm.CodeGuard), Story{Steps: []StoryStep{shut}, Ends: EndsEarly, Effect: "ring"}, ""},
+		{"an invariant", refused(fsm.CodeInvariant), Story{Steps: []StoryStep{shut}, Ends: EndsBroken}, "would break an invariant"},
+		{"an invariant that holds", nil, Story{Steps: []StoryStep{shut}, Ends: EndsBroken}, ""},
+		{"an invariant, not in the last step", refused(fsm.CodeInvariant), Story{Steps: []StoryStep{shut, ring("a")}, Ends: EndsBroken}, ""},
+		{"the index only", refused(fsm.CodeNotUnique), Story{Steps: []StoryStep{shut}, Ends: EndsOnIndex}, "only the index refuses it"},
+		{"a guard before the index", refused(fsm.CodeGuard), Story{Steps: []StoryStep{shut}, Ends: EndsOnIndex}, ""},
+		{"a request twice", nil, Story{Steps: []StoryStep{shut, shut}, Ends: EndsAgain}, "shut was applied a second time"},
+		{"a request that is stale", refused(fsm.CodeStale), Story{Steps: []StoryStep{shut}, Ends: EndsAgain}, ""},
+		{"nobody can call it", nil, Story{Steps: []StoryStep{{Record: "d", Do: "slam"}}, Ends: EndsAgain}, ""},
+		{"a store that fails", errors.New("disk full"), Story{Steps: []StoryStep{shut}, Ends: EndsAgain}, "disk full"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			told := &telling{TB: t}
+			func() {
+				defer func() {
+					if r := recover(); r != nil && r != any(told) {
+						panic(r)
+					}
+				}()
+				Retell(told, doorDriver(tt.shut), tt.story)
+			}()
+			if got := strings.Join(told.failed, "; "); (got == "") != (tt.fails == "") || !strings.Contains(got, tt.fails) {
+				t.Errorf("it says %q, want %q", got, tt.fails)
+			}
+		})
+	}
+}
