@@ -18,9 +18,13 @@ type telling struct {
 	logged []string
 }
 
-func (t *telling) Helper()                           {}
-func (t *telling) Errorf(format string, args ...any) { t.failed = append(t.failed, fmt.Sprintf(format, args...)) }
-func (t *telling) Logf(format string, args ...any)   { t.logged = append(t.logged, fmt.Sprintf(format, args...)) }
+func (t *telling) Helper() {}
+func (t *telling) Errorf(format string, args ...any) {
+	t.failed = append(t.failed, fmt.Sprintf(format, args...))
+}
+func (t *telling) Logf(format string, args ...any) {
+	t.logged = append(t.logged, fmt.Sprintf(format, args...))
+}
 func (t *telling) Fatalf(format string, args ...any) { t.Errorf(format, args...); panic(t) }
 
 // door is the record of a package that is made up.
