@@ -64,6 +64,9 @@ type Dialect interface {
 	order(column string, optional, descending bool) []string
 	// lock ends a query whose rows are to be locked, passing over locked ones.
 	lock() string
+	// wait ends a query that takes the place of a locking one which found too few
+	// rows: it waits for those that it passed over. Empty: there were none.
+	wait() string
 	// lockGroup raises the lock of a group: parameters are name and key. Empty:
 	// the write lock does it.
 	lockGroup(table string) string
@@ -85,5 +88,6 @@ const (
 	failFull               // no space: nothing was written, unless it was the commit
 	failTooLarge           // a value is larger than the database takes
 	failSchema             // a table or column is missing
+	failLost               // the connection is gone: nothing was written, unless it was the commit
 	failGone               // there is no transaction any more: the database took it back
 )

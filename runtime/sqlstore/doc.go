@@ -1,6 +1,7 @@
 // Package sqlstore keeps records and their logs in a relational database, over
 // database/sql and the standard library alone. What differs between databases
-// is a Dialect; SQLite is here. The tables are those of the generated schema.
+// is a Dialect; SQLite and PostgreSQL are here. The tables are those of the generated
+// schema.
 //
 // # Guarantees
 //
@@ -8,14 +9,16 @@
 //     of them. A write happens at the revision and in the state it was decided on.
 //   - Commit and Update answer nil only when the transaction is durable. An error
 //     of the commit itself is an *fsm.AmbiguousError unless the database surely
-//     took the transaction back; after an input/output error at a commit the
-//     store refuses all writes (fsm.CodePoisoned) until it is opened again.
+//     took the transaction back; after an input/output error at a commit to a
+//     file the store refuses all writes (fsm.CodePoisoned) until it is opened
+//     again. A server's lost connection is replaced by a new one.
 //   - Cancelling a context ends waiting, and ends a transaction before its commit
 //     as a whole. A commit that has begun is not cut off.
 //   - One process writes a SQLite file: a lock on a file beside it (name + ".lock")
 //     is held for the store's life; a second store gets fsm.CodeLocked.
 //   - A database whose settings would break these promises is refused, never
-//     changed: every connection is asked what its settings are before its first use.
+//     changed (but for PostgreSQL's synchronous_commit, raised for the store's own
+//     sessions where it is off or local): every connection is asked what its settings are before its first use.
 //
 // # What it does not do
 //

@@ -204,7 +204,7 @@ func (t *table) unfit(m *meta, err error) error {
 		return t.fault("create the tables", err)
 	}
 	switch t.dialect.failure(err) {
-	case failBusy, failFull, failGone, failTooLarge:
+	case failBusy, failFull, failGone, failLost, failTooLarge:
 		return t.fault("rebuild the tables", err)
 	}
 	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,

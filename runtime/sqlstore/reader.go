@@ -91,11 +91,25 @@ func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
 		return nil, err
 	}
 	var list []fsm.Row
-	err = r.each(b.String(), b.args, func(rows *sql.Rows) error {
-		row, err := r.t.rowOf(rows)
-		list = append(list, row)
-		return err
-	})
+	read := func(lock string) error {
+		list = nil
+		return r.each(b.String()+lock, b.args, func(rows *sql.Rows) error {
+			row, err := r.t.rowOf(rows)
+			list = append(list, row)
+			return err
+		})
+	}
+	if !q.Lock {
+		err := read("")
+		return list, err
+	}
+	err = read(r.t.dialect.lock())
+	if wait := r.t.dialect.wait(); err == nil && wait != "" && (q.Limit <= 0 || len(list) < q.Limit) {
+		// Too few were free. Who holds the others may be an earlier try of this
+		// very request, so nobody may be told yet that there are none: wait for
+		// its end. If it took them, this transaction is run again and finds it.
+		err = read(wait)
+	}
 	return list, err
 }
 

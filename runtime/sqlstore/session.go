@@ -155,6 +155,15 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 func (p *pool) give(s *session, broken bool) {
 	if broken {
 		s.close(true)
+		if p.dialect.writers() == 0 { // a server that ended one session mostly ended the others too
+			p.mu.Lock()
+			old := p.free
+			p.free = nil
+			p.mu.Unlock()
+			for _, s := range old {
+				s.close(false)
+			}
+		}
 	} else {
 		p.mu.Lock()
 		p.free = append(p.free, s)

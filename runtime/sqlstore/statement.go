@@ -255,8 +255,5 @@ func (t *table) selectRows(q *fsm.Query) (*text, error) {
 	if q.Limit > 0 {
 		b.WriteString(" LIMIT " + b.arg(q.Limit))
 	}
-	if q.Lock {
-		b.WriteString(t.dialect.lock())
-	}
 	return b, nil
 }

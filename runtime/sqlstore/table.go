@@ -63,7 +63,7 @@ func (t *table) fault(doing string, err error) error {
 	switch t.dialect.failure(err) {
 	case failConstraint:
 		return &fsm.Refusal{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}
-	case failBusy, failFull, failGone:
+	case failBusy, failFull, failGone, failLost:
 		return refusal(fsm.CodeBusy)
 	case failTooLarge:
 		return refusal(fsm.CodeTooLarge)
@@ -90,8 +90,22 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 		return err
 	}
 	broken := true // unless the transaction ends well, panics included
-	defer func() { t.store.readers.give(s, broken) }()
-	if _, err := s.exec(ctx, t.dialect.snapshot()); err != nil {
+	defer func() {
+		if s != nil {
+			t.store.readers.give(s, broken)
+		}
+	}()
+	_, err = s.exec(ctx, t.dialect.snapshot())
+	if err != nil && t.dialect.failure(err) == failLost && ctx.Err() == nil {
+		// The server was restarted since; nothing has been read yet.
+		t.store.readers.give(s, true)
+		if s, err = t.store.readers.take(ctx); err != nil {
+			s = nil // its place went back with the old session
+			return err
+		}
+		_, err = s.exec(ctx, t.dialect.snapshot())
+	}
+	if err != nil {
 		return t.fault("begin to read", err)
 	}
 	defer func() {
@@ -147,7 +161,8 @@ func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err
 	steady := context.WithoutCancel(ctx)
 	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation()})
 	if err != nil {
-		broken = t.dialect.failure(err) == failOther
+		meaning := t.dialect.failure(err)
+		broken = meaning == failOther || meaning == failLost
 		return t.fault("begin a transaction", err)
 	}
 	t.store.track(tx, s)
@@ -190,7 +205,9 @@ func (t *table) lost(x *txn, err error) error {
 	case failBusy, failConstraint, failGone:
 		return t.fault("commit", err)
 	}
-	t.store.poisonWith(err)
+	if t.store.file != "" { // a server knows its files by itself; only the connection is in doubt
+		t.store.poisonWith(err)
+	}
 	lost := &fsm.AmbiguousError{Machine: t.schema.Machine, Err: err}
 	if w := x.last; w != nil {
 		lost.ID, lost.Operation, lost.RequestID = w.Event.ID, w.Event.Operation, w.Event.RequestID

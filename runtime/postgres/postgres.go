@@ -1,0 +1,108 @@
+// Package postgres opens a store on a PostgreSQL server, 15 or later, with the
+// driver pgx.
+//
+//	store, err := postgres.Open(ctx, "postgres://user@host/database")
+//
+// Any number of processes may use one database at the same time. Transactions
+// are serializable; those that meet are run again as a whole. An acknowledged
+// transition is durable as far as the server's settings make it so: a session
+// whose synchronous_commit is off or local has it raised to on, a standby is
+// refused, and fsync or full_page_writes switched off are warned about.
+//
+// A connection lost during a commit leaves the outcome open: the engine looks
+// the request id up, and when it cannot, the call returns *fsm.AmbiguousError.
+// The same call again, with the same request id, tells.
+//
+// Errors never hold the password of the address.
+//
+// What it does not do: it works through no pooler that gives each transaction
+// another session (settings and prepared statements belong to a session). It
+// copies no data; the server's own tools do. A transaction of the caller that
+// Store.Adopt joins should be serializable, as the store's own are: at a lower
+// level, rules over several records hold only by their locks and indexes.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+)
+
+// Option changes how Open opens a store.
+type Option func(*options)
+
+type options struct {
+	sessions  int
+	statement time.Duration
+	idle      time.Duration
+	dialect   []sqlstore.PostgresOption
+	store     []sqlstore.Option
+}
+
+// WithMaxSessions bounds how many connections the store opens, for reading and
+// writing together. The default is 8.
+func WithMaxSessions(n int) Option { return func(o *options) { o.sessions = max(n, 1) } }
+
+// WithStatementTimeout sets how long the server works on one statement, waiting
+// for locks included. The default is 30 s; the address may set its own.
+func WithStatementTimeout(d time.Duration) Option { return func(o *options) { o.statement = d } }
+
+// WithIdleTimeout sets how long a transaction may wait for its program, such as
+// an atomic effect, until the server ends it. The default is 60 s.
+func WithIdleTimeout(d time.Duration) Option { return func(o *options) { o.idle = d } }
+
+// WithLogger sets where warnings about the server's settings go.
+func WithLogger(l *slog.Logger) Option {
+	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithLogger(l)) }
+}
+
+// WithEnforce lowers the level of enforcement, for tests that make up rows. See
+// sqlstore.WithEnforce.
+func WithEnforce(level string) Option {
+	return func(o *options) { o.store = append(o.store, sqlstore.WithEnforce(level)) }
+}
+
+// Open opens the store in the database that dsn names, as a URL or as
+// "key=value" pairs. It makes no tables: the generated Migrate does. The
+// context bounds the first connection only.
+func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, error) {
+	o := options{sessions: 8, statement: 30 * time.Second, idle: time.Minute}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.statement < time.Millisecond || o.idle < time.Millisecond {
+		return nil, fmt.Errorf("postgres: timeouts of %s and %s; expected at least 1ms each", o.statement, o.idle)
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil { // its words may hold a part of the address, and so of the password
+		return nil, errors.New("postgres: the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full")
+	}
+	for name, d := range map[string]time.Duration{"statement_timeout": o.statement, "idle_in_transaction_session_timeout": o.idle} {
+		if config.RuntimeParams[name] == "" {
+			config.RuntimeParams[name] = strconv.FormatInt(d.Milliseconds(), 10)
+		}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(o.sessions)
+	db.SetMaxIdleConns(o.sessions)
+	db.SetConnMaxLifetime(0)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", err), db.Close())
+	}
+	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...), append(o.store, sqlstore.WithRelease(db.Close))...)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return store, nil
+}

@@ -1,0 +1,239 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// PostgresOption changes how Postgres makes a dialect.
+type PostgresOption func(*postgres)
+
+// WithLogger sets where the warnings about the server's settings go. The
+// default is slog.Default.
+func WithLogger(l *slog.Logger) PostgresOption { return func(p *postgres) { p.log = l } }
+
+// Postgres is the dialect of PostgreSQL from 15 on, by any driver whose errors
+// have a method SQLState, as pgx's have. Transactions are serializable; one
+// that met another is run again as a whole. It warns once about a server that
+// may lose acknowledged transitions in a power cut, raises synchronous_commit
+// where it is off or local, never lowers it, and refuses a standby.
+func Postgres(opts ...PostgresOption) Dialect {
+	p := &postgres{log: slog.Default()}
+	for _, opt := range opts {
+		opt(p)
+	}
+	return p
+}
+
+type postgres struct {
+	log    *slog.Logger
+	warned sync.Once
+}
+
+func (*postgres) Name() string { return "postgres" }
+
+func (*postgres) writers() int { return 0 }
+
+const oldestPostgres = 150000
+
+// postgresSettings asks for everything in one round trip.
+const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_num'), pg_is_in_recovery(), current_setting('transaction_read_only'),
+	current_setting('session_replication_role'), current_setting('standard_conforming_strings'), current_setting('server_encoding'),
+	current_setting('client_encoding'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'))`
+
+func (p *postgres) settings(ctx context.Context, q querier) error {
+	text, err := one(ctx, q, postgresSettings)
+	if err != nil {
+		return fmt.Errorf("sqlstore: read the server's settings: %w", err)
+	}
+	v := strings.Fields(text)
+	if len(v) != 10 {
+		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected ten values", text)
+	}
+	if version, err := strconv.Atoi(v[0]); err != nil || version < oldestPostgres {
+		return fmt.Errorf("sqlstore: the server's version is %s, expected PostgreSQL 15 or later", v[0])
+	}
+	var wrong []string
+	for _, s := range []struct{ name, have, want, why string }{
+		{"pg_is_in_recovery", v[1], "f", "the server is the primary and takes writes"},
+		{"transaction_read_only", v[2], "off", "the session may write"},
+		{"session_replication_role", v[3], "origin", "the schema's triggers hold"},
+		{"standard_conforming_strings", v[4], "on", "texts mean what they say"},
+		{"server_encoding", v[5], "UTF8", "every id can be stored"},
+		{"client_encoding", v[6], "UTF8", "every id can be sent"},
+	} {
+		if s.have != s.want {
+			wrong = append(wrong, fmt.Sprintf("%s is %q, expected %q so that %s", s.name, s.have, s.want, s.why))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("sqlstore: the connection's settings do not do: %s", strings.Join(wrong, "; "))
+	}
+	if v[7] == "off" || v[7] == "local" {
+		// For the session, so that it costs no round trip in a transaction.
+		if _, err := one(ctx, q, "SELECT set_config('synchronous_commit', 'on', false)"); err != nil {
+			return fmt.Errorf("sqlstore: raise synchronous_commit: %w", err)
+		}
+	}
+	if v[8] != "on" || v[9] != "on" {
+		p.warned.Do(func() {
+			p.log.WarnContext(ctx, "the PostgreSQL server may lose acknowledged transitions when the power is cut; switch both settings on",
+				"fsync", v[8], "full_page_writes", v[9])
+		})
+	}
+	return nil
+}
+
+// file: a server has none that this process could lock.
+func (*postgres) file(context.Context, querier) (string, error) { return "", nil }
+
+func (*postgres) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
+
+func (*postgres) claim() string { return "" }
+
+// isolation: what a decision read must still hold when it is written, also
+// where no row was there to be locked.
+func (*postgres) isolation() sql.IsolationLevel { return sql.LevelSerializable }
+
+// hidden: a unique index knows rows that came after the transaction's snapshot.
+func (*postgres) hidden(err error) bool { return sqlState(err) == "23505" }
+
+// savepoint: any error makes the whole transaction useless.
+func (*postgres) savepoint() bool { return true }
+
+func (*postgres) objects(ctx context.Context, q querier) (map[string]bool, error) {
+	names, err := column(ctx, q, `SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+		UNION SELECT tgname::text FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid WHERE relnamespace = current_schema()::regnamespace`)
+	objects := make(map[string]bool, len(names))
+	for _, n := range names {
+		objects[n] = true
+	}
+	return objects, err
+}
+
+// reshape refuses: tables that many programs use are changed by a reviewed
+// script, not by the first program that starts.
+func (*postgres) reshape(context.Context, querier, *fsm.Schema, string) error {
+	return errors.New("tables on a PostgreSQL server are not changed by a program; run the migration between the two versions on the server")
+}
+
+func (*postgres) backup(string) []string { return nil }
+
+func (*postgres) placeholder(n int) string { return "$" + strconv.Itoa(n) }
+
+func (*postgres) bind(v any) any { return v }
+
+// operand: values of json cannot be compared, their texts can.
+func (*postgres) operand(column string, kind fsm.Kind) string {
+	if kind == fsm.KindJSON || kind == fsm.KindSet {
+		return column + "::text"
+	}
+	return column
+}
+
+func (*postgres) present(column string) string { return "(json_array_length(" + column + ") > 0)" }
+
+// The planner has statistics of its own.
+func (*postgres) often(condition string) string      { return condition }
+func (*postgres) seldom(condition string) string     { return condition }
+func (*postgres) walk(string, fsm.Kind, bool) string { return "" }
+
+func (*postgres) order(column string, _, descending bool) []string {
+	if descending {
+		column += " DESC"
+	}
+	return []string{column + " NULLS LAST"}
+}
+
+func (*postgres) lock() string { return " FOR UPDATE SKIP LOCKED" }
+
+func (*postgres) wait() string { return " FOR UPDATE" }
+
+func (*postgres) lockGroup(table string) string {
+	return `INSERT INTO ` + table + ` AS g ("name", "key", "number") VALUES ($1, $2, 0) ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number"`
+}
+
+// sqlState returns the server's code of an error; empty when it is not the
+// server that speaks.
+func sqlState(err error) string {
+	var coded interface{ SQLState() string }
+	if errors.As(err, &coded) && len(coded.SQLState()) == 5 {
+		return coded.SQLState()
+	}
+	return ""
+}
+
+func (*postgres) failure(err error) failure {
+	if err == nil {
+		return failOther
+	}
+	state := sqlState(err)
+	switch state {
+	case "":
+		return lostConnection(err)
+	case "40001", "40P01", "55P03":
+		return failBusy
+	case "40002": // a constraint at the commit: the whole transaction is gone
+		return failConstraint
+	case "42P01", "42703", "3F000":
+		return failSchema
+	case "25P03", "57P01", "57P02", "57P03", "57P05": // the server ended the session
+		return failLost
+	case "53100":
+		return failFull
+	}
+	switch state[:2] {
+	case "23", "FS":
+		return failConstraint
+	case "08":
+		return failLost
+	case "54":
+		return failTooLarge
+	}
+	return failOther
+}
+
+// lostConnection knows the errors of a connection that broke. What the driver
+// thinks of the statement's fate is not asked: pgx calls a lost COMMIT safe to
+// retry.
+func lostConnection(err error) failure {
+	if strings.Contains(err.Error(), "commit unexpectedly resulted in rollback") {
+		return failGone
+	}
+	var network net.Error
+	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if errors.Is(err, gone) {
+			return failLost
+		}
+	}
+	if errors.As(err, &network) || strings.Contains(err.Error(), "conn closed") {
+		return failLost
+	}
+	return failOther
+}
+
+// stateSuffix is what pgx puts after the message.
+var stateSuffix = regexp.MustCompile(` \(SQLSTATE \w{5}\)$`)
+
+func (*postgres) rule(err error, machine string) string {
+	message := stateSuffix.ReplaceAllString(err.Error(), "")
+	if _, rule, ok := strings.Cut(message, "fsm: "+machine+": "); ok {
+		return rule
+	}
+	if _, rule, ok := strings.Cut(message, ` constraint "`); ok {
+		return strings.TrimSuffix(rule, `"`)
+	}
+	return ""
+}
