@@ -190,7 +190,7 @@ func (c *comparison) invariants() {
 	c.rewritten()
 }
 
-const auditFirst = "look for rows that break it before the new version runs; the query is printed with --sql"
+const auditFirst = "look for old rows that break it first: `fsmgen diff --rows sqlite`, or postgres, prints the queries"
 
 func (c *comparison) stateInvariants(o, n *spec.State) {
 	old, next := musts(o), musts(n)

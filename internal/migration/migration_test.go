@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"database/sql"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/fsmgen/fsmgen/internal/migration"
 	"github.com/fsmgen/fsmgen/spec"
 )
+
+var update = flag.Bool("update", false, "write the goldens instead of comparing with them")
 
 func read(t testing.TB, path string) string {
 	t.Helper()

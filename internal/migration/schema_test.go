@@ -195,13 +195,13 @@ func TestScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := filepath.Join("testdata", "ticket", dialect+".sql")
-		if os.Getenv("FSMGEN_UPDATE_GOLDENS") != "" {
+		if *update {
 			if err := os.WriteFile(file, []byte(m.Script), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if d := cmp.Diff(read(t, file), m.Script); d != "" {
-			t.Errorf("%s (-want +got); FSMGEN_UPDATE_GOLDENS=1 writes it:\n%s", file, d)
+			t.Errorf("%s (-want +got); run `go test ./internal/migration -update` when it is meant:\n%s", file, d)
 		}
 	}
 	other := parse(t, "new.yaml", strings.Replace(read(t, filepath.Join("testdata", "ticket", "new.yaml")), "machine: ticket", "machine: case_file", 1))
