@@ -88,7 +88,6 @@ func (j *judge) kills(root string, env []string) (bool, string) {
 type verdict struct {
 	killer string // the suite that failed; empty: it survived
 	how    string // the first failing line
-	err    error
 }
 
 // work judges every mutant, some of them at the same time. The judges are asked

@@ -83,7 +83,7 @@ func sqlGroup(root, scratch, dir string, tests, attacks *judge) (*group, error) 
 	overSQLite := *tests
 	overSQLite.run = "^Test/^sqlite$"
 	attack, unique := *attacks, *attacks
-	attack.run = "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses)$/^" + name + "$/^sqlite$"
+	attack.run = "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses|SchemaRefusesForgedEvents)$/^" + name + "$/^sqlite$"
 	unique.run = "^TestSchemaKeepsUniqueRules$/^(none|checks|full)$/^" + name + "$/^sqlite$"
 	return &group{
 		name: "sql/" + name, mutants: mutants,
@@ -121,6 +121,6 @@ func attackJudge(root, scratch string) (*judge, error) {
 	if err := o.put(scratch, filepath.Join(root, "gen", supportFile), supportSource("gen")); err != nil {
 		return nil, err
 	}
-	j := &judge{name: "attacks of gen", dir: "./gen", run: "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses)$/^execution$/^sqlite$"}
+	j := &judge{name: "attacks of gen", dir: "./gen", run: "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses|SchemaRefusesForgedEvents)$/^execution$/^sqlite$"}
 	return j, j.build(root, scratch, o)
 }
