@@ -9,6 +9,7 @@ GO       ?= go
 TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 FUZZTIME ?= 10s
 KILLS    ?= 100
+N        ?= 200
 BENCH    ?= .
 ONLY     ?=
 
@@ -42,6 +43,10 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 		echo "== $$dir $$name"; \
 		$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$dir"; \
 	done
+
+.PHONY: fuzz-machines
+fuzz-machines: ## generate N (200) random machines, compile them and run their tests
+	$(GO) test ./internal/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 60m -args -machines $(N) -tested $(N)
 
 .PHONY: crash
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left

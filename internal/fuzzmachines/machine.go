@@ -1,0 +1,218 @@
+package fuzzmachines
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// promise is what a state says about an optional field.
+type promise uint8
+
+const (
+	free promise = iota
+	present
+	absent
+)
+
+type field struct {
+	name, kind string
+	optional   bool
+}
+
+type state struct {
+	name     string
+	terminal bool
+	promises map[string]promise
+}
+
+// machine is one random machine on its way to become text.
+type machine struct {
+	*rand.Rand
+	names    []string // not yet used
+	fields   []field
+	counters map[string][]string // counter to the operations that change it
+	sets     map[string][]string
+	states   []*state
+	guards   []string // that callers can require
+	clauses  []string // that everybody can require: no actor
+	text     strings.Builder
+	ops      []string // their texts
+	group    string   // a mandatory text field that makes groups; empty: none
+}
+
+// pool holds ordinary names and some that get in the way of Go or of each other.
+var pool = strings.Fields(`
+	open taken parked shipped lost won idle busy ready warm cold north south draft review signed sealed frozen
+	owner due weight colour note size tries likes parts room floor buyer seller price paid flag level mode track
+	take give drop push pull lift sink turn bind join split merge close begin stop pass hold free call ring
+	value text data list item core row key target input_x kind cell step table index order_x query check_x`)
+
+// colours are the words of enums.
+var colours = strings.Fields("red green blue amber teal")
+
+// texts are what people write into documents and messages.
+var texts = []string{
+	"plain words", "a 100% sure `thing`", `with "quotes" and \back\slashes`, "über größe, naïve: 日本", "ends with a colon:", "# no comment",
+	"two  blanks and a */ end", "{braces} [and] more, yes", "'single' it's", "%d %s %v",
+}
+
+// Random returns the text of a random specification.
+func Random(r *rand.Rand) string {
+	m := &machine{Rand: r, counters: map[string][]string{}, sets: map[string][]string{}}
+	for _, i := range r.Perm(len(pool)) {
+		m.names = append(m.names, pool[i])
+	}
+	m.declare()
+	m.operations()
+	for _, unused := range []map[string][]string{m.counters, m.sets} {
+		maps.DeleteFunc(unused, func(_ string, by []string) bool { return len(by) == 0 })
+	}
+	m.head()
+	m.declarations()
+	m.text.WriteString("operations:\n" + strings.Join(m.ops, ""))
+	m.rest()
+	return m.text.String()
+}
+
+// chance is true once in n times.
+func (m *machine) chance(n int) bool { return m.IntN(n) == 0 }
+
+func (m *machine) nextName() string {
+	n := m.names[0]
+	m.names = m.names[1:]
+	return n
+}
+
+func one[T any](m *machine, list []T) T { return list[m.IntN(len(list))] }
+
+// some returns some elements, at least one.
+func some[T any](m *machine, list []T) []T {
+	var out []T
+	for _, i := range m.Perm(len(list))[:1+m.IntN(len(list))] {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+// quoted writes a text as YAML.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func (m *machine) printf(format string, args ...any) { fmt.Fprintf(&m.text, format, args...) }
+
+// declare draws fields and states.
+func (m *machine) declare() {
+	kinds := []string{"string", "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|")}
+	for range 1 + m.IntN(5) {
+		m.fields = append(m.fields, field{m.nextName(), one(m, kinds), !m.chance(3)})
+	}
+	if !m.chance(3) {
+		m.fields = append(m.fields, field{m.nextName(), "time", true}, field{m.nextName(), "string", true})
+	}
+	if m.chance(2) {
+		m.group = m.nextName()
+		m.fields = append(m.fields, field{m.group, "string", false})
+	}
+	for range m.IntN(2) {
+		m.counters[m.nextName()] = nil
+	}
+	if m.chance(3) {
+		m.sets[m.nextName()] = nil
+	}
+	n := 2 + m.IntN(4)
+	for i := range n {
+		s := &state{name: m.nextName(), promises: map[string]promise{}, terminal: i == n-1 || i > 1 && m.chance(4)}
+		for _, f := range m.fields {
+			if f.optional && m.chance(2) {
+				s.promises[f.name] = one(m, []promise{present, absent})
+			}
+		}
+		m.states = append(m.states, s)
+	}
+}
+
+// head writes what stands above the fields.
+func (m *machine) head() {
+	m.printf("fsm: 1\nmachine: random\nentity: Thing\ndoc: %s\n", quoted(one(m, texts)))
+	if m.chance(2) {
+		m.printf("version: %d\n", 1+m.IntN(9))
+	}
+	if !m.chance(3) {
+		m.printf("requests: {request_id: %s, expected_rev: %s}\n", one(m, []string{"required", "optional", "none"}), one(m, []string{"required", "optional", "none"}))
+	}
+	m.printf("otherwise: %s\n", one(m, []string{"reject", "reject", "record_only"}))
+}
+
+// declarations writes fields, states and guards.
+func (m *machine) declarations() {
+	m.printf("fields:\n")
+	for _, f := range m.fields {
+		kind := f.kind
+		if f.optional {
+			kind = "optional " + kind
+		}
+		if m.chance(3) {
+			m.printf("  %s: {type: '%s', doc: %s}\n", f.name, kind, quoted(one(m, texts)))
+		} else {
+			m.printf("  %s: '%s'\n", f.name, kind)
+		}
+	}
+	for _, list := range []struct {
+		kind string
+		of   map[string][]string
+	}{{"counter", m.counters}, {"set", m.sets}} {
+		for _, name := range sortedKeys(list.of) {
+			m.printf("  %s: {type: %s, changed_by: [%s]}\n", name, list.kind, strings.Join(list.of[name], ", "))
+		}
+	}
+	if m.group != "" && m.chance(2) {
+		m.printf("  %s: {type: sequence, per: %s}\n", m.nextName(), m.group)
+	}
+	m.printf("states:\n")
+	for _, s := range m.states {
+		m.state(s)
+	}
+	if m.chance(4) {
+		m.printf("removed:\n  gone: {to: %s}\n", m.states[0].name)
+	}
+}
+
+func (m *machine) state(s *state) {
+	m.printf("  %s:\n    doc: %s\n", s.name, quoted(one(m, texts)))
+	for _, p := range []struct {
+		key string
+		is  promise
+	}{{"present", present}, {"absent", absent}} {
+		var names []string
+		for _, name := range sortedKeys(s.promises) {
+			if s.promises[name] == p.is {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			m.printf("    %s: [%s]\n", p.key, strings.Join(names, ", "))
+		}
+	}
+	if s.terminal {
+		m.printf("    terminal: true\n")
+	} else if m.chance(6) {
+		m.printf("    final: true\n")
+	}
+	if m.chance(8) {
+		m.printf("    otherwise: %s\n", one(m, []string{"reject", "record_only"}))
+	}
+	if m.chance(10) {
+		m.printf("    was: former_%s\n", s.name)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

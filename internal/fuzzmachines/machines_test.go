@@ -1,0 +1,229 @@
+package fuzzmachines_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
+	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+var (
+	number = flag.Int("machines", 10, "how many random machines are generated and type-checked")
+	tested = flag.Int("tested", 2, "of how many of them the generated tests are run")
+	seed   = flag.Uint64("seed", 1, "the first seed")
+	limit  = flag.Duration("limit", time.Minute, "how long the generated tests of one machine may take")
+)
+
+// batch is how many packages one module holds: what a failure leaves behind
+// stays small, and Go compiles the runtime once for all of them.
+const batch = 25
+
+// sound is a random machine that passes the check.
+type sound struct {
+	seed  uint64
+	text  string
+	files []gen.File
+}
+
+// What passes the check is generated, compiles, and passes its own tests.
+func TestRandomMachines(t *testing.T) {
+	t.Parallel()
+	machines := draw(t)
+	imports := load(t)
+	for _, m := range machines {
+		if err := typeCheck(m, imports); err != nil {
+			t.Errorf("seed %d: the generated code does not compile: %v\n%s", m.seed, err, m.text)
+		}
+	}
+	if testing.Short() || t.Failed() {
+		return
+	}
+	for part := range slices.Chunk(machines[:min(*tested, len(machines))], batch) {
+		runTests(t, part)
+	}
+}
+
+// draw finds sound machines, and tells what the others were refused for.
+func draw(t *testing.T) []sound {
+	t.Helper()
+	var list []sound
+	refused := map[string]int{}
+	tries := 0
+	for s := *seed; len(list) < *number; s++ {
+		if tries++; tries > 100**number+1000 {
+			t.Fatalf("%d of %d machines pass the check; refused for %v", len(list), tries, refused)
+		}
+		text := fuzzmachines.Random(rand.New(rand.NewPCG(s, 3)))
+		m, found := validate.Source("random.yaml", []byte(text))
+		codes := map[string]bool{}
+		for _, d := range found {
+			if d.Severity == spec.Error {
+				codes[d.Code] = true
+			}
+		}
+		for code := range codes {
+			refused[code]++
+		}
+		if m == nil || found.HasErrors() {
+			continue
+		}
+		files, err := gen.Generate(m, gen.Options{Package: fmt.Sprintf("random%d", s)})
+		var more spec.Diagnostics
+		if errors.As(err, &more) {
+			t.Errorf("seed %d passes the check, but is not generated: %v\n%s", s, more, text)
+			continue
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", s, err, text)
+		}
+		list = append(list, sound{s, text, files})
+	}
+	t.Logf("%d of %d machines pass the check; the others are refused for %v", len(list), tries, refused)
+	return list
+}
+
+// TestRandomIsStable demands the same text for the same seed, and different ones
+// for others.
+func TestRandomIsStable(t *testing.T) {
+	t.Parallel()
+	texts := map[string]bool{}
+	for s := range uint64(50) {
+		first := fuzzmachines.Random(rand.New(rand.NewPCG(s, 3)))
+		if again := fuzzmachines.Random(rand.New(rand.NewPCG(s, 3))); again != first {
+			t.Fatalf("seed %d gives two texts:\n%s\n%s", s, first, again)
+		}
+		texts[first] = true
+	}
+	if len(texts) != 50 {
+		t.Errorf("50 seeds gave %d texts", len(texts))
+	}
+}
+
+// TestRandomUsesTheLanguage demands that sound machines use most keys of the
+// language: a generator that is refused for all that matters finds nothing.
+func TestRandomUsesTheLanguage(t *testing.T) {
+	t.Parallel()
+	want := strings.Fields(`doc: present: absent: terminal: final: otherwise: was: changed_by: per: guards: when: none: fewer: unique: creates: choose:
+		input: require: on_refusal: record_only_in: set: clear: increment: add: event: dedupe_by: next: trigger: effect: atomic: by: reject: record_only:
+		forbidden: projection: at_least: removed: requests: version:`)
+	missing := map[string]bool{}
+	for _, key := range want {
+		missing[key] = true
+	}
+	for s := uint64(1); s < 2000 && len(missing) > 0; s++ {
+		text := fuzzmachines.Random(rand.New(rand.NewPCG(s, 3)))
+		if _, found := validate.Source("random.yaml", []byte(text)); found.HasErrors() {
+			continue
+		}
+		maps.DeleteFunc(missing, func(key string, _ bool) bool { return strings.Contains(text, key) })
+	}
+	if len(missing) > 0 {
+		t.Errorf("no sound machine uses %v", slices.Sorted(maps.Keys(missing)))
+	}
+}
+
+// loaded is what generated packages may import.
+type loaded map[string]*types.Package
+
+func (l loaded) Import(path string) (*types.Package, error) {
+	if p := l[path]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("a generated package imports %s", path)
+}
+
+func load(t *testing.T) loaded {
+	t.Helper()
+	const runtime = "github.com/fsmgen/fsmgen/runtime"
+	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
+		runtime, runtime+"/fsmtest", runtime+"/memstore", "context", "database/sql", "database/sql/driver", "embed",
+		"errors", "fmt", "iter", "slices", "strconv", "testing", "time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := loaded{}
+	for _, p := range list {
+		for _, e := range p.Errors {
+			t.Fatal(e)
+		}
+		l[p.PkgPath] = p.Types
+	}
+	return l
+}
+
+// typeCheck type-checks a package with its tests in this process.
+func typeCheck(m sound, imports loaded) error {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, f := range m.files {
+		if filepath.Ext(f.Name) == ".go" {
+			file, err := parser.ParseFile(fset, f.Name, f.Data, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			files = append(files, file)
+		}
+	}
+	_, err := (&types.Config{Importer: imports}).Check("random", fset, files, nil)
+	return err
+}
+
+// runTests writes the packages into one module and runs their tests.
+func runTests(t *testing.T, machines []sound) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(path string, data []byte) {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "go.mod" {
+			text := strings.Replace(string(data), "module github.com/fsmgen/fsmgen", "module example.com/random", 1)
+			data = []byte(text + "\nrequire github.com/fsmgen/fsmgen v0.0.0\n\nreplace github.com/fsmgen/fsmgen => " + root + "\n")
+		}
+		write(name, data)
+	}
+	for _, m := range machines {
+		for _, f := range m.files {
+			write(filepath.Join(fmt.Sprintf("random%d", m.seed), f.Name), f.Data)
+		}
+	}
+	cmd := exec.Command("go", "test", "-timeout", limit.String(), "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	passed := strings.Count(string(out), "ok  \texample.com/random/")
+	if err != nil || passed != len(machines) {
+		t.Errorf("the generated tests of %d of %d machines pass (%v); -seed and -machines 1 -tested 1 repeat one:\n%s", passed, len(machines), err, out)
+	}
+}

@@ -1,0 +1,100 @@
+package fuzzmachines
+
+import (
+	"fmt"
+	"strings"
+)
+
+// rest writes what stands below the operations: guards, and rules over several
+// records.
+func (m *machine) rest() {
+	if len(m.guards)+len(m.clauses) > 0 {
+		m.printf("guards:\n")
+	}
+	for _, g := range m.guards {
+		m.guard(g, true)
+	}
+	for _, g := range m.clauses {
+		m.guard(g, false)
+	}
+	if m.group != "" && m.chance(3) {
+		m.printf("unique:\n  only_one: {fields: %s, in: [%s], error: not_alone}\n", m.group, m.bare(some(m, m.states)))
+	}
+	if m.group != "" && m.chance(3) {
+		m.projection()
+	}
+	if m.chance(5) {
+		// Nothing ever leads back into a state that only creations lead to, if so.
+		last := m.states[len(m.states)-1]
+		m.printf("forbidden:\n  - {from: %s, to: %s, reason: %s}\n", last.name, m.states[0].name, quoted(one(m, texts)))
+	}
+}
+
+func (m *machine) bare(list []*state) string { return strings.Trim(stateNames(list), "[]") }
+
+// guard writes a guard; with a caller it may ask who calls.
+func (m *machine) guard(name string, caller bool) {
+	condition := ""
+	switch {
+	case m.group != "" && m.chance(4):
+		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}", 1+m.IntN(3), m.group, m.bare(some(m, m.states)))
+	case m.group != "" && m.chance(4):
+		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.group, m.bare(some(m, m.states)))
+	default:
+		facts := []string{m.fact(caller)}
+		if second := m.fact(caller); second != facts[0] && m.chance(2) {
+			facts = append(facts, second)
+		}
+		condition = "when: ['" + strings.Join(facts, "', '") + "']"
+	}
+	message := ""
+	if m.chance(2) {
+		message = ", message: " + quoted(one(m, texts))
+	}
+	m.printf("  %s: {%s, error: not_%s%s}\n", name, condition, name, message)
+}
+
+// fact draws a fact about the record and the call.
+func (m *machine) fact(caller bool) string {
+	for _, c := range sortedKeys(m.counters) {
+		if m.chance(3) {
+			return fmt.Sprintf("%s < %d", c, 1+m.IntN(4))
+		}
+	}
+	for _, s := range sortedKeys(m.sets) {
+		if m.chance(3) {
+			return s + one(m, []string{" is present", " is absent"})
+		}
+	}
+	f := one(m, m.fields)
+	if f.optional && m.chance(3) {
+		return f.name + one(m, []string{" is present", " is absent"})
+	}
+	order := one(m, []string{"==", "!=", "<", "<=", ">", ">="})
+	switch {
+	case f.kind == "string" && caller:
+		return f.name + " == actor"
+	case f.kind == "string":
+		return "created_at == updated_at"
+	case f.kind == "time":
+		return fmt.Sprintf("%s %s now", f.name, order)
+	case f.kind == "bool":
+		return f.name + " == " + one(m, []string{"true", "false"})
+	case strings.HasPrefix(f.kind, "int"):
+		return fmt.Sprintf("%s %s %d", f.name, order, m.IntN(4))
+	case strings.Contains(f.kind, "|"):
+		return f.name + one(m, []string{" == ", " != "}) + one(m, strings.Split(f.kind, "|"))
+	}
+	return "created_at == updated_at"
+}
+
+// projection writes a state of the group.
+func (m *machine) projection() {
+	m.printf("projection:\n  entity: Group\n  key: %s\n  fields: {how_many: count, newest: max updated_at}\n  rules:\n", m.group)
+	last := m.states[len(m.states)-1]
+	m.printf("    - {state: some_at_end, any: [%s]%s}\n", last.name, one(m, []string{"", ", at_least: 2"}))
+	if m.chance(2) {
+		m.printf("    - {state: all_at_start, all: [%s]}\n", m.states[0].name)
+	}
+	m.printf("    - {state: mixed}\n")
+}
