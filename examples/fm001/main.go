@@ -30,4 +30,4 @@ func main() {
 }
 
 // leaseTime is how long a lease lasts in the stories.
-const leaseTime = 500 * time.Millisecond
+const leaseTime = 2 * time.Second

@@ -62,17 +62,19 @@ func parseTerm(w string, isField func(string) bool) term {
 
 // holds decides a fact. A comparison with something absent is false.
 func (m *model) holds(f fact, op *operation, r fsm.Row, c Call) bool {
-	left := m.termValue(f.left, f.right, op, r, c)
+	left := m.termValue(f.left, op, r, c)
 	switch f.op {
 	case "is present":
 		return m.present(f.left, op, left)
 	case "is absent":
 		return !m.present(f.left, op, left)
 	}
-	right := m.termValue(f.right, f.left, op, r, c)
+	right := m.termValue(f.right, op, r, c)
 	if left == nil || right == nil {
 		return false
 	}
+	// Two enums may write one word in two ways: it is compared by its name.
+	left, right = m.named(f.left, op, left), m.named(f.right, op, right)
 	switch f.op {
 	case "==":
 		return left == right
@@ -110,6 +112,19 @@ func (m *model) present(t term, op *operation, v any) bool {
 	return v != nil
 }
 
+// named turns the stored word of an enum into the word that the specification
+// uses now, as a word that stands in the fact itself is written.
+func (m *model) named(t term, op *operation, v any) any {
+	y := m.termType(t, op)
+	if y == nil || y.kind != fsm.KindEnum {
+		return v
+	}
+	if i := slices.Index(y.stored, v.(string)); i >= 0 {
+		return y.words[i]
+	}
+	return v
+}
+
 func (m *model) termType(t term, op *operation) *typ {
 	switch {
 	case t.field != "" && m.fields[t.field] != nil:
@@ -122,7 +137,7 @@ func (m *model) termType(t term, op *operation) *typ {
 
 // termValue returns the value of a term, nil when it is absent. The other side
 // says which enum a word belongs to.
-func (m *model) termValue(t, other term, op *operation, r fsm.Row, c Call) any {
+func (m *model) termValue(t term, op *operation, r fsm.Row, c Call) any {
 	switch {
 	case t.field == "created_at":
 		return r.CreatedAt
@@ -144,9 +159,6 @@ func (m *model) termValue(t, other term, op *operation, r fsm.Row, c Call) any {
 	case t.isNow():
 		return fsm.Time(c.At)
 	case t.word != "":
-		if y := m.termType(other, op); y != nil {
-			return y.storedWord(t.word)
-		}
 		return t.word
 	}
 	return t.value

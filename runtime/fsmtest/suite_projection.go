@@ -177,7 +177,7 @@ func (m *model) project(rows []fsm.Row) Projected {
 		}
 		var best any
 		for _, r := range rows {
-			v := m.termValue(term{field: field}, term{}, nil, r, Call{})
+			v := m.termValue(term{field: field}, nil, r, Call{})
 			if v != nil && (best == nil || agg == "max" && compare(v, best) > 0 || agg == "min" && compare(v, best) < 0) {
 				best = v
 			}

@@ -226,7 +226,7 @@ func (w *world) fitting(o *operation, c Call) []string {
 		for _, key := range list(o.Order) {
 			name, descending := strings.CutPrefix(key, "-")
 			t := term{field: name}
-			x, y := w.m.termValue(t, term{}, o, a, c), w.m.termValue(t, term{}, o, b, c)
+			x, y := w.m.termValue(t, o, a, c), w.m.termValue(t, o, b, c)
 			d := 0
 			switch {
 			case x == nil || y == nil: // absent values come last, whatever the direction
@@ -491,7 +491,7 @@ func (m *model) deadline(text string, r fsm.Row) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	name, plus, _ := strings.Cut(rest, " + ")
-	t, ok := m.termValue(term{field: name}, term{}, nil, r, Call{}).(time.Time)
+	t, ok := m.termValue(term{field: name}, nil, r, Call{}).(time.Time)
 	if ok && plus != "" {
 		t = t.Add(duration(plus))
 	}
