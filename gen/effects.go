@@ -158,6 +158,9 @@ func (s scope) setOrKeep(x *change, in *spec.Input) {
 	if old.here == present && sent.here == maybe {
 		code := sent.opt + ".Or(" + old.val + ")"
 		x.operand, x.assign = plain(f.Type.Kind, s.n.fieldEnum(f), code), code
+		if isOptional(f.Type) { // a guard says that it is present
+			x.assign = "fsm.Some(" + code + ")"
+		}
 		return
 	}
 	local := s.n.local(f)
