@@ -80,6 +80,17 @@ func (s *session) close(broken bool) {
 	s.conn.Close()
 }
 
+// within returns what runs statements in a transaction of this session. With a
+// server it is the transaction itself: when a connection is lost, database/sql
+// closes a Conn whose statement failed, and would wait forever for the open
+// transaction to end. The drivers of servers keep statements prepared themselves.
+func (s *session) within(tx *sql.Tx, d Dialect) querier {
+	if d.writers() == 0 {
+		return txQuerier{tx}
+	}
+	return s
+}
+
 // txQuerier runs statements in a transaction that its caller owns.
 type txQuerier struct{ tx *sql.Tx }
 

@@ -175,7 +175,7 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 	own := s.running[tx]
 	s.mu.Unlock()
 	if own != nil {
-		x.q = own
+		x.q = own.within(tx, s.dialect)
 		return x, nil
 	}
 	x.q = txQuerier{tx}

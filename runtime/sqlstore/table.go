@@ -180,7 +180,7 @@ func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err
 			return t.fault("take the write lock", err)
 		}
 	}
-	x := &txn{reader: reader{ctx: steady, t: t, q: s}, tx: tx}
+	x := &txn{reader: reader{ctx: steady, t: t, q: s.within(tx, t.dialect)}, tx: tx}
 	if err := f(x); err != nil {
 		return err
 	}
