@@ -59,11 +59,16 @@ func runDemo(ctx context.Context, c config, kills int, out io.Writer) error {
 	return nil
 }
 
+// backlog is how many jobs each start finds at least: more than it can do
+// before it is killed.
+const backlog = 100
+
 // crash starts the program kills+1 times, kills all but the last start with
 // SIGKILL in mid-work, and audits the store afterwards.
 func crash(ctx context.Context, c config, kills int, log io.Writer) (*result, error) {
 	acks := map[string]bool{} // a producer that starts again is told the same once more
 	r := &result{}
+	done := 0
 	for n := 0; ; n++ {
 		var after time.Duration // 0: let it finish
 		if n < kills {
@@ -74,8 +79,12 @@ func crash(ctx context.Context, c config, kills int, log io.Writer) (*result, er
 			return nil, err
 		}
 		for _, ack := range got {
+			if !acks[ack] && strings.HasSuffix(ack, " succeeded") {
+				done++
+			}
 			acks[ack] = true
 		}
+		c.jobs = max(c.jobs, done+backlog) // so that the next start has enough to do until it is killed
 		if killed {
 			r.kills++
 			fmt.Fprintf(log, "  kill -9 after %v: %d transitions acknowledged so far\n", after, len(acks))

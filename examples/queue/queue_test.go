@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestCrash(t *testing.T) {
-	c := config{dir: t.TempDir(), jobs: 40 + 25**kills, workers: 4, producers: 2, work: 10 * time.Millisecond, lease: 300 * time.Millisecond}
+	c := config{dir: t.TempDir(), jobs: backlog, workers: 4, producers: 2, work: 20 * time.Millisecond, lease: 300 * time.Millisecond}
 	r, err := crash(t.Context(), c, *kills, t.Output())
 	if err != nil {
 		t.Fatal(err)
