@@ -303,9 +303,11 @@ func (e *EventName) Scan(src any) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotLeaseOwner: refused by the guard holds_lease.
+	// ErrNotLeaseOwner: refused by the guard holds_lease. A worker moves only
+	// an execution that it leased.
 	ErrNotLeaseOwner = errors.New("not lease owner")
-	// ErrLeaseExpired: refused by the guard lease_live.
+	// ErrLeaseExpired: refused by the guard lease_live. A worker whose lease
+	// ran out has lost the execution.
 	ErrLeaseExpired = errors.New("lease expired")
 	// ErrLeaseStillLive: refused by the guard lease_over.
 	ErrLeaseStillLive = errors.New("lease still live")

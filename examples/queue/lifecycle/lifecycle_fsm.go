@@ -335,7 +335,8 @@ func (e *EventName) Scan(src any) error {
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
-	// ErrNotOwner: refused by the guard owner_only.
+	// ErrNotOwner: refused by the guard owner_only. Only the worker that owns
+	// the job may do this.
 	ErrNotOwner = errors.New("not owner")
 )
 
