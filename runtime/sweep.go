@@ -123,7 +123,7 @@ func onlyQuarantined(err error) bool {
 		}
 		return true
 	}
-	r, ok := err.(*Refusal)
+	r, ok := err.(*Refusal) //nolint:errorlint // what a refusal wraps is not asked: the loop above takes joined errors apart
 	return ok && r.Code == CodeQuarantined
 }
 

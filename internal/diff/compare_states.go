@@ -72,7 +72,7 @@ func (c *comparison) tombstones() {
 		n := grave(c.next, r.Name)
 		switch {
 		case n == nil && !slices.ContainsFunc(c.next.States, func(s *spec.State) bool { return s.Stored() == r.Name }):
-			c.report("FSM701", at{old: r.Pos}, fmt.Sprintf("keep `%s` under `removed`", r.Name),
+			c.report("FSM701", at{old: r.Pos}, "keep `"+r.Name+"` under `removed`",
 				"removed state %s is not listed any more: old events hold it, and nothing keeps its name from coming back", r.Name)
 		case n != nil && n.To.State.Stored() != r.To.State.Stored():
 			c.report("FSM711", at{r.Pos, n.Pos}, "rows that were moved stay where they are",

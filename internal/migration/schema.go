@@ -117,7 +117,7 @@ func (s *schema) tableLine(line string) {
 // objectLine reads the beginning of an index, a trigger or a view; rest is the
 // text from there on.
 func (s *schema) objectLine(line, rest string) {
-	if m := indexLine.FindStringSubmatch(line); m != nil && unquote(m[3]) == s.m.Name {
+	if m := indexLine.FindStringSubmatch(line); len(m) > 4 && unquote(m[3]) == s.m.Name {
 		text, _, _ := strings.Cut(rest, ";\n")
 		keys, where, _ := strings.Cut(strings.TrimSuffix(m[4], ";"), ") WHERE ")
 		if where == "" {

@@ -25,7 +25,7 @@ func readEquivalents(file string) ([]*equivalent, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	var list []*equivalent
 	scan := bufio.NewScanner(f)
 	for n := 1; scan.Scan(); n++ {

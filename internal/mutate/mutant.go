@@ -32,9 +32,9 @@ type edit struct {
 
 // name says which mutant it is.
 func (m *mutant) name() string {
-	s := fmt.Sprintf("%s %s %s `%s`", m.file, m.fn, m.kind, m.text)
+	s := m.file + " " + m.fn + " " + m.kind + " `" + m.text + "`"
 	if m.to != "" {
-		s += fmt.Sprintf(" -> `%s`", m.to)
+		s += " -> `" + m.to + "`"
 	}
 	if m.nth > 1 {
 		s += fmt.Sprintf(" #%d", m.nth)

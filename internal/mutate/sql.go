@@ -38,7 +38,7 @@ func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
 		name, body := schema[t[2]:t[3]], schema[t[0]:t[1]]
 		for _, c := range checkLine.FindAllStringSubmatchIndex(body, -1) {
 			what, kind := body[c[2]:c[3]], body[c[4]:c[5]]
-			to := fmt.Sprintf("    CONSTRAINT \"%s\" CHECK (1)%s", what, body[c[6]:c[7]])
+			to := "    CONSTRAINT \"" + what + "\" CHECK (1)" + body[c[6]:c[7]]
 			add("drop "+strings.ToLower(kind), name, what, t[0]+c[0], body, body[:c[0]]+to+body[c[1]:])
 		}
 	}
@@ -122,5 +122,6 @@ func attackJudge(root, scratch string) (*judge, error) {
 		return nil, err
 	}
 	j := &judge{name: "attacks of gen", dir: "./gen", run: "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses|SchemaRefusesForgedEvents)$/^execution$/^sqlite$"}
-	return j, j.build(root, scratch, o)
+	err = j.build(root, scratch, o)
+	return j, err
 }

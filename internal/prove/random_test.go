@@ -161,7 +161,7 @@ func (w *writer) value(kind, field string) string {
 
 // effects writes some effects, each field at most once.
 func (w *writer) effects(least int, creation bool) string {
-	var set, clear, increment, add []string
+	var set, cleared, increment, add []string
 	for _, kind := range kinds {
 		for _, f := range fieldsByKind[kind] {
 			if !creation && w.IntN(6) > 0 && least == 0 {
@@ -183,7 +183,7 @@ func (w *writer) effects(least int, creation bool) string {
 				}
 			case w.optional(f) && w.IntN(3) == 0:
 				if !creation {
-					clear = append(clear, f)
+					cleared = append(cleared, f)
 				}
 			case creation && !w.optional(f):
 				set = append(set, f+": "+map[string]string{"string": "input", "int": "input", "time": one(w, []string{"input", "now"}), "bool": "input", "enum": "input"}[kind])
@@ -194,7 +194,7 @@ func (w *writer) effects(least int, creation bool) string {
 	}
 	text := ""
 	for _, e := range []struct{ key, open, close string }{
-		{"set", "{" + strings.Join(set, ", "), "}"}, {"clear", "[" + strings.Join(clear, ", "), "]"},
+		{"set", "{" + strings.Join(set, ", "), "}"}, {"clear", "[" + strings.Join(cleared, ", "), "]"},
 		{"increment", "[" + strings.Join(increment, ", "), "]"}, {"add", "{" + strings.Join(add, ", "), "}"},
 	} {
 		if len(e.open) > 1 {

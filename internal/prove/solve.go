@@ -231,7 +231,7 @@ func (s *state) known(f *formula) (value, decided bool) {
 
 // assert makes a formula true. What needs a choice is returned as open.
 func (s *state) assert(f formula, open []formula) ([]formula, bool) {
-	ok := true
+	var ok bool
 	switch f.op {
 	case and:
 		for _, k := range f.kids {
@@ -263,7 +263,7 @@ func (s *state) search(fs []formula, left *int) (*state, verdict) {
 		return nil, undecided
 	}
 	var open []formula
-	ok := true
+	var ok bool
 	for _, f := range fs {
 		if open, ok = s.assert(f, open); !ok {
 			return nil, impossible

@@ -47,7 +47,6 @@ type problem struct {
 	members map[member]int
 	elems   []value // every string that a set was asked for
 	covers  []coverage
-	skolem  int
 }
 
 // number is one number of a problem: what it stands for.

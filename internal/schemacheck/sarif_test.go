@@ -113,7 +113,9 @@ func validSARIF(t *testing.T, schema *jsonschema.Schema, text []byte) int {
 	}
 	var log struct {
 		Runs []struct {
-			Tool    struct{ Driver struct{ Rules []struct{ ID string } } }
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
 			Results []struct {
 				RuleID    string
 				RuleIndex int

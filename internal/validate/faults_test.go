@@ -105,7 +105,7 @@ func TestFaults(t *testing.T) {
 	for _, tt := range faults {
 		t.Run(tt.machine+"/"+tt.name, func(t *testing.T) {
 			t.Parallel()
-			src := string(read(t, filepath.Join("../../specs", tt.machine+".yaml")))
+			src := string(read(t, filepath.Join("..", "..", "specs", tt.machine+".yaml")))
 			if strings.Count(src, tt.from) != 1 {
 				t.Fatalf("the text to replace stands %d times in the file:\n%s", strings.Count(src, tt.from), tt.from)
 			}
