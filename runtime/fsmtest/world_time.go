@@ -9,14 +9,15 @@ import (
 )
 
 // sweep runs every trigger that is due, in the order of the specification, and
-// returns how many records moved.
+// returns how many steps it took: at a revision where the step is recorded
+// already (a refusal that is recorded only leaves the revision) it is replayed.
 func (w *world) sweep(now time.Time) int {
 	n := 0
 	for _, o := range w.m.operations {
 		for _, id := range sortedKeys(w.rows) {
 			if r := w.rows[id]; w.due(o, r, now) {
 				c := w.m.engineCall(o, now)
-				if e := w.call(o, id, r.Rev, c); e.code == "" {
+				if e := w.call(o, id, r.Rev, c); e.code == "" && !e.replayed {
 					n++
 				}
 			}
@@ -38,7 +39,7 @@ func (w *world) startup(now time.Time) int {
 				continue
 			}
 			c := w.m.engineCall(o, now)
-			if e := w.call(o, id, r.Rev, c); e.code == "" {
+			if e := w.call(o, id, r.Rev, c); e.code == "" && !e.replayed {
 				n++
 			}
 		}
