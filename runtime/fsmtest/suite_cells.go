@@ -112,14 +112,15 @@ func (s *suite[R]) onCase(o *operation, c theCase, v verdict) string {
 }
 
 // mustHappen looks whether the cases met every way in which an operation can
-// be decided: otherwise they would prove less than they seem to.
+// be decided: otherwise they would prove less than they seem to. A guard that
+// never fails is told only: it may always hold, or follow from another one.
 func (s *suite[R]) mustHappen(t *testing.T, o *operation, ways map[string]int, alone map[string]bool) {
 	for _, g := range o.require {
 		if !alone[g.Name] {
 			t.Logf("%s: guard %s never fails alone", o.Name, g.Name)
 		}
 		if ways["guard "+g.Name]+ways["record only, guard "+g.Name] == 0 {
-			t.Errorf("%s: no case fails at guard %s", o.Name, g.Name)
+			t.Logf("%s: no case fails at guard %s", o.Name, g.Name)
 		}
 	}
 	for i := range o.branches {

@@ -32,3 +32,11 @@ recover | .       | -> closed | .
 		}
 	}
 }
+
+// A guard that never fails is no mistake of the generated code: the check lets
+// one pass that always holds.
+func TestGuardThatNeverFails(t *testing.T) {
+	t.Parallel()
+	o := &operation{require: []*guard{{Guard: Guard{Name: "always", When: []string{"level == level"}}}}}
+	(&suite[struct{}]{}).mustHappen(t, o, map[string]int{}, map[string]bool{})
+}
