@@ -120,6 +120,12 @@ func (w World) unique(m *spec.Machine, op *spec.Operation, from *spec.State, r R
 			}
 		}
 	}
+	// `dedupe_by` of fields is an index over all states, whoever sets them.
+	for _, o := range m.Operations {
+		if d := o.DedupeBy; d != nil && d.Unique == nil && len(w.same(m, d.Fields, nil, r)) > 0 {
+			return &Refusal{Code: CodeNotUnique, Operation: op.Name, State: name(from), Name: "dedupe_" + o.Name}
+		}
+	}
 	return nil
 }
 

@@ -341,6 +341,12 @@ func (w *world) uniqueBroken(v verdict) *Unique {
 			return u
 		}
 	}
+	// `dedupe_by` of fields is an index over all states, whoever sets them.
+	for _, o := range w.m.operations {
+		if o.Dedupe != "" && o.DedupeIn == "" && len(w.others(o.Dedupe, "", v.row)) > 0 {
+			return &Unique{Name: "dedupe_" + o.Name, Fields: o.Dedupe}
+		}
+	}
 	return nil
 }
 
