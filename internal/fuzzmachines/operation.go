@@ -9,13 +9,10 @@ import (
 // into each state and out of each that is not terminal, and some more.
 func (m *machine) operations() {
 	m.guardsBefore()
-	// A second creation of the same value would meet the index of the first.
 	if m.chance(4) {
-		m.creation(false)
-		m.creation(false)
-	} else {
-		m.creation(true)
+		m.creation()
 	}
+	m.creation()
 	left := map[*state]bool{}
 	for i, s := range m.states {
 		if i == 0 {
@@ -212,12 +209,12 @@ func (w *writer) done() {
 }
 
 // creation draws an operation that makes a record.
-func (m *machine) creation(alone bool) {
+func (m *machine) creation() {
 	w := m.operation("caller")
 	w.creates = true
 	w.line("creates: %s", m.states[0].name)
 	w.enter(nil, m.states[0])
-	if alone && m.group != "" && m.chance(4) {
+	if m.group != "" && m.chance(4) {
 		w.line("dedupe_by: %s", m.group)
 	}
 	w.done()

@@ -42,7 +42,7 @@ func (m *machine) guard(name string, caller bool) {
 		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.group, m.bare(some(m, m.states)))
 	default:
 		facts := []string{m.fact(caller)}
-		if second := m.fact(caller); second != facts[0] && m.chance(2) {
+		if second := m.fact(caller); m.chance(2) {
 			facts = append(facts, second)
 		}
 		condition = "when: ['" + strings.Join(facts, "', '") + "']"
@@ -75,7 +75,7 @@ func (m *machine) fact(caller bool) string {
 	case f.kind == "string" && caller:
 		return f.name + " == actor"
 	case f.kind == "string":
-		return "created_at == updated_at"
+		return f.name + " == " + f.name
 	case f.kind == "time":
 		return fmt.Sprintf("%s %s now", f.name, order)
 	case f.kind == "bool":
