@@ -46,7 +46,14 @@ earlier run that are no longer produced are reported and left alone.`,
   //go:generate go tool fsmgen gen job.yaml`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: specFiles,
-		RunE:              func(_ *cobra.Command, args []string) error { return c.gen(args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for name, value := range map[string]string{"output": f.out, "package": f.pkg} {
+				if cmd.Flags().Changed(name) && value == "" {
+					return usagef("--%s is empty; give it a value or leave it out", name)
+				}
+			}
+			return c.gen(args, f)
+		},
 	}
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder of the package (one specification only)")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "name of the package (one specification only; default: the machine's name)")
