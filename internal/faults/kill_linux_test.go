@@ -1,0 +1,137 @@
+package faults_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/faults"
+)
+
+// What a process was told before it was killed with SIGKILL is there, what it
+// was not told is settled by the same calls again, and no effect happened twice.
+func TestProcessKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes; run without -short")
+	}
+	kills := size(40, 2000)
+	got := killProcesses(t, "write", kills, true)
+	if wrong := got.Wrong(); wrong != "" {
+		t.Error(wrong)
+	}
+	if got.Acked < int64(kills) || got.unknown == 0 {
+		t.Errorf("%d acknowledged, %d unknown: the test shows nothing", got.Acked, got.unknown)
+	}
+	control := killProcesses(t, "eager", size(20, 60), false)
+	if control.Lost == 0 {
+		t.Error("the control, which acknowledges before the commit, lost nothing: the test cannot see a loss")
+	}
+	faults.Report(t, faults.Row{
+		Test: "kill -9 of the process", Store: "SQLite (modernc)", How: "SIGKILL after 0.5 to 40 ms of work by 4 writers",
+		Figures: fmt.Sprintf("%d kills, %d acknowledged, lost %d, doubled %d; %d in flight: %d had been committed, %d had not, all settled; ledger %d = committed %d",
+			kills, got.Acked, got.Lost, got.Doubled, got.unknown, got.there, got.unknown-got.there, got.Ledger, got.Committed),
+		Control: fmt.Sprintf("acknowledging before the commit lost %d of %d", control.Lost, control.Acked),
+	})
+}
+
+type killed struct {
+	faults.Verdict
+	unknown, there int // calls in flight, and those of them that had been committed
+}
+
+func killProcesses(t *testing.T, child string, kills int, settle bool) killed {
+	t.Helper()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "x.db")
+	_, end, err := openSQLite(ctx, path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	var got killed
+	acked := map[string]int{}
+	for n := range kills {
+		c := killOne(t, child, path, n)
+		maps.Copy(acked, c.acked)
+		if settle {
+			got.settle(t, ctx, path, c, acked)
+		}
+	}
+	s, end, err := openSQLite(ctx, path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	if got.Verdict, err = s.Verify(ctx, acked); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// settle makes the calls that were in flight again.
+func (k *killed) settle(t *testing.T, ctx context.Context, path string, c calls, acked map[string]int) {
+	t.Helper()
+	s, end, err := openSQLite(ctx, path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	for id, rev := range c.asked {
+		if rev <= c.acked[id] {
+			continue
+		}
+		there, err := s.Settle(ctx, id, rev)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if there < c.acked[id] {
+			t.Errorf("%s: revision %d was acknowledged, only %d was there", id, c.acked[id], there)
+		}
+		k.unknown++
+		if there == rev {
+			k.there++
+		}
+		acked[id] = rev
+	}
+}
+
+// killOne runs a child for a short time, kills it, and returns what it said.
+func killOne(t *testing.T, child, path string, n int) calls {
+	t.Helper()
+	cmd := childCommand(child, path, childEnv+"_WRITERS=4", fmt.Sprintf("%s_NAME=k%d", childEnv, n))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n') // it works by now
+	if err == nil {
+		time.Sleep(500*time.Microsecond + time.Duration(rand.IntN(39_500))*time.Microsecond)
+	}
+	_ = cmd.Process.Kill()
+	rest, _ := io.ReadAll(lines)
+	_ = cmd.Wait()
+	if complaint.Len() > 0 {
+		t.Fatalf("the child failed: %s", complaint.String())
+	}
+	c, err := readCalls(first + string(rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

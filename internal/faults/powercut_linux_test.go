@@ -1,0 +1,303 @@
+package faults_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	modernc "modernc.org/sqlite"
+
+	"github.com/fsmgen/fsmgen/internal/faults"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+)
+
+func init() {
+	children["exit"] = func(ctx context.Context, path string) error { return writeAndExit(ctx, path, false) }
+	children["normal"] = func(ctx context.Context, path string) error { return writeAndExit(ctx, path, true) }
+}
+
+// writeAndExit writes and ends without closing the database, as a machine does
+// whose power is cut.
+func writeAndExit(ctx context.Context, path string, normal bool) error {
+	var s *faults.Subject
+	var err error
+	if normal {
+		s, err = openNormal(ctx, path)
+	} else {
+		s, _, err = openSQLite(ctx, path, false)
+	}
+	if err == nil {
+		err = drive(ctx, s, told(os.Stdout))
+	}
+	if err == nil {
+		os.Exit(0)
+	}
+	return err
+}
+
+// needStrace returns the tracer's path.
+func needStrace(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("strace")
+	if err != nil {
+		const enable = "there is no strace, which this test watches system calls with: install one (apt-get install strace)"
+		if os.Getenv("FSMGEN_REQUIRE_STRACE") == "1" {
+			t.Fatal(enable)
+		}
+		t.Skip(enable)
+	}
+	return path
+}
+
+// The power goes at every point of a run's writes, with any part of what was
+// not synced on the disk. What was acknowledged by then is there, and the
+// database is whole.
+func TestPowerCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays thousands of power cuts; run without -short")
+	}
+	strace := needStrace(t)
+	full := cutPower(t, strace, "exit", size(60, 750), size(300, 5000))
+	if full.lost > 0 || full.broken > 0 {
+		t.Errorf("of %d points %d lose an acknowledged transition and %d are no database: %s", full.points, full.lost, full.broken, full.first)
+	}
+	normal := cutPower(t, strace, "normal", size(60, 375), size(100, 1500))
+	if normal.lost == 0 {
+		t.Error("the control with synchronous=NORMAL lost nothing: the test cannot see a loss")
+	}
+	faults.Report(t, faults.Row{
+		Test: "power cut", Store: "SQLite (modernc), synchronous=FULL", How: "replay of the writes and syncs that strace saw, unsynced sectors kept, dropped or torn",
+		Figures: fmt.Sprintf("%d points in a run of %d transitions: lost %d, broken %d", full.points, full.acked, full.lost, full.broken),
+		Control: fmt.Sprintf("synchronous=NORMAL: %d points, %d lose up to %d transitions", normal.points, normal.lost, normal.worst),
+	})
+}
+
+type cuts struct {
+	points, acked, lost, broken, worst int
+	first                              string
+}
+
+func cutPower(t *testing.T, strace, child string, executions, points int) cuts {
+	t.Helper()
+	ctx := t.Context()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "x.db")
+	_, end, err := openSQLite(ctx, path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "trace")
+	run := childCommand(child, path, fmt.Sprintf("%s_COUNT=%d", childEnv, executions))
+	cmd := exec.Command(strace, append([]string{"-f", "-qq", "-y", "-xx", "-s", "2000000", "-e", "trace=" + faults.Calls, "-e", "signal=none", "-o", trace}, run.Args...)...)
+	cmd.Env = run.Env
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	if _, err := cmd.Output(); err != nil {
+		t.Fatalf("%v: %s", err, complaint.String())
+	}
+	f, err := os.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ops, err := faults.ReadTrace(f, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replayCuts(t, ops, first, points)
+}
+
+// replayCuts cuts the power at points spread over the trace.
+func replayCuts(t *testing.T, ops []faults.Op, first []byte, points int) cuts {
+	t.Helper()
+	disk := faults.NewDisk(map[string][]byte{"x.db": first})
+	rng := rand.New(rand.NewPCG(1, uint64(points)))
+	var got cuts
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	acked := map[string]int{}
+	told := 0
+	for i, op := range ops {
+		disk.Do(op)
+		if op.Kind == faults.OpSay {
+			c, err := readCalls(string(op.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id, rev := range c.acked {
+				told += rev - acked[id]
+				acked[id] = rev
+			}
+		}
+		for n := i * points / len(ops); n < (i+1)*points/len(ops); n++ {
+			dir, err := os.MkdirTemp(scratch(), "fsmgen-cut-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := disk.Cut(dir, rng); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int{}
+			for id, rev := range acked {
+				want[id] = rev
+			}
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots; os.RemoveAll(dir) }()
+				lost, err := look(t.Context(), filepath.Join(dir, "x.db"), want, n%25 == 0)
+				mu.Lock()
+				defer mu.Unlock()
+				got.points++
+				if lost > 0 {
+					got.lost++
+					got.worst = max(got.worst, lost)
+				}
+				if err != nil {
+					got.broken++
+					if got.first == "" {
+						got.first = fmt.Sprintf("operation %d: %v", i, err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	got.acked = told
+	if told == 0 || got.points < points {
+		t.Fatalf("%d operations, %d acknowledged, %d points: the test shows nothing", len(ops), told, got.points)
+	}
+	return got
+}
+
+// scratch is a folder in memory where there is one: there are thousands of
+// databases to write.
+func scratch() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+// look opens what a power cut left and returns how many acknowledged
+// transitions are not there. With whole it audits everything.
+func look(ctx context.Context, path string, acked map[string]int, whole bool) (int, error) {
+	s, end, err := openSQLite(ctx, path, false)
+	if err != nil {
+		if strings.Contains(err.Error(), "schema") || strings.Contains(err.Error(), "no such table") {
+			return total(acked), nil // nothing is there, not even the tables
+		}
+		return 0, err
+	}
+	defer end()
+	db, err := openLedger(path)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	var word string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&word); err != nil || word != "ok" {
+		return 0, fmt.Errorf("integrity_check: %s %w", word, err)
+	}
+	if whole {
+		v, err := s.Verify(ctx, acked)
+		if err != nil {
+			return 0, err
+		}
+		lost := int(v.Lost)
+		if v.Lost = 0; v.Wrong() != "" {
+			return lost, errors.New(v.Wrong())
+		}
+		return lost, nil
+	}
+	seen := map[string]int{}
+	for e, err := range s.M.List(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		seen[e.ID] = int(e.Rev)
+	}
+	lost := 0
+	for id, rev := range acked {
+		lost += max(0, rev-seen[id])
+	}
+	return lost, nil
+}
+
+func total(acked map[string]int) (n int) {
+	for _, rev := range acked {
+		n += rev
+	}
+	return n
+}
+
+// openNormal opens the machine over connections that fall back to
+// synchronous=NORMAL once the store has looked at their settings.
+func openNormal(ctx context.Context, path string) (*faults.Subject, error) {
+	connector, err := modernc.NewConnector("file:" + path + "?" + storeSettings)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&lying{connector})
+	store, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := openLedger(path)
+	if err != nil {
+		return nil, err
+	}
+	return faults.Open(ctx, store, ledger)
+}
+
+// storeSettings are what a store asks of a connection.
+const storeSettings = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
+	"&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_txlock=immediate&_dqs=0"
+
+type lying struct{ driver.Connector }
+
+func (l *lying) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := l.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &lyingConn{c.(fullConn)}, nil
+}
+
+// fullConn is what database/sql uses of the driver's connection.
+type fullConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type lyingConn struct{ fullConn }
+
+func (c *lyingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if _, err := c.ExecContext(ctx, "PRAGMA synchronous=NORMAL", nil); err != nil {
+		return nil, err
+	}
+	return c.fullConn.BeginTx(ctx, opts)
+}

@@ -1,0 +1,43 @@
+package faults
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// Row is one line of the table of figures.
+type Row struct {
+	Test    string `json:"test"`    // what was done
+	Store   string `json:"store"`   // to what
+	Figures string `json:"figures"` // how often, and what came out
+	Control string `json:"control"` // what the same test found in something wrong
+	How     string `json:"how"`     // how the fault was made
+}
+
+// tableEnv names the file that gets a line of JSON for each row.
+const tableEnv = "FSMGEN_FAULTS_TABLE"
+
+// Report logs the row, and adds it to the table that `make faults` prints.
+func Report(t testing.TB, r Row) {
+	t.Helper()
+	t.Logf("%s · %s: %s (control: %s; made by %s)", r.Test, r.Store, r.Figures, r.Control, r.How)
+	path := os.Getenv(tableEnv)
+	if path == "" || t.Failed() {
+		return
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
