@@ -259,6 +259,46 @@ func TestCommitLandsLate(t *testing.T) {
 	}
 }
 
+// When a later try is refused for a reason that leaves open whether the earlier
+// one lands after all, nobody may be told that nothing happened.
+func TestLostThenRefused(t *testing.T) {
+	t.Parallel()
+	poisoned := &fsm.Refusal{Code: fsm.CodePoisoned}
+	for _, then := range []error{poisoned, fsm.ErrClosed, context.DeadlineExceeded, &fsm.Refusal{Code: fsm.CodeBusy}} {
+		t.Run(then.Error(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &wrapped{Store: newStore()}
+				m := open(t, store, storetest.Schema(), fixed())
+				p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
+				var late *fsm.Write
+				store.commit = func(_ fsm.Table, _ context.Context, w *fsm.Write) error {
+					late = w
+					return &fsm.AmbiguousError{Err: errLost}
+				}
+				store.update = func(fsm.Table, context.Context, func(fsm.Tx) error) error { return then }
+				_, err := m.Apply(t.Context(), p, note("r", "x"))
+				var a *fsm.AmbiguousError
+				if !errors.As(err, &a) || !errors.Is(err, then) || !errors.Is(err, errLost) {
+					t.Fatalf("got %v, want an *AmbiguousError around both", err)
+				}
+				store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+					if late != nil {
+						if err := table.Commit(ctx, late); err != nil {
+							t.Error(err)
+						}
+						late = nil
+					}
+					return table.Update(ctx, f)
+				}
+				out, err := m.Apply(t.Context(), p, note("r", "x"))
+				applied(t, m, []outcome{out}, err)
+				grown(t, m, 1)
+			})
+		})
+	}
+}
+
 // A busy store is asked again, within bounds.
 func TestBusy(t *testing.T) {
 	t.Parallel()

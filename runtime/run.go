@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -39,10 +40,21 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 		return err
 	}
 	var last error
+	var open error // of a try that may still land, for all that is known
+	settled := func(err error) error {
+		if open == nil || conclusive(err) {
+			return err
+		}
+		var a *AmbiguousError
+		if errors.As(open, &a) && a.Err != nil {
+			open = a.Err
+		}
+		return u.lost(fmt.Errorf("%w; then: %w", open, err))
+	}
 	for n := range maxTries {
 		if n > 1 {
 			if err := pause(ctx, n); err != nil {
-				return err
+				return settled(err)
 			}
 		}
 		certain, err := m.attempt(ctx, &u, n)
@@ -56,8 +68,9 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 		case errors.As(err, &refused) && refused.Code == CodeBusy:
 			continue
 		case certain || refused != nil || !ambiguous(err):
-			return err
+			return settled(err)
 		}
+		open = err
 		found, lookErr := m.resolve(ctx, u.find)
 		if found {
 			return nil
@@ -72,7 +85,23 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 	if !retriable(last) && !errors.As(last, &refused) {
 		return u.lost(last)
 	}
-	return u.blame(last)
+	return settled(u.blame(last))
+}
+
+// conclusive reports whether a refusal of a later try says that an earlier one,
+// whose answer was lost, will never land: the revision or the id that it was
+// decided on is not free any more. Anything else leaves that open: a guard may
+// fail now that held then, and a store that is poisoned or closed says nothing.
+func conclusive(err error) bool {
+	var refused *Refusal
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case CodeStale, CodeWrongState, CodeTerminal, CodeExists, CodeRequestReused:
+		return true
+	}
+	return false
 }
 
 // attempt is one try. The error is certain when surely nothing was written.
