@@ -52,11 +52,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		if len(o.Next.Order) > 0 {
 			pair("Order", jen.Index().Add(fsmName("Order")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range o.Next.Order {
-					text := fmt.Sprintf("{Column: %q", x.Field.Stored())
-					if x.Descending {
-						text += ", Descending: true"
-					}
-					g.Add(raw(text + "}"))
+					g.Add(raw(orderExpr(x)))
 				}
 			}))
 		}

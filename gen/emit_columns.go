@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
@@ -200,6 +201,14 @@ func (s *store) schema(f *jen.File) {
 				g.Line()
 			}))
 		}
+		if all := lookups(s.m); len(all) > 0 {
+			pair("Indexes", jen.Index().Add(fsmName("Index")).ValuesFunc(func(g *jen.Group) {
+				for _, x := range all {
+					g.Line().Add(raw(indexInfo(x)))
+				}
+				g.Line()
+			}))
+		}
 		pair("SQL", raw(`map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL}`))
 		g.Line()
 	})
@@ -259,6 +268,35 @@ func (s *store) uniqueInfo(rule uniqueRule) string {
 				text += fmt.Sprintf(", Message: %q", phrase(u.Message))
 			}
 		}
+	}
+	return text + "}"
+}
+
+func indexInfo(l lookup) string {
+	text := fmt.Sprintf("{Name: %q", strings.Join(l.name, "."))
+	if len(l.fields) > 0 {
+		text += ", Columns: " + stringsExpr(storedFields(l.fields))
+	}
+	if len(l.order) > 0 {
+		text += ", Order: []fsm.Order{"
+		for i, o := range l.order {
+			if i > 0 {
+				text += ", "
+			}
+			text += orderExpr(o)
+		}
+		text += "}"
+	}
+	if len(l.states) > 0 {
+		text += ", States: " + stringsExpr(storedStates(l.states))
+	}
+	return text + "}"
+}
+
+func orderExpr(o spec.Order) string {
+	text := fmt.Sprintf("{Column: %q", o.Field.Stored())
+	if o.Descending {
+		text += ", Descending: true"
 	}
 	return text + "}"
 }

@@ -54,6 +54,7 @@ type Schema struct {
 	Columns     []Column
 	States      []StateInfo
 	Uniques     []UniqueRule
+	Indexes     []Index           // what queries are made of often; SQL has them too
 	SQL         map[string]string // dialect ("sqlite", "postgres") -> the generated schema
 }
 
@@ -83,6 +84,16 @@ type UniqueRule struct {
 	States  []string // stored words; nil: all
 	Err     error    // the machine's own sentinel; nil for implied rules
 	Message string   // more for whoever runs into it; may be empty
+}
+
+// Index names the columns of a query that the machine makes often: of the
+// sweeper, of a `next`, of a group's guard or of the projection. A store may
+// answer them without it, but slowly.
+type Index struct {
+	Name    string   // unique among the indexes of the machine
+	Columns []string // stored names; the query compares each with one value
+	Order   []Order  // and wants the rows in this order, or up to a value of the first
+	States  []string // stored words of the states whose rows it holds; nil: all
 }
 
 // Column returns the index in Columns of the column with that stored name, or -1.

@@ -91,6 +91,11 @@ func Schema() *fsm.Schema {
 			{Name: "one_per_slot", Columns: []string{"slot"}, States: []string{"shelved"}, Err: ErrSlotTaken},
 			{Name: "dedupe_register", Columns: []string{"label"}},
 		},
+		Indexes: []fsm.Index{
+			{Name: "next.hold", Columns: []string{"lane"}, Order: []fsm.Order{{Column: "weight", Descending: true}}, States: []string{"waiting"}},
+			{Name: "due.release", Order: []fsm.Order{{Column: "due"}}, States: []string{"held"}},
+			{Name: "peers.lane_open", Columns: []string{"lane"}, States: []string{"shelved"}},
+		},
 	}
 }
 

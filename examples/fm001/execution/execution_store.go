@@ -49,6 +49,11 @@ var schema = &fsm.Schema{
 		{Name: "one_committed_per_job", Columns: []string{"job_id"}, States: []string{"committed", "done"}, Err: ErrJobAlreadyCommitted},
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
+	Indexes: []fsm.Index{
+		{Name: "due.finish", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
+		{Name: "due.expire", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
+		{Name: "peers.attempts_left", Columns: []string{"job_id"}, States: []string{"aborted"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

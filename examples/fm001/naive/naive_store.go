@@ -47,6 +47,10 @@ var schema = &fsm.Schema{
 	Uniques: []fsm.UniqueRule{
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
+	Indexes: []fsm.Index{
+		{Name: "due.finish", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
+		{Name: "due.expire", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

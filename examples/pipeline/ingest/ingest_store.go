@@ -40,6 +40,10 @@ var schema = &fsm.Schema{
 		{Name: "failed", Stored: "failed"},
 		{Name: "quarantined", Stored: "quarantined"},
 	},
+	Indexes: []fsm.Index{
+		{Name: "next.start", Order: []fsm.Order{{Column: "run_after"}}, States: []string{"pending"}},
+		{Name: "due.fail_stalled", Order: []fsm.Order{{Column: "updated_at"}}, States: []string{"running"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

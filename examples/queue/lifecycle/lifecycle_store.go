@@ -51,6 +51,10 @@ var schema = &fsm.Schema{
 	Uniques: []fsm.UniqueRule{
 		{Name: "dedupe_enqueue", Columns: []string{"dedupe_key"}},
 	},
+	Indexes: []fsm.Index{
+		{Name: "next.claim_next", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"queued", "stalled"}},
+		{Name: "due.stall", Order: []fsm.Order{{Column: "lease"}}, States: []string{"claimed", "running"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

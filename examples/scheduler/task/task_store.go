@@ -35,6 +35,9 @@ var schema = &fsm.Schema{
 		{Name: "running", Stored: "running"},
 		{Name: "completed", Stored: "completed", Terminal: true},
 	},
+	Indexes: []fsm.Index{
+		{Name: "next.start", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"pending"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

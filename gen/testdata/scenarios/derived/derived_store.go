@@ -40,6 +40,9 @@ var schema = &fsm.Schema{
 		{Name: "good", Stored: "good"},
 		{Name: "bad", Stored: "bad", Terminal: true},
 	},
+	Indexes: []fsm.Index{
+		{Name: "projection", Columns: []string{"batch", "line"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

@@ -51,6 +51,10 @@ var schema = &fsm.Schema{
 		{Name: "const", Columns: []string{"func"}, States: []string{"new"}, Err: ErrSwitch, Message: "%s taken"},
 		{Name: "sequence_peers", Columns: []string{"peers"}},
 	},
+	Indexes: []fsm.Index{
+		{Name: "due.defer", Order: []fsm.Order{{Column: "now_"}}, States: []string{"case"}},
+		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 

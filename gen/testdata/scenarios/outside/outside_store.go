@@ -48,6 +48,10 @@ var schema = &fsm.Schema{
 		{Name: "shipped", Stored: "shipped", Terminal: true},
 		{Name: "failed", Stored: "failed", Final: true},
 	},
+	Indexes: []fsm.Index{
+		{Name: "due.give_up", Order: []fsm.Order{{Column: "due"}}, States: []string{"placed", "charging"}},
+		{Name: "due.give_up.updated_at", Order: []fsm.Order{{Column: "updated_at"}}, States: []string{"placed", "charging"}},
+	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
 
