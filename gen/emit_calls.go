@@ -173,8 +173,7 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 		if err != nil {
 			return err
 		}
-		s.rows.used["group"] = true
-		pair("Dedupe", raw("group(%s)", strings.Join(values, ", ")))
+		pair("Dedupe", raw("[]any{%s}", strings.Join(values, ", ")))
 	}
 	if o.Next != nil {
 		s.narrow(o, pair)

@@ -103,10 +103,6 @@ func (s *store) columnFunctions(f *jen.File) {
 		raw("(v fsm.JSON) any"),
 		jen.If(raw("v.IsZero()")).Block(jen.Return(jen.Nil())),
 		jen.Return(raw("v.String()")))
-	add("group", "group returns the values of a group, or nil when one of them is absent.",
-		raw("(values ...any) []any"),
-		jen.If(jen.Qual("slices", "Contains").Call(raw("values"), jen.Nil())).Block(jen.Return(jen.Nil())),
-		jen.Return(raw("values")))
 	add("keyPart", "keyPart writes one column of an effect's key. Strings are quoted, so that no two keys read the same.",
 		raw("(column any) string"),
 		jen.Switch(raw("v := column.(type)")).Block(

@@ -89,7 +89,11 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 	}
 	var err error
 	if q.inputs, err = inputObject(c.Inputs); err != nil {
-		return nil, invalid("", "%v", err)
+		var bad *memberError
+		if errors.As(err, &bad) {
+			return nil, invalid(bad.name, "%v", bad.err)
+		}
+		return nil, err
 	}
 	if size += len(q.inputs.text); size > MaxCall {
 		r := m.refusal(CodeTooLarge, op, id, "")

@@ -75,7 +75,7 @@ type Call[R any] struct {
 	// Queries with Sequence set ask for the next number.
 	Peers func(r *R, id string) []PeerQuery
 	// Dedupe holds the values of the dedupe rule's columns; nil when the
-	// operation has none or one of them is absent.
+	// operation has none. With an absent value among them no record is found.
 	Dedupe []any
 	// Where narrows what `next` may pick; Fits decides in full.
 	Where []Cond

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // timeLayout is how times stand in events: UTC, always six decimals, so that
@@ -26,6 +25,15 @@ type member struct {
 	value any // as in Row.Values
 }
 
+// memberError says which member cannot be written.
+type memberError struct {
+	name string
+	err  error
+}
+
+func (e *memberError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *memberError) Unwrap() error { return e.err }
+
 // object writes members as a compact JSON object, in the order given.
 func object(members []member) (JSON, error) {
 	b := make([]byte, 0, 32+32*len(members))
@@ -38,7 +46,7 @@ func object(members []member) (JSON, error) {
 		b = append(b, ':')
 		var err error
 		if b, err = appendValue(b, m.kind, m.value); err != nil {
-			return JSON{}, fmt.Errorf("%s: %w", m.name, err)
+			return JSON{}, &memberError{m.name, err}
 		}
 	}
 	return JSON{string(append(b, '}'))}, nil
@@ -90,8 +98,8 @@ func appendValue(b []byte, k Kind, v any) ([]byte, error) {
 	case string:
 		switch k {
 		case KindString, KindEnum:
-			if !utf8.ValidString(v) {
-				return nil, fmt.Errorf("the text is not UTF-8")
+			if err := CheckText(v); err != nil {
+				return nil, err
 			}
 			return appendText(b, v), nil
 		case KindJSON:

@@ -36,7 +36,8 @@ func (o overlay) put(scratch, path, content string) error {
 }
 
 // build compiles the tests of a package with the overlay, and runs them once
-// without a mutant: they must pass, and the time they take sets the limit.
+// without a mutant: they must pass, and the time they take sets the limit of
+// one run.
 func (j *judge) build(root, scratch string, o overlay) error {
 	config, err := json.Marshal(map[string]any{"Replace": o})
 	if err != nil {
@@ -52,6 +53,11 @@ func (j *judge) build(root, scratch string, o overlay) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the tests of %s: %w\n%s", j.dir, err, out)
 	}
+	return j.prove(root)
+}
+
+// prove runs the tests without a mutant.
+func (j *judge) prove(root string) error {
 	j.limit = 5 * time.Minute
 	start := time.Now()
 	if killed, out := j.kills(root, nil); killed {

@@ -17,6 +17,7 @@ func (s *suite[R]) durable(st Store) func(*testing.T) {
 		t.Run("transitions", func(t *testing.T) { s.transitions(t, st) })
 		t.Run("creations", func(t *testing.T) { s.creations(t, st) })
 		t.Run("others", func(t *testing.T) { s.others(t, st) })
+		t.Run("inputs", func(t *testing.T) { s.storedInputs(t, st) })
 		t.Run("next", func(t *testing.T) { s.next(t, st) })
 		t.Run("batches", func(t *testing.T) { s.batches(t, st) })
 		t.Run("effects", func(t *testing.T) { s.effects(t, st) })

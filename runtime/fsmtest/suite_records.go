@@ -43,6 +43,9 @@ func (s *suite[R]) records(t *testing.T) {
 			if f.kind == fsm.KindSet {
 				bad = append(bad, "[", `{"a":1}`, "[1]")
 			}
+			if f.kind == fsm.KindJSON {
+				bad = append(bad, "", "{", "{} {}")
+			}
 			for _, v := range bad {
 				r := base
 				r.Values = slices.Clone(base.Values)

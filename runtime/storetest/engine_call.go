@@ -68,12 +68,58 @@ var callTests = []test{
 		if p := d.parcel("p1"); p.Moves != held.Moves || !p.UpdatedAt.Equal(instant) || p.Tags.Len() != 0 || out.Record.Moves != held.Moves {
 			d.Errorf("got %+v, want only what was decided", p)
 		}
+		mine = d.parcel("p1")
+		mine.Holder = fsm.Some("eve")
+		out = d.must(d.Apply(d.ctx, mine, Touch(Meta{Actor: "ann"}, instant.Add(2*time.Hour))))
+		if out.RecordOnly {
+			d.Errorf("got %+v, want the step: only the copy says that somebody else holds the parcel", out)
+		}
 		d.register("p2", "b")
+		d.must(d.Apply(d.ctx, mixture{out.Record, fsm.Ref{ID: "p2", Rev: 1}}, annotation("y")))
+		if p := d.parcel("p2"); p.Rev != 2 || d.parcel("p1").Rev != out.Record.Rev {
+			d.Errorf("p2 is at revision %d, want 2: the call named it, whatever record the target holds", p.Rev)
+		}
+		d.register("p3", "b")
 		other := out
-		other.Record.ID = "p2"
+		other.Record.ID = "p3"
 		d.must(d.Apply(d.ctx, other, annotation("y")))
-		if p := d.parcel("p2"); p.Rev != 1 {
-			d.Errorf("p2 is at revision %d: the call named p1", p.Rev)
+		if p := d.parcel("p3"); p.Rev != 1 {
+			d.Errorf("p3 is at revision %d: the call named p1", p.Rev)
+		}
+	}},
+	{"an operation of another kind", func(b *bench) {
+		d := b.open()
+		out := d.register("p1", "a")
+		before := d.dump()
+		for what, call := range map[string]func() error{
+			"a creation of a record that is there": func() error {
+				_, err := d.Apply(d.ctx, out, Register(Meta{}, RegisterInput{Lane: "a"}))
+				return err
+			},
+			"a creation of a record that is named": func() error {
+				_, err := d.Apply(d.ctx, fsm.Ref{ID: "p9", Rev: 1}, Register(Meta{}, RegisterInput{Lane: "a"}))
+				return err
+			},
+			"a step as a creation": func() error { _, err := d.Create(d.ctx, Bill(Meta{})); return err },
+			"a creation as a pick": func() error { _, err := d.Pick(d.ctx, 1, Register(Meta{}, RegisterInput{Lane: "a"})); return err },
+			"a step as a pick":     func() error { _, err := d.Pick(d.ctx, 1, Bill(Meta{})); return err },
+			"an unknown operation": func() error {
+				_, err := d.Apply(d.ctx, out, fsm.Call[Parcel]{Operation: &fsm.Operation[Parcel]{Name: "bill"}})
+				return err
+			},
+			"a call of no operation": func() error { _, err := d.Apply(d.ctx, out, fsm.Call[Parcel]{}); return err },
+			"a call of no record":    func() error { _, err := d.Apply(d.ctx, nil, Bill(Meta{})); return err },
+		} {
+			err := call()
+			var r *fsm.Refusal
+			var ambiguous *fsm.AmbiguousError
+			if err == nil || errors.As(err, &r) || errors.As(err, &ambiguous) || strings.Contains(err.Error(), "pure method") {
+				d.Errorf("%s: got %v, want an error that speaks of the call", what, err)
+			}
+		}
+		d.same(before, d.dump())
+		if calls := d.performed(); calls != "" {
+			d.Errorf("effects were performed: %s", calls)
 		}
 	}},
 	{"a broken unique rule does not hide the existing record", func(b *bench) {
@@ -383,6 +429,15 @@ var callTests = []test{
 		}
 	}},
 }
+
+// mixture is a target whose record is not the one that it names.
+type mixture struct {
+	held Parcel
+	ref  fsm.Ref
+}
+
+func (m mixture) Held() Parcel { return m.held }
+func (m mixture) Ref() fsm.Ref { return m.ref }
 
 // annotation is a call that always works while a parcel is not sent.
 func annotation(text string) fsm.Call[Parcel] {

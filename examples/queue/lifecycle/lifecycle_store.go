@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -400,7 +399,7 @@ func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 			*j = made
 			return step(e, err)
 		},
-		Dedupe: group(column(req.DedupeKey)),
+		Dedupe: []any{column(req.DedupeKey)},
 	}
 }
 
@@ -587,14 +586,6 @@ func jsonText(v fsm.JSON) any {
 		return nil
 	}
 	return v.String()
-}
-
-// group returns the values of a group, or nil when one of them is absent.
-func group(values ...any) []any {
-	if slices.Contains(values, nil) {
-		return nil
-	}
-	return values
 }
 
 // read copies a column that must be there.
