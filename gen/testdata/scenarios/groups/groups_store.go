@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -347,7 +346,7 @@ func (req AddRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 				{Name: "serial", Sequence: true, Except: id},
 			}
 		},
-		Dedupe: group(req.Room, column(req.Floor)),
+		Dedupe: []any{req.Room, column(req.Floor)},
 	}
 }
 
@@ -509,14 +508,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// group returns the values of a group, or nil when one of them is absent.
-func group(values ...any) []any {
-	if slices.Contains(values, nil) {
-		return nil
-	}
-	return values
 }
 
 // read copies a column that must be there.
