@@ -73,6 +73,9 @@ type Dialect interface {
 
 	// failure says what an error of the database means.
 	failure(err error) failure
+	// aborted reports whether an error of a statement that is a transaction of
+	// its own, or of a commit, says that surely nothing was written.
+	aborted(err error) bool
 	// rule returns the rule that a constraint's error is about, in the words of
 	// the schema; empty when the error does not say.
 	rule(err error, machine string) string

@@ -205,6 +205,26 @@ func (*postgres) failure(err error) failure {
 	return failOther
 }
 
+// aborted: the server says so, and it says it of the statement. What it says of
+// itself (it ends, its disk fails) or of a statement it does not know the end of
+// leaves the outcome open; so does a cancelled statement, since the cancellation
+// may have come late.
+func (p *postgres) aborted(err error) bool {
+	state := sqlState(err)
+	if state == "" {
+		return p.failure(err) == failGone
+	}
+	switch state {
+	case "40003", "25P03":
+		return false
+	}
+	switch state[:2] {
+	case "08", "57", "58", "XX", "F0":
+		return false
+	}
+	return true
+}
+
 // lostConnection knows the errors of a connection that broke. What the driver
 // thinks of the statement's fate is not asked: pgx calls a lost COMMIT safe to
 // retry.

@@ -269,6 +269,14 @@ func (sqlite) failure(err error) failure {
 	return failOther
 }
 
+func (d sqlite) aborted(err error) bool {
+	switch d.failure(err) {
+	case failBusy, failConstraint, failGone:
+		return true
+	}
+	return false
+}
+
 // codeSuffix is what some drivers put after the message.
 var codeSuffix = regexp.MustCompile(` \(\d+\)$`)
 

@@ -17,6 +17,7 @@ type Store struct {
 	dialect  Dialect
 	writers  *pool
 	readers  *pool // may be the same as writers
+	commits  *committer
 	enforce  string
 	file     string         // of the database; empty with a server
 	release  []func() error // what Close undoes at the end, last first
@@ -29,6 +30,9 @@ type Store struct {
 }
 
 var _ fsm.Transactional[*sql.Tx] = (*Store)(nil)
+
+// leaders is how many batches are on their way to a server at the same time.
+const leaders = 2
 
 // Option changes how New makes a store.
 type Option func(*options)
@@ -84,6 +88,11 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 		o.maxReaders = min(o.maxReaders, most-writers)
 	}
 	s.writers = newPool(db, d, writers)
+	if d.writers() == 1 {
+		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
+	} else {
+		s.commits = newCommitter(s.writers, min(leaders, writers), togetherInStatement, s.commitStatement)
+	}
 	switch {
 	case o.readers != nil:
 		s.readers = newPool(o.readers, d, o.maxReaders)

@@ -5,8 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
+	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -19,6 +18,7 @@ type table struct {
 	name    string // quoted
 	columns string // quoted, of a whole row
 	sql     statements
+	texts   sync.Map // shape -> the text of a write
 }
 
 var _ fsm.Table = (*table)(nil)
@@ -73,9 +73,21 @@ func (t *table) fault(doing string, err error) error {
 	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
 }
 
-// Commit makes one write durable.
+// Commit makes one write durable, together with those of other callers that wait.
 func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
-	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+	if err := fsm.Inside(ctx, t.store); err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	if err := t.store.poisoned(t.schema.Machine); err != nil {
+		return err
+	}
+	if err := t.fits(w); err != nil {
+		return err
+	}
+	if w.Row == nil && t.dialect.writers() != 1 {
+		return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+	}
+	return t.store.commits.commit(ctx, t, w)
 }
 
 // View runs f over one consistent snapshot.
@@ -131,10 +143,8 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 		if t.dialect.writers() == 1 || i == attempts || !errors.Is(err, fsm.ErrBusy) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !linger(ctx, i) {
 			return err // nothing was written, and the caller no longer waits
-		case <-time.After(time.Duration(rand.Int64N(int64(i) * int64(time.Millisecond)))):
 		}
 	}
 }
@@ -193,23 +203,22 @@ func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err
 	done = true
 	if err := tx.Commit(); err != nil {
 		broken = true
-		return t.lost(x, err)
+		return t.lost(x.last, err)
 	}
 	return nil
 }
 
 // lost says what an error of the commit means. It is ambiguous unless the
 // database surely took the transaction back.
-func (t *table) lost(x *txn, err error) error {
-	switch t.dialect.failure(err) {
-	case failBusy, failConstraint, failGone:
+func (t *table) lost(w *fsm.Write, err error) error {
+	if t.dialect.aborted(err) {
 		return t.fault("commit", err)
 	}
 	if t.store.file != "" { // a server knows its files by itself; only the connection is in doubt
 		t.store.poisonWith(err)
 	}
 	lost := &fsm.AmbiguousError{Machine: t.schema.Machine, Err: err}
-	if w := x.last; w != nil {
+	if w != nil {
 		lost.ID, lost.Operation, lost.RequestID = w.Event.ID, w.Event.Operation, w.Event.RequestID
 	}
 	return lost

@@ -14,8 +14,9 @@ import (
 // txn reads and writes one machine's tables in one transaction.
 type txn struct {
 	reader
-	tx   *sql.Tx
-	last *fsm.Write // the last one, for the error of a lost commit
+	tx      *sql.Tx
+	last    *fsm.Write // the last one, for the error of a lost commit
+	changed bool       // a statement has changed something
 }
 
 var _ fsm.Tx = (*txn)(nil)
@@ -41,7 +42,9 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 	res, err := x.q.exec(x.ctx, text, args...)
 	switch {
 	case err == nil:
-		return res.RowsAffected()
+		n, err := res.RowsAffected()
+		x.changed = x.changed || n > 0 || err != nil
+		return n, err
 	case x.t.dialect.failure(err) != failConstraint:
 		return 0, x.fail(err)
 	case guarded:
@@ -59,9 +62,8 @@ func (x *txn) Write(w *fsm.Write) error {
 	if w.Row == nil {
 		return x.record(w)
 	}
-	if len(w.Row.Values) != len(x.t.schema.Columns) || w.Old != nil && len(w.Old.Values) != len(x.t.schema.Columns) {
-		return fmt.Errorf("sqlstore: the row of %q has %d values, %s has %d columns",
-			w.Prev.ID, len(w.Row.Values), x.t.schema.Machine, len(x.t.schema.Columns))
+	if err := x.t.fits(w); err != nil {
+		return err
 	}
 	if err := x.log(w); err != nil {
 		return err
@@ -79,6 +81,17 @@ func (x *txn) Write(w *fsm.Write) error {
 		}
 	}
 	return x.ask(w.Outbox)
+}
+
+// fits returns an error unless the rows of w have the table's columns.
+func (t *table) fits(w *fsm.Write) error {
+	for _, row := range []*fsm.Row{w.Row, w.Old} {
+		if row != nil && len(row.Values) != len(t.schema.Columns) {
+			return fmt.Errorf("sqlstore: the row of %q has %d values, %s has %d columns",
+				w.Prev.ID, len(row.Values), t.schema.Machine, len(t.schema.Columns))
+		}
+	}
+	return nil
 }
 
 // record appends an event that changes nothing but the log.
@@ -185,7 +198,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 		if err != nil {
 			return err
 		}
-		if !held {
+		if !held || cause == nil && w.Old != nil { // at its revision, but not the row that was decided on
 			return fsm.ErrMoved
 		}
 	}
@@ -197,7 +210,8 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 	}
-	if cause != nil && x.t.dialect.hidden(cause) {
+	if cause == nil && x.t.dialect.writers() != 1 || cause != nil && x.t.dialect.hidden(cause) {
+		// What stood against it is gone by now.
 		return x.fail(&fsm.Refusal{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, ID: id, Operation: e.Operation, Cause: cause})
 	}
 	err := x.t.fault("write", cause)

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"outbox", outboxTests},
 		{"engine", engineTests},
 		{"race", raceTests},
+		{"crowd", crowdTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// commitAlone commits one write by itself, in one statement to a server. One that
+// met another writer is made again.
+func (t *table) commitAlone(ctx context.Context, w *fsm.Write) error {
+	for i := 1; ; i++ {
+		err := t.onceAlone(ctx, w)
+		if i == attempts || !errors.Is(err, fsm.ErrBusy) {
+			return err
+		}
+		if !linger(ctx, i) {
+			return err // nothing was written, and the caller no longer waits
+		}
+	}
+}
+
+// linger waits before the i-th repetition, with jitter; false when ctx ends first.
+func linger(ctx context.Context, i int) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Duration(rand.Int64N(int64(i) * int64(time.Millisecond)))):
+		return true
+	}
+}
+
+func (t *table) onceAlone(ctx context.Context, w *fsm.Write) error {
+	s, err := t.store.writers.take(ctx)
+	if err != nil {
+		return (&job{ctx: ctx, t: t, w: w}).unopened(err)
+	}
+	broken := true
+	defer func() { t.store.writers.give(s, broken) }()
+	broken, err = t.commitSingle(context.WithoutCancel(ctx), s, w)
+	return err
+}
+
+// commitSingle makes one write in one statement, which is a transaction of its own.
+func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (broken bool, err error) {
+	text, args, err := t.single(w)
+	if err != nil {
+		return false, err
+	}
+	res, err := s.exec(ctx, text, args...)
+	var n int64
+	if err == nil {
+		n, err = res.RowsAffected()
+	}
+	if err == nil && n == 1 {
+		return false, nil
+	}
+	if err != nil {
+		meaning := t.dialect.failure(err)
+		switch {
+		case !t.dialect.aborted(err):
+			return true, t.lost(w, err)
+		case meaning != failConstraint:
+			return false, t.fault("write", err)
+		}
+	}
+	// Nothing was written. The statements that find out why see what has been
+	// committed meanwhile, an earlier try of this call above all.
+	x := &txn{reader: reader{ctx: ctx, t: t, q: s}}
+	why := x.explain(w, err, false)
+	return x.err != nil && t.dialect.failure(x.err) == failLost, why
+}
+
+// busy reports whether err says that the same write may succeed now.
+func (t *table) busy(err error) bool { return errors.Is(err, fsm.ErrBusy) }

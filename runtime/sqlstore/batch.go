@@ -1,0 +1,112 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// commitTogether commits a batch in one transaction, where one session writes
+// (SQLite). At first the writes follow each other without savepoints: one that
+// is refused before it changed anything costs the others nothing. Is one refused
+// half done, the transaction begins anew with a savepoint before each write.
+func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
+	if s.poison.Load() != nil {
+		for _, j := range batch {
+			j.answer(s.poisoned(j.t.schema.Machine))
+		}
+		return false
+	}
+	again, broken := s.commitOnce(on, batch, false)
+	if again && !broken {
+		_, broken = s.commitOnce(on, batch, true)
+	}
+	for _, j := range batch {
+		if j.fate == pending { // the transaction could not even be taken back
+			j.answer(j.refuse(fsm.CodeBusy, errTakenBack))
+		}
+	}
+	return broken
+}
+
+// commitOnce is one try at a batch. again says that it has to be made with
+// savepoints, and that nothing was written and nobody answered.
+func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, broken bool) {
+	all := func(answer func(j *job) error) {
+		for _, j := range batch {
+			j.answer(answer(j))
+		}
+	}
+	ctx := context.WithoutCancel(batch[0].ctx)
+	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation()})
+	if err != nil {
+		all(func(j *job) error { return j.t.fault("begin a transaction", err) })
+		meaning := s.dialect.failure(err)
+		return false, meaning == failOther || meaning == failLost
+	}
+	done := false
+	defer func() {
+		if !done {
+			if back := tx.Rollback(); back != nil && s.dialect.failure(back) != failGone {
+				broken = true
+			}
+		}
+	}()
+	if claim := s.dialect.claim(); claim != "" {
+		if _, err := on.exec(ctx, claim); err != nil {
+			all(func(j *job) error { return j.t.fault("take the write lock", err) })
+			return false, false
+		}
+	}
+	refused := make([]error, len(batch))
+	written := 0
+	for i, j := range batch {
+		x := &txn{reader: reader{ctx: ctx, t: j.t, q: on}, tx: tx}
+		var lost error
+		if careful {
+			refused[i], lost = x.attempt(j.w)
+		} else {
+			refused[i] = x.Write(j.w)
+		}
+		switch {
+		case lost != nil:
+			all(func(j *job) error { return j.t.fault("write", lost) })
+			return false, false
+		case refused[i] == nil:
+			written++
+		case !careful && len(batch) > 1 && (x.changed || x.err != nil):
+			return true, false
+		}
+	}
+	if written > 0 {
+		done = true
+		err = tx.Commit()
+	}
+	for i, j := range batch {
+		switch {
+		case err == nil:
+			j.answer(refused[i])
+		case refused[i] == nil:
+			j.answer(j.t.lost(j.w, err))
+		default: // what refused it may be one of those whose fate is open; it wrote nothing itself
+			j.answer(j.refuse(fsm.CodeBusy, err))
+		}
+	}
+	return false, err != nil
+}
+
+// attempt makes a write part of the transaction or leaves no trace of it. lost
+// is the error that took the whole transaction with it.
+func (x *txn) attempt(w *fsm.Write) (refused, lost error) {
+	if _, err := x.q.exec(x.ctx, "SAVEPOINT fsm_job"); err != nil {
+		return nil, err
+	}
+	if refused = x.Write(w); refused != nil {
+		if _, err := x.q.exec(x.ctx, "ROLLBACK TO fsm_job"); err != nil {
+			return refused, err
+		}
+	}
+	_, err := x.q.exec(x.ctx, "RELEASE fsm_job")
+	return refused, err
+}
