@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -23,6 +24,17 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		pair("Creates", jen.True())
 	} else {
 		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
+	}
+	pair("Moves", jen.Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
+		for _, mv := range moves(s.m) {
+			if mv.operation == o {
+				g.Line().Add(raw(moveExpr(mv)))
+			}
+		}
+		g.Line()
+	}))
+	if recorded := recordedIn(s.m, o); len(recorded) > 0 {
+		pair("Recorded", raw(stringsExpr(storedStates(recorded))))
 	}
 	if needsActor(o) {
 		pair("NeedActor", jen.True())
@@ -66,6 +78,36 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	fields = append(fields, jen.Line())
 	g.Id(c.Desc).Op("=").Op("&").Add(raw("fsm.Operation[%s]", s.n.Record)).Values(fields...)
 	return nil
+}
+
+func moveExpr(mv move) string {
+	if mv.from == nil {
+		return fmt.Sprintf("{To: %q}", mv.to.Stored())
+	}
+	return fmt.Sprintf("{From: %q, To: %q}", mv.from.Stored(), mv.to.Stored())
+}
+
+// recordedIn returns the states in which a call of the operation may be
+// recorded only: by the cell, by a branch or for a guard.
+func recordedIn(m *spec.Machine, o *spec.Operation) []*spec.State {
+	var list []*spec.State
+	if creates(o) {
+		return nil
+	}
+	for _, st := range m.States {
+		switch m.Class(st, o) {
+		case spec.RecordOnly:
+			list = append(list, st)
+		case spec.Transition:
+			branch := slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool {
+				return b.RecordOnly && (len(b.From) == 0 || slices.Contains(refStates(b.From), st))
+			})
+			if branch || o.OnRefusalRecordOnly {
+				list = append(list, st)
+			}
+		}
+	}
+	return list
 }
 
 // engineCalls reports whether the engine itself issues the operation: by a

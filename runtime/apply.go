@@ -27,7 +27,7 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
 			row := m.d.Encode(&held)
-			if row.Ref() != ref {
+			if _, loose := m.quarantine.Load(ref.ID); loose || row.Ref() != ref {
 				return true, nil
 			}
 			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
@@ -214,6 +214,9 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 			}
 			return outs[0], nil
 		}
+	}
+	if _, err := m.isLoose(tx, row.ID); err != nil {
+		return none, err
 	}
 	rec, err := m.load(q.op, &row)
 	if err != nil {

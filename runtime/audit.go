@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 )
@@ -15,16 +16,20 @@ type Finding struct {
 	Message string
 }
 
-// The checks of an audit.
+// The checks of an audit. Each fault is named once: what follows from a fault
+// that is named already is not reported by another check.
 const (
-	CheckDecode   = "decode"   // the row is one of this machine's
+	CheckDecode   = "decode"   // the row is one of this machine's: known words, no negative revision or counter
 	CheckRule     = "rule"     // presence and invariants of its state
+	CheckUnique   = "unique"   // no two records hold the place that a unique rule gives to one
 	CheckRevision = "revision" // revisions count from 1 without a gap
 	CheckNumber   = "number"   // record-only events count from 1 at each revision
 	CheckChain    = "chain"    // each step starts where the one before it ended
+	CheckEdge     = "edge"     // each step is one that the machine can take
 	CheckSum      = "checksum" // no event was altered
 	CheckRequest  = "request"  // no request id stands twice in one scope
 	CheckFold     = "fold"     // the record equals the fold of its log
+	CheckBeyond   = "beyond"   // the log does not go on after the record's revision
 	CheckOrphan   = "orphan"   // no log is without its record
 	CheckProbe    = "probe"    // what a probe of the world says
 )
@@ -38,196 +43,143 @@ func (f Finding) String() string {
 // machine's Probes.
 type Probe[R any] func(ctx context.Context, r R) ([]Violation, error)
 
+// AuditOptions are the settings of an audit.
+type AuditOptions[R any] struct {
+	// Probes are asked about every record that can be decoded.
+	Probes []Probe[R]
+	// Progress is called after every page of records and at the end, in the
+	// goroutine of the audit. Total is the number of records when it began.
+	Progress func(done, total int64)
+}
+
 // Audit reads every record and its whole log and yields what is wrong with
 // them; nothing at all when everything is right. It never writes. An error ends
 // it. Records are read in pages, so it may run beside other work; each record
-// is compared with its log in one consistent snapshot.
+// is compared with its log in one consistent snapshot. What it keeps in memory
+// does not grow with the number of records or the length of a log.
 func (m *Machine[R]) Audit(ctx context.Context, probes ...Probe[R]) iter.Seq2[Finding, error] {
+	return m.AuditWith(ctx, AuditOptions[R]{Probes: probes})
+}
+
+// AuditWith is Audit with settings. What it found so far is in Health.
+func (m *Machine[R]) AuditWith(ctx context.Context, o AuditOptions[R]) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
-		for row, err := range m.rows(ctx, Query{}) {
-			var found []Finding
-			if err == nil {
-				found, err = m.auditRecord(ctx, row.ID, probes)
-			}
-			if err != nil {
-				yield(Finding{}, err)
-				return
-			}
-			for _, f := range found {
-				if !yield(f, nil) {
-					return
-				}
-			}
+		run := m.health.begin(true, m.now())
+		err := m.audit(ctx, &o, run, func(f Finding) bool {
+			run.found(&f)
+			return yield(f, nil)
+		})
+		run.end(err, m.now())
+		if err != nil && err != errBrokenOff { //nolint:errorlint // it is not wrapped
+			yield(Finding{}, err)
 		}
-		m.auditOrphans(ctx, yield)
 	}
 }
 
-func (m *Machine[R]) auditOrphans(ctx context.Context, yield func(Finding, error) bool) {
-	after := ""
-	for {
+// errBrokenOff ends an audit whose reader has had enough.
+var errBrokenOff = errors.New("the audit was broken off by its reader")
+
+func (m *Machine[R]) audit(ctx context.Context, o *AuditOptions[R], run *checkRun, yield func(Finding) bool) error {
+	total, err := m.total(ctx)
+	if err != nil {
+		return err
+	}
+	run.expect(total)
+	var done int64
+	report := func() {
+		if o.Progress != nil {
+			o.Progress(done, total)
+		}
+	}
+	for row, err := range m.rows(ctx, Query{}) {
+		var found []Finding
+		if err == nil {
+			found, err = m.auditRecord(ctx, row.ID, o.Probes)
+		}
+		if err != nil {
+			return err
+		}
+		quarantined := false
+		for _, f := range found {
+			quarantined = quarantined || f.Must && f.Check != CheckProbe
+			if !yield(f) {
+				return errBrokenOff
+			}
+		}
+		run.record(quarantined)
+		if done++; done%pageSize == 0 {
+			report()
+		}
+	}
+	if err := m.auditUniques(ctx, yield); err != nil {
+		return err
+	}
+	if err := m.auditOrphans(ctx, yield); err != nil {
+		return err
+	}
+	report()
+	return nil
+}
+
+// total counts the records.
+func (m *Machine[R]) total(ctx context.Context) (n int64, err error) {
+	err = m.table.View(ctx, func(r Reader) (err error) {
+		n, err = r.Count(Query{})
+		return err
+	})
+	return n, err
+}
+
+func (m *Machine[R]) auditOrphans(ctx context.Context, yield func(Finding) bool) error {
+	for after := ""; ; {
 		var ids []string
 		err := m.table.View(ctx, func(r Reader) (err error) {
 			ids, err = r.Orphans(after, pageSize)
 			return err
 		})
 		if err != nil {
-			yield(Finding{}, err)
-			return
+			return err
 		}
 		for _, id := range ids {
 			after = id
-			if !yield(Finding{ID: id, Check: CheckOrphan, Must: true, Message: "the log has no record"}, nil) {
-				return
+			if !yield(Finding{ID: id, Check: CheckOrphan, Must: true, Message: "the log has no record"}) {
+				return errBrokenOff
 			}
 		}
 		if len(ids) < pageSize {
-			return
+			return nil
 		}
 	}
-}
-
-// inspection is the audit of one record.
-type inspection struct {
-	schema   *Schema
-	id       string
-	folded   Row
-	foldErr  error
-	state    string // where the log is now
-	rev, n   int64
-	requests map[string]int64 // request id -> the revision it stands at
-	found    []Finding
-}
-
-func (x *inspection) report(e *Event, check, format string, args ...any) {
-	f := Finding{ID: x.id, Check: check, Must: true, Message: fmt.Sprintf(format, args...)}
-	if e != nil {
-		f.Rev, f.N = e.Rev, e.N
-	}
-	x.found = append(x.found, f)
-}
-
-// event looks at the next event of the log.
-func (x *inspection) event(e *Event) {
-	if sum := Checksum(e); sum != e.Sum {
-		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
-	}
-	switch {
-	case e.RecordOnly():
-		if e.Rev != x.rev || e.N != x.n+1 {
-			x.report(e, CheckNumber, "record-only event %d.%d follows %d.%d", e.Rev, e.N, x.rev, x.n)
-		}
-		if e.From != x.state || e.To != x.state {
-			x.report(e, CheckChain, "it was recorded in state %q, the record was in %q", e.From, x.state)
-		}
-		x.n = e.N
-	default:
-		if e.Rev != x.rev+1 {
-			x.report(e, CheckRevision, "revision %d follows %d", e.Rev, x.rev)
-		}
-		if e.From != x.state {
-			x.report(e, CheckChain, "it starts in state %q, the step before it ended in %q", e.From, x.state)
-		}
-		x.rev, x.n, x.state = e.Rev, 0, e.To
-		if x.foldErr == nil {
-			x.fold(e)
-		}
-	}
-	if e.RequestID != "" {
-		if rev, twice := x.requests[e.RequestID]; twice {
-			x.report(e, CheckRequest, "request id %q stands at revision %d too", e.RequestID, rev)
-		}
-		x.requests[e.RequestID] = e.Rev
-	}
-}
-
-// fold applies the event; an image must say what the changes up to it say.
-func (x *inspection) fold(e *Event) {
-	plain := *e
-	if e.Rev == 1 || x.folded.Rev > 0 {
-		plain.Image = JSON{}
-	}
-	if x.foldErr = foldEvent(x.schema, &x.folded, &plain); x.foldErr != nil {
-		x.report(e, CheckFold, "%v", x.foldErr)
-		return
-	}
-	if e.Image.IsZero() {
-		return
-	}
-	image := x.folded
-	if err := applyImage(x.schema, &image, e); err != nil {
-		x.report(e, CheckFold, "%v", err)
-	} else if diff := differs(x.schema, &image, &x.folded); diff != "" {
-		x.report(e, CheckFold, "the image and the changes differ: %s", diff)
-	}
-}
-
-// differs says in which column two rows differ; empty when in none.
-func differs(s *Schema, a, b *Row) string {
-	switch {
-	case a.State != b.State:
-		return fmt.Sprintf("state is %q, not %q", a.State, b.State)
-	case a.Rev != b.Rev:
-		return fmt.Sprintf("rev is %d, not %d", a.Rev, b.Rev)
-	case !a.CreatedAt.Equal(b.CreatedAt):
-		return fmt.Sprintf("created_at is %v, not %v", a.CreatedAt, b.CreatedAt)
-	case !a.UpdatedAt.Equal(b.UpdatedAt):
-		return fmt.Sprintf("updated_at is %v, not %v", a.UpdatedAt, b.UpdatedAt)
-	}
-	for i := range s.Columns {
-		if !sameValue(a.Values[i], b.Values[i]) {
-			return fmt.Sprintf("%s is %v, not %v", s.Columns[i].Name, a.Values[i], b.Values[i])
-		}
-	}
-	return ""
 }
 
 // auditRecord inspects one record.
 func (m *Machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[R]) ([]Finding, error) {
-	x := &inspection{schema: m.schema, id: id}
+	x := &inspection[R]{m: m, id: id}
 	var rec R
 	decoded := false
 	err := m.table.View(ctx, func(r Reader) error {
-		*x = inspection{schema: m.schema, id: id, requests: map[string]int64{}}
+		*x = inspection[R]{m: m, id: id}
 		decoded = false
 		row, err := r.Row(id)
+		if errors.Is(err, ErrNotFound) {
+			return nil // it was purged since its page was read
+		}
 		if err != nil {
 			return err
 		}
-		var scoped []Event // events whose request has the machine for its scope
 		for e, err := range r.Events(id, 0) {
 			if err != nil {
 				return err
 			}
-			x.event(&e)
-			if e.RequestN >= 0 && e.RequestID != "" {
-				scoped = append(scoped, e)
-			}
-		}
-		for i := range scoped {
-			if err := x.scoped(r, &scoped[i]); err != nil {
+			if err := x.event(r, &e); err != nil {
 				return err
 			}
 		}
-		if x.foldErr == nil {
-			if diff := differs(m.schema, &row, &x.folded); x.folded.Rev == 0 {
-				x.report(nil, CheckFold, "the record has no log")
-			} else if diff != "" {
-				x.report(nil, CheckFold, "the record differs from the fold of its log: %s", diff)
-			}
-		}
-		if rec, err = m.d.Decode(row); err != nil {
-			x.report(nil, CheckDecode, "%v", err)
-			return nil
-		}
-		decoded = true
+		rec, decoded = x.row(&row)
 		return nil
 	})
 	if err != nil || !decoded {
 		return x.found, err
-	}
-	for _, v := range m.d.Check(&rec) {
-		x.found = append(x.found, Finding{ID: id, Check: CheckRule, Must: v.Must, Message: v.String()})
 	}
 	for _, probe := range probes {
 		violations, err := probe(ctx, rec)
@@ -239,22 +191,4 @@ func (m *Machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 		}
 	}
 	return x.found, nil
-}
-
-// scoped checks that a request whose scope is the machine stands once in it.
-func (x *inspection) scoped(r Reader, e *Event) error {
-	events, err := r.Request("", e.RequestID)
-	if err != nil {
-		return err
-	}
-	n := 0
-	for i := range events {
-		if events[i].RequestN == e.RequestN {
-			n++
-		}
-	}
-	if n != 1 {
-		x.report(e, CheckRequest, "request id %q, number %d, stands %d times", e.RequestID, e.RequestN, n)
-	}
-	return nil
 }

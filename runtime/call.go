@@ -130,6 +130,17 @@ func (m *Machine[R]) refusal(code Code, op *Operation[R], id, state string) *Ref
 // load makes a record of a row and checks it. A row that breaks a MUST rule
 // comes back with a refusal beside it, one that cannot be decoded without.
 func (m *Machine[R]) load(op *Operation[R], row *Row) (R, error) {
+	rec, err := m.loadSound(op, row)
+	if _, loose := m.quarantine.Load(row.ID); loose && err == nil {
+		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
+		r.Message = "its log does not end at its revision and state; an audit tells more, Repair mends it"
+		return rec, r
+	}
+	return rec, err
+}
+
+// loadSound is load without what only the log tells.
+func (m *Machine[R]) loadSound(op *Operation[R], row *Row) (R, error) {
 	rec, err := m.d.Decode(*row)
 	if err != nil {
 		r := m.refusal(CodeQuarantined, op, row.ID, row.State)

@@ -20,6 +20,8 @@ type Operation[R any] struct {
 	By        Actor
 	Creates   bool
 	From      []string // stored words of the states with a transition
+	Moves     []Move   // every move that it can make; an audit judges the log by them
+	Recorded  []string // stored words of the states in which a call may be recorded only
 	NeedActor bool     // the operation reads `actor`, or is run by an operator
 	Triggers  []Trigger
 	Effect    *EffectInfo[R]
@@ -31,6 +33,9 @@ type Operation[R any] struct {
 	// `then`. Nil for operations that are not `by: system`.
 	System func(r *R, now time.Time) (Call[R], error)
 }
+
+// Move is one way of an operation, in stored words. From is empty for a creation.
+type Move struct{ From, To string }
 
 // Trigger says when an operation runs without a caller.
 type Trigger struct {

@@ -30,6 +30,9 @@ type Machine[R any] struct {
 	recovers bool        // has startup triggers and effects to deliver
 	started  atomic.Bool // Startup has run
 
+	health     health
+	quarantine sync.Map // ids whose rows do not end their logs, found by a check at open -> why
+
 	flight   sync.Mutex
 	inFlight map[Ref]bool // the deliveries that this process performs now
 }
@@ -43,6 +46,7 @@ type Options struct {
 	clock            func() time.Time
 	triggers         map[string]time.Duration
 	backoff, longest time.Duration
+	check            int64
 }
 
 // Option sets one of the Options.
@@ -63,6 +67,12 @@ func WithTrigger(operation string, d time.Duration) Option {
 func WithBackoff(first, longest time.Duration) Option {
 	return func(o *Options) { o.backoff, o.longest = first, longest }
 }
+
+// WithOpenCheck sets how many records NewMachine looks at before it returns:
+// with more of them the check goes on in the background, see Health. The
+// default is 100 000; 0 always takes the background. A negative number leaves
+// the check out, so that a store which is refused can be opened and mended.
+func WithOpenCheck(records int64) Option { return func(o *Options) { o.check = records } }
 
 // Migrate creates what the store lacks for the machine, or brings it to this
 // specification. It works before NewMachine, which refuses a store without it.
@@ -85,6 +95,7 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 			triggers: map[string]time.Duration{},
 			backoff:  time.Second,
 			longest:  5 * time.Minute,
+			check:    defaultCheck,
 		},
 		byName:   map[string]*Operation[R]{},
 		byStored: map[string]*Operation[R]{},
@@ -104,6 +115,9 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 		return nil, err
 	}
 	m.table = table
+	if err := m.checkAtOpen(ctx); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 

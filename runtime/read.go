@@ -15,7 +15,9 @@ const pageSize = 256
 func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
 	var row Row
 	err := m.table.View(ctx, func(r Reader) (err error) {
-		row, err = r.Row(id)
+		if row, err = r.Row(id); err == nil {
+			_, err = m.isLoose(r, id)
+		}
 		return err
 	})
 	var zero R

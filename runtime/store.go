@@ -74,6 +74,24 @@ type Reader interface {
 	Orphans(after string, limit int) ([]string, error)
 }
 
+// Inspector is a Reader that finds by itself what the checks at open look for.
+// Without it the engine reads all records and the ends of their logs.
+type Inspector interface {
+	// Doubles returns at most limit groups of rows that hold one place of a
+	// unique rule, by First above after.
+	Doubles(u *UniqueRule, after string, limit int) ([]Double, error)
+	// Loose returns at most limit ids above after, ascending, of the rows that
+	// their log does not end with: it lacks the event that led to the row's
+	// revision and state, or goes on after it.
+	Loose(after string, limit int) ([]string, error)
+}
+
+// Double is a group of rows that hold one place of a unique rule.
+type Double struct {
+	First, Last string // the lowest and the greatest id
+	Count       int64
+}
+
 // Tx reads and writes one machine's tables in one transaction.
 type Tx interface {
 	Reader

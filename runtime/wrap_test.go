@@ -83,6 +83,17 @@ func (r *tampered) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 
 func (r *tampered) Request(id, requestID string) ([]fsm.Event, error) {
 	events, err := r.Reader.Request(id, requestID)
+	if id != "" && r.event != nil {
+		events = nil
+		for e, err := range r.Events(id, 0) {
+			if err != nil {
+				return nil, err
+			}
+			if e.RequestID == requestID {
+				events = append(events, e)
+			}
+		}
+	}
 	if r.request != nil {
 		events = r.request(events)
 	}

@@ -50,7 +50,7 @@ func seedRow(tx fsm.Tx, s *fsm.Schema, r fsm.Row) error {
 	if e.Image, err = fsm.MarshalValue(values); err != nil {
 		return err
 	}
-	e.Inputs, e.Version = fsm.MustJSON("{}"), s.Version
+	e.Inputs = fsm.MustJSON("{}") // of version 0: no specification knows how it came about
 	e.Sum = fsm.Checksum(&e)
 	changed := make([]int, len(r.Values))
 	for i := range changed {

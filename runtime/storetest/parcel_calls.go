@@ -36,6 +36,20 @@ func init() {
 	} {
 		op.System = func(*Parcel, time.Time) (fsm.Call[Parcel], error) { return call(), nil }
 	}
+	opRegister.Moves = []fsm.Move{{To: "waiting"}}
+	for op, to := range map[*fsm.Operation[Parcel]]string{
+		opHold: "held", opTouch: "", opAnnotate: "", opShelve: "shelved", opRelease: "waiting", opBill: "",
+		opExpel: "waiting", opDiscard: "sent", opDispatch: "", opArrive: "sent", opSend: "sent",
+	} {
+		for _, from := range op.From {
+			mv := fsm.Move{From: from, To: to}
+			if to == "" { // it stays
+				mv.To = from
+			}
+			op.Moves = append(op.Moves, mv)
+		}
+	}
+	opTouch.Recorded = []string{"held", "sent"}
 }
 
 // Descriptor returns the descriptor of the suite's machine over schema.

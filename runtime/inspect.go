@@ -1,0 +1,326 @@
+package fsm
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+)
+
+// maxFindings bounds what is said of one record: a log that is wrong from end
+// to end is not worth more.
+const maxFindings = 100
+
+// inspection is the audit of one record. What it keeps does not grow with the log.
+type inspection[R any] struct {
+	m        *Machine[R]
+	id       string
+	folded   Row
+	foldErr  error  // of the fold; not looked at any more after one
+	state    string // where the log is now
+	rev, n   int64
+	requests requestFilter
+	found    []Finding
+}
+
+func (x *inspection[R]) report(e *Event, check, format string, args ...any) {
+	f := Finding{ID: x.id, Check: check, Must: true, Message: fmt.Sprintf(format, args...)}
+	if e != nil {
+		f.Rev, f.N = e.Rev, e.N
+	}
+	x.add(f)
+}
+
+func (x *inspection[R]) add(f Finding) {
+	switch len(x.found) {
+	case maxFindings:
+		f.Message = fmt.Sprintf("more is wrong with this record than the %d findings before this one; the next: %s", maxFindings, f.Message)
+		fallthrough
+	default:
+		if len(x.found) <= maxFindings {
+			x.found = append(x.found, f)
+		}
+	}
+}
+
+// event looks at the next event of the log.
+func (x *inspection[R]) event(r Reader, e *Event) error {
+	if sum := Checksum(e); sum != e.Sum {
+		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
+	}
+	if e.RecordOnly() {
+		x.recorded(e)
+	} else {
+		x.step(e)
+	}
+	return x.request(r, e)
+}
+
+// recorded looks at an event that changed nothing but the log.
+func (x *inspection[R]) recorded(e *Event) {
+	if e.Rev != x.rev || e.N != x.n+1 {
+		x.report(e, CheckNumber, "record-only event %d.%d follows %d.%d", e.Rev, e.N, x.rev, x.n)
+	}
+	switch {
+	case e.From != x.state || e.To != x.state:
+		x.report(e, CheckChain, "it was recorded in state %q, the record was in %q", e.From, x.state)
+	default:
+		x.edge(e)
+	}
+	x.n = e.N
+}
+
+// step looks at a transition. Where one is missing it is not known what the next
+// one should have started from, and the fold ends.
+func (x *inspection[R]) step(e *Event) {
+	switch {
+	case e.Rev != x.rev+1:
+		x.report(e, CheckRevision, "revision %d follows %d", e.Rev, x.rev)
+		if e.Image.IsZero() || x.rev > 0 {
+			x.foldErr = errLogShort
+		}
+	case e.From != x.state:
+		x.report(e, CheckChain, "it starts in state %q, the step before it ended in %q", e.From, x.state)
+	default:
+		x.edge(e)
+	}
+	x.rev, x.n, x.state = e.Rev, 0, e.To
+	if x.foldErr == nil {
+		x.fold(e)
+	}
+}
+
+// edge looks whether the machine can take the step, or record the call. An event
+// of an older version is judged only as far as its words are known, and softly,
+// since that version may have allowed it; one of a later version is not judged.
+func (x *inspection[R]) edge(e *Event) {
+	s := x.m.schema
+	if e.Version > s.Version || ownEvent(s, e) {
+		return
+	}
+	op := x.m.byStored[e.Operation]
+	known := op != nil && s.knows(e.To) && (e.From == "" || s.knows(e.From))
+	if e.Version < s.Version && !known {
+		return
+	}
+	problem := ""
+	switch {
+	case op == nil:
+		problem = fmt.Sprintf("no operation is stored as %q", e.Operation)
+	case e.Name != op.Event && e.Version == s.Version:
+		problem = fmt.Sprintf("operation %s is logged as %q, this event says %q", op.Name, op.Event, e.Name)
+	case e.RecordOnly() && !slices.Contains(op.Recorded, e.To):
+		problem = fmt.Sprintf("operation %s is never recorded only in state %q", op.Name, e.To)
+	case !e.RecordOnly() && !slices.Contains(op.Moves, Move{e.From, e.To}):
+		problem = fmt.Sprintf("operation %s makes no move from %q to %q", op.Name, e.From, e.To)
+	}
+	if problem == "" {
+		return
+	}
+	f := Finding{ID: x.id, Rev: e.Rev, N: e.N, Check: CheckEdge, Must: e.Version == s.Version, Message: problem}
+	if !f.Must {
+		f.Message += fmt.Sprintf("; version %d may have known it, this is version %d", e.Version, s.Version)
+	}
+	x.add(f)
+}
+
+// opMigrate is the operation of the steps by which a migration takes records out
+// of a state that the specification no longer has.
+const opMigrate = "migrate"
+
+// ownEvent reports whether an event is one that no operation makes and that is
+// right all the same: a step of a migration out of a state that is gone.
+func ownEvent(s *Schema, e *Event) bool {
+	return e.Operation == opMigrate && e.Actor == SystemActor && e.Rev > 1 && !e.RecordOnly() &&
+		e.RequestID == fmt.Sprintf("%s%s:%d", reserved, opMigrate, e.Rev) && !s.knows(e.From) && s.knows(e.To)
+}
+
+// knows reports whether a state is stored under that word.
+func (s *Schema) knows(stored string) bool {
+	return slices.ContainsFunc(s.States, func(st StateInfo) bool { return st.Stored == stored })
+}
+
+// fold applies the event; an image must say what the changes up to it say.
+func (x *inspection[R]) fold(e *Event) {
+	s := x.m.schema
+	plain := *e
+	if e.Rev == 1 || x.folded.Rev > 0 {
+		plain.Image = JSON{}
+	}
+	if x.foldErr = foldEvent(s, &x.folded, &plain); x.foldErr != nil {
+		x.report(e, CheckFold, "%v", x.foldErr)
+		return
+	}
+	if e.Image.IsZero() {
+		return
+	}
+	image := x.folded
+	if err := applyImage(s, &image, e); err != nil {
+		x.report(e, CheckFold, "%v", err)
+	} else if diff := differs(s, &image, &x.folded); diff != "" {
+		x.report(e, CheckFold, "the image and the changes differ: %s", diff)
+	}
+}
+
+// request looks whether the event's request id stands once in its scope: in the
+// record, and where its scope is the machine, there.
+func (x *inspection[R]) request(r Reader, e *Event) error {
+	if e.RequestID == "" {
+		return nil
+	}
+	if x.requests.met(e.RequestID) { // or seems so: the log knows
+		events, err := r.Request(x.id, e.RequestID)
+		if err != nil {
+			return err
+		}
+		if len(events) > 1 && (events[0].Rev != e.Rev || events[0].N != e.N) {
+			x.report(e, CheckRequest, "request id %q stands at revision %d too", e.RequestID, events[0].Rev)
+			return nil
+		}
+	}
+	if e.RequestN < 0 {
+		return nil
+	}
+	events, err := r.Request("", e.RequestID)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for i := range events {
+		if events[i].RequestN == e.RequestN {
+			n++
+		}
+	}
+	if n != 1 {
+		x.report(e, CheckRequest, "request id %q, number %d, stands %d times", e.RequestID, e.RequestN, n)
+	}
+	return nil
+}
+
+// row compares the row with its log and its rules. A row that cannot be decoded
+// or breaks a rule is not reported again for differing from its log.
+func (x *inspection[R]) row(row *Row) (rec R, decoded bool) {
+	s := x.m.schema
+	diff := ""
+	if x.foldErr == nil && x.folded.Rev > 0 {
+		diff = differs(s, row, &x.folded)
+	}
+	said := func(text string) string {
+		if diff != "" {
+			text += "; the log says otherwise: " + diff
+		}
+		return text
+	}
+	if err := insane(s, row); err != nil {
+		x.report(nil, CheckDecode, "%s", said(err.Error()))
+		return rec, false
+	}
+	rec, err := x.m.d.Decode(*row)
+	if err != nil {
+		x.report(nil, CheckDecode, "%s", said(err.Error()))
+		return rec, false
+	}
+	must := false
+	for _, v := range x.m.d.Check(&rec) {
+		f := Finding{ID: x.id, Check: CheckRule, Must: v.Must, Message: v.String()}
+		if v.Must {
+			must, f.Message = true, said(f.Message)
+		}
+		x.add(f)
+	}
+	switch {
+	case x.foldErr != nil || must && diff != "":
+	case x.folded.Rev == 0:
+		x.report(nil, CheckFold, "the record has no log")
+	case x.folded.Rev > row.Rev:
+		x.report(nil, CheckBeyond, "the record is at revision %d, its log goes on to %d", row.Rev, x.folded.Rev)
+	case diff != "":
+		x.report(nil, CheckFold, "the record differs from the fold of its log: %s", diff)
+	}
+	return rec, true
+}
+
+// insane returns what no record of any machine can be.
+func insane(s *Schema, row *Row) error {
+	if row.Rev < 1 {
+		return fmt.Errorf("the revision is %d, records begin at 1", row.Rev)
+	}
+	if !s.knows(row.State) {
+		return fmt.Errorf("no state is stored as %q", row.State)
+	}
+	for i := range s.Columns {
+		n, ok := row.Values[i].(int64)
+		if ok && (s.Columns[i].Kind == KindCounter && n < 0 || s.Columns[i].Kind == KindSequence && n < 1) {
+			return fmt.Errorf("%s is %d, which nothing counts to", s.Columns[i].Name, n)
+		}
+	}
+	return nil
+}
+
+// differs says in which column two rows differ; empty when in none.
+func differs(s *Schema, a, b *Row) string {
+	switch {
+	case a.State != b.State:
+		return fmt.Sprintf("state is %q, not %q", a.State, b.State)
+	case a.Rev != b.Rev:
+		return fmt.Sprintf("rev is %d, not %d", a.Rev, b.Rev)
+	case !a.CreatedAt.Equal(b.CreatedAt):
+		return fmt.Sprintf("created_at is %v, not %v", a.CreatedAt, b.CreatedAt)
+	case !a.UpdatedAt.Equal(b.UpdatedAt):
+		return fmt.Sprintf("updated_at is %v, not %v", a.UpdatedAt, b.UpdatedAt)
+	}
+	for i := range s.Columns {
+		if !sameValue(a.Values[i], b.Values[i]) {
+			return fmt.Sprintf("%s is %v, not %v", s.Columns[i].Name, a.Values[i], b.Values[i])
+		}
+	}
+	return ""
+}
+
+// requestFilter knows which request ids a log has shown so far, in memory that
+// is bounded: past a few it may take a new one for known, never the other way
+// round.
+type requestFilter struct {
+	few  map[string]bool
+	bits []uint64
+}
+
+const (
+	filterFew  = 256
+	filterBits = 1 << 19
+)
+
+// met notes an id and reports whether it seems to be there already.
+func (f *requestFilter) met(id string) bool {
+	if f.bits == nil {
+		if f.few[id] {
+			return true
+		}
+		if len(f.few) < filterFew {
+			if f.few == nil {
+				f.few = map[string]bool{}
+			}
+			f.few[id] = true
+			return false
+		}
+		f.bits = make([]uint64, filterBits/64)
+		for old := range f.few {
+			f.set(old)
+		}
+		f.few = nil
+	}
+	return f.set(id)
+}
+
+// set sets the bits of an id and reports whether they were set.
+func (f *requestFilter) set(id string) bool {
+	h := fnv.New64a()
+	h.Write([]byte(id)) // never fails
+	sum := h.Sum64()
+	known := true
+	for _, bit := range [2]uint64{sum % filterBits, sum >> 32 % filterBits} {
+		mask := uint64(1) << (bit % 64)
+		known = known && f.bits[bit/64]&mask != 0
+		f.bits[bit/64] |= mask
+	}
+	return known
+}

@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+var _ fsm.Inspector = (*reader)(nil)
+
+// Doubles returns the groups of rows that hold one place of a unique rule. It
+// reads the rows themselves and trusts no index.
+func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+	b := &text{d: r.t.dialect}
+	fmt.Fprintf(b, `SELECT min("id"), max("id"), count(*) FROM %s`, r.t.name)
+	word := " WHERE "
+	if u.States != nil {
+		b.WriteString(word + r.t.states(u.States))
+		word = " AND "
+	}
+	var keys []string
+	for _, name := range u.Columns {
+		kind, _, err := r.t.kind(name)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(word + quote(name) + " IS NOT NULL")
+		word = " AND "
+		keys = append(keys, r.t.dialect.operand(quote(name), kind))
+	}
+	if len(keys) > 0 {
+		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
+	}
+	fmt.Fprintf(b, ` HAVING count(*) > 1 AND min("id") > %s ORDER BY 1 LIMIT %s`, b.arg(after), b.arg(unlimited(limit)))
+	var list []fsm.Double
+	err := r.each(b.String(), b.args, func(rows *sql.Rows) error {
+		var d fsm.Double
+		err := rows.Scan(&d.First, &d.Last, &d.Count)
+		list = append(list, d)
+		return err
+	})
+	return list, err
+}
+
+// Loose returns the ids of rows that their log does not end with.
+func (r *reader) Loose(after string, limit int) ([]string, error) {
+	text := r.t.statement(`SELECT "id" FROM %[1]s AS r WHERE "id" > ? AND (
+		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to" = r."state")
+		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id" LIMIT ?`,
+		r.t.name, quote(r.t.schema.Table+"_events"))
+	var list []string
+	err := r.each(text, []any{after, unlimited(limit)}, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		list = append(list, id)
+		return err
+	})
+	return list, err
+}
