@@ -27,7 +27,7 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
 			row := m.d.Encode(&held)
-			if _, loose := m.quarantine.Load(ref.ID); loose || row.Ref() != ref {
+			if row.Ref() != ref || m.suspect(&held, &row) {
 				return true, nil
 			}
 			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))

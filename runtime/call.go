@@ -142,23 +142,38 @@ func (m *Machine[R]) load(op *Operation[R], row *Row) (R, error) {
 // loadSound is load without what only the log tells.
 func (m *Machine[R]) loadSound(op *Operation[R], row *Row) (R, error) {
 	rec, err := m.d.Decode(*row)
+	if err == nil {
+		err = insane(m.schema, row)
+	}
 	if err != nil {
 		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
 		r.Cause = err
 		return rec, r
 	}
-	var broken []string
-	for _, v := range m.d.Check(&rec) {
-		if v.Must {
-			broken = append(broken, v.String())
-		}
-	}
-	if broken != nil {
+	if broken := m.broken(&rec); broken != nil {
 		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
 		r.Message = strings.Join(broken, ", ")
 		return rec, r
 	}
 	return rec, nil
+}
+
+// broken returns the MUST rules that a record breaks.
+func (m *Machine[R]) broken(rec *R) []string {
+	var broken []string
+	for _, v := range m.d.Check(rec) {
+		if v.Must {
+			broken = append(broken, v.String())
+		}
+	}
+	return broken
+}
+
+// suspect reports whether a record that a caller holds is not one to decide on
+// without asking the store.
+func (m *Machine[R]) suspect(rec *R, row *Row) bool {
+	_, loose := m.quarantine.Load(row.ID)
+	return loose || insane(m.schema, row) != nil || m.broken(rec) != nil
 }
 
 // outcome makes the outcome of a call that wrote events and left row.

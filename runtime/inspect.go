@@ -241,6 +241,9 @@ func (x *inspection[R]) row(row *Row) (rec R, decoded bool) {
 
 // insane returns what no record of any machine can be.
 func insane(s *Schema, row *Row) error {
+	if len(row.Values) != len(s.Columns) {
+		return fmt.Errorf("the row has %d values, the machine %d fields", len(row.Values), len(s.Columns))
+	}
 	if row.Rev < 1 {
 		return fmt.Errorf("the revision is %d, records begin at 1", row.Rev)
 	}

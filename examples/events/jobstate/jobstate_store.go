@@ -240,6 +240,9 @@ var (
 		Event:   "created",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "created"},
+		},
 	}
 
 	opJobKick = &fsm.Operation[Job]{
@@ -248,6 +251,10 @@ var (
 		Event:  "job_kick",
 		By:     fsm.ByCaller,
 		From:   []string{"created"},
+		Moves: []fsm.Move{
+			{From: "created", To: "running"},
+		},
+		Recorded: []string{"running", "compensating", "done", "failed"},
 	}
 
 	opExpectedEvent = &fsm.Operation[Job]{
@@ -256,6 +263,11 @@ var (
 		Event:  "expected_event",
 		By:     fsm.ByCaller,
 		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "done"},
+			{From: "running", To: "running"},
+		},
+		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 
 	opErrorEvent = &fsm.Operation[Job]{
@@ -264,6 +276,11 @@ var (
 		Event:  "error_event",
 		By:     fsm.ByCaller,
 		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "compensating"},
+			{From: "running", To: "failed"},
+		},
+		Recorded: []string{"created", "compensating", "done", "failed"},
 	}
 
 	opCompensationEvent = &fsm.Operation[Job]{
@@ -272,6 +289,11 @@ var (
 		Event:  "compensation_event",
 		By:     fsm.ByCaller,
 		From:   []string{"compensating"},
+		Moves: []fsm.Move{
+			{From: "compensating", To: "done"},
+			{From: "compensating", To: "failed"},
+		},
+		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 )
 

@@ -241,11 +241,14 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opLease = &fsm.Operation[Execution]{
-		Name:      "lease",
-		Stored:    "lease",
-		Event:     "leased",
-		By:        fsm.ByCaller,
-		Creates:   true,
+		Name:    "lease",
+		Stored:  "lease",
+		Event:   "leased",
+		By:      fsm.ByCaller,
+		Creates: true,
+		Moves: []fsm.Move{
+			{To: "leased"},
+		},
 		NeedActor: true,
 	}
 
@@ -255,6 +258,9 @@ var (
 		Event:  "started",
 		By:     fsm.ByCaller,
 		From:   []string{"leased"},
+		Moves: []fsm.Move{
+			{From: "leased", To: "in_progress"},
+		},
 	}
 
 	opCommit = &fsm.Operation[Execution]{
@@ -263,6 +269,9 @@ var (
 		Event:  "committed",
 		By:     fsm.ByCaller,
 		From:   []string{"in_progress"},
+		Moves: []fsm.Move{
+			{From: "in_progress", To: "committed"},
+		},
 		Effect: &fsm.EffectInfo[Execution]{
 			Name:   "apply_result",
 			Atomic: true,
@@ -273,11 +282,14 @@ var (
 	}
 
 	opFinish = &fsm.Operation[Execution]{
-		Name:     "finish",
-		Stored:   "finish",
-		Event:    "done",
-		By:       fsm.BySystem,
-		From:     []string{"committed"},
+		Name:   "finish",
+		Stored: "finish",
+		Event:  "done",
+		By:     fsm.BySystem,
+		From:   []string{"committed"},
+		Moves: []fsm.Move{
+			{From: "committed", To: "done"},
+		},
 		Triggers: []fsm.Trigger{{Startup: true}, {After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsm.Call[Execution], error) {
 			return FinishRequest{}.call(nil), nil
@@ -285,11 +297,15 @@ var (
 	}
 
 	opExpire = &fsm.Operation[Execution]{
-		Name:     "expire",
-		Stored:   "expire",
-		Event:    "aborted",
-		By:       fsm.BySystem,
-		From:     []string{"leased", "in_progress"},
+		Name:   "expire",
+		Stored: "expire",
+		Event:  "aborted",
+		By:     fsm.BySystem,
+		From:   []string{"leased", "in_progress"},
+		Moves: []fsm.Move{
+			{From: "leased", To: "aborted"},
+			{From: "in_progress", To: "aborted"},
+		},
 		Triggers: []fsm.Trigger{{After: "lease_expires_at"}},
 		System: func(*Execution, time.Time) (fsm.Call[Execution], error) {
 			return ExpireRequest{}.call(nil), nil

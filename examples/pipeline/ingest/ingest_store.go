@@ -351,6 +351,9 @@ var (
 		Event:   "enqueue",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "pending"},
+		},
 	}
 
 	opStart = &fsm.Operation[Job]{
@@ -359,8 +362,12 @@ var (
 		Event:  "start",
 		By:     fsm.ByCaller,
 		From:   []string{"pending"},
-		Picks:  true,
-		Order:  []fsm.Order{{Column: "run_after"}},
+		Moves: []fsm.Move{
+			{From: "pending", To: "running"},
+		},
+		Recorded: []string{"running"},
+		Picks:    true,
+		Order:    []fsm.Order{{Column: "run_after"}},
 	}
 
 	opReschedule = &fsm.Operation[Job]{
@@ -369,6 +376,10 @@ var (
 		Event:  "reschedule",
 		By:     fsm.ByCaller,
 		From:   []string{"pending", "failed"},
+		Moves: []fsm.Move{
+			{From: "pending", To: "pending"},
+			{From: "failed", To: "pending"},
+		},
 	}
 
 	opProgress = &fsm.Operation[Job]{
@@ -377,6 +388,9 @@ var (
 		Event:  "progress",
 		By:     fsm.ByCaller,
 		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "running"},
+		},
 	}
 
 	opSucceed = &fsm.Operation[Job]{
@@ -385,6 +399,10 @@ var (
 		Event:  "succeed",
 		By:     fsm.ByCaller,
 		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "succeeded"},
+		},
+		Recorded: []string{"succeeded"},
 	}
 
 	opFail = &fsm.Operation[Job]{
@@ -393,6 +411,10 @@ var (
 		Event:  "fail",
 		By:     fsm.ByCaller,
 		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "failed"},
+		},
+		Recorded: []string{"failed"},
 	}
 
 	opQuarantine = &fsm.Operation[Job]{
@@ -401,23 +423,33 @@ var (
 		Event:  "quarantine",
 		By:     fsm.ByCaller,
 		From:   []string{"failed"},
+		Moves: []fsm.Move{
+			{From: "failed", To: "quarantined"},
+		},
+		Recorded: []string{"quarantined"},
 	}
 
 	opRelease = &fsm.Operation[Job]{
-		Name:      "release",
-		Stored:    "release",
-		Event:     "release",
-		By:        fsm.ByOperator,
-		From:      []string{"quarantined"},
+		Name:   "release",
+		Stored: "release",
+		Event:  "release",
+		By:     fsm.ByOperator,
+		From:   []string{"quarantined"},
+		Moves: []fsm.Move{
+			{From: "quarantined", To: "pending"},
+		},
 		NeedActor: true,
 	}
 
 	opFailStalled = &fsm.Operation[Job]{
-		Name:     "fail_stalled",
-		Stored:   "fail_stalled",
-		Event:    "fail_stalled",
-		By:       fsm.BySystem,
-		From:     []string{"running"},
+		Name:   "fail_stalled",
+		Stored: "fail_stalled",
+		Event:  "fail_stalled",
+		By:     fsm.BySystem,
+		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "failed"},
+		},
 		Triggers: []fsm.Trigger{{After: "updated_at", Plus: 10 * time.Minute}},
 		Then:     "retry_stalled",
 		System: func(*Job, time.Time) (fsm.Call[Job], error) {
@@ -431,6 +463,9 @@ var (
 		Event:  "retry_stalled",
 		By:     fsm.BySystem,
 		From:   []string{"failed"},
+		Moves: []fsm.Move{
+			{From: "failed", To: "pending"},
+		},
 		System: func(*Job, time.Time) (fsm.Call[Job], error) {
 			return RetryStalledRequest{}.call(nil), nil
 		},

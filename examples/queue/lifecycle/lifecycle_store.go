@@ -290,62 +290,86 @@ var (
 		Event:   "enqueued",
 		By:      fsm.ByCaller,
 		Creates: true,
-		Dedupe:  "dedupe_enqueue",
+		Moves: []fsm.Move{
+			{To: "queued"},
+		},
+		Dedupe: "dedupe_enqueue",
 	}
 
 	opClaimNext = &fsm.Operation[Job]{
-		Name:      "claim_next",
-		Stored:    "claim_next",
-		Event:     "claimed",
-		By:        fsm.ByCaller,
-		From:      []string{"queued", "stalled"},
+		Name:   "claim_next",
+		Stored: "claim_next",
+		Event:  "claimed",
+		By:     fsm.ByCaller,
+		From:   []string{"queued", "stalled"},
+		Moves: []fsm.Move{
+			{From: "queued", To: "claimed"},
+			{From: "stalled", To: "claimed"},
+		},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "created_at"}},
 	}
 
 	opStart = &fsm.Operation[Job]{
-		Name:      "start",
-		Stored:    "start",
-		Event:     "started",
-		By:        fsm.ByCaller,
-		From:      []string{"claimed"},
+		Name:   "start",
+		Stored: "start",
+		Event:  "started",
+		By:     fsm.ByCaller,
+		From:   []string{"claimed"},
+		Moves: []fsm.Move{
+			{From: "claimed", To: "running"},
+		},
 		NeedActor: true,
 	}
 
 	opHeartbeat = &fsm.Operation[Job]{
-		Name:      "heartbeat",
-		Stored:    "heartbeat",
-		Event:     "heartbeat",
-		By:        fsm.ByCaller,
-		From:      []string{"claimed", "running"},
+		Name:   "heartbeat",
+		Stored: "heartbeat",
+		Event:  "heartbeat",
+		By:     fsm.ByCaller,
+		From:   []string{"claimed", "running"},
+		Moves: []fsm.Move{
+			{From: "claimed", To: "claimed"},
+			{From: "running", To: "running"},
+		},
 		NeedActor: true,
 	}
 
 	opComplete = &fsm.Operation[Job]{
-		Name:      "complete",
-		Stored:    "complete",
-		Event:     "succeeded",
-		By:        fsm.ByCaller,
-		From:      []string{"running"},
+		Name:   "complete",
+		Stored: "complete",
+		Event:  "succeeded",
+		By:     fsm.ByCaller,
+		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "succeeded"},
+		},
 		NeedActor: true,
 	}
 
 	opFail = &fsm.Operation[Job]{
-		Name:      "fail",
-		Stored:    "fail",
-		Event:     "failed",
-		By:        fsm.ByCaller,
-		From:      []string{"running"},
+		Name:   "fail",
+		Stored: "fail",
+		Event:  "failed",
+		By:     fsm.ByCaller,
+		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "failed"},
+		},
 		NeedActor: true,
 	}
 
 	opStall = &fsm.Operation[Job]{
-		Name:     "stall",
-		Stored:   "stall",
-		Event:    "stalled",
-		By:       fsm.BySystem,
-		From:     []string{"claimed", "running"},
+		Name:   "stall",
+		Stored: "stall",
+		Event:  "stalled",
+		By:     fsm.BySystem,
+		From:   []string{"claimed", "running"},
+		Moves: []fsm.Move{
+			{From: "claimed", To: "stalled"},
+			{From: "running", To: "stalled"},
+		},
 		Triggers: []fsm.Trigger{{After: "lease"}},
 		System: func(*Job, time.Time) (fsm.Call[Job], error) {
 			return StallRequest{}.call(nil), nil
@@ -358,6 +382,9 @@ var (
 		Event:  "requeued",
 		By:     fsm.BySystem,
 		From:   []string{"stalled"},
+		Moves: []fsm.Move{
+			{From: "stalled", To: "queued"},
+		},
 	}
 )
 

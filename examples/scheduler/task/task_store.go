@@ -209,6 +209,9 @@ var (
 		Event:   "submit",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "pending"},
+		},
 	}
 
 	opStart = &fsm.Operation[Task]{
@@ -217,6 +220,9 @@ var (
 		Event:  "start",
 		By:     fsm.BySystem,
 		From:   []string{"pending"},
+		Moves: []fsm.Move{
+			{From: "pending", To: "running"},
+		},
 		Effect: &fsm.EffectInfo[Task]{
 			Name: "execute_task",
 		},
@@ -231,17 +237,23 @@ var (
 		Event:  "complete",
 		By:     fsm.BySystem,
 		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "completed"},
+		},
 		System: func(*Task, time.Time) (fsm.Call[Task], error) {
 			return CompleteRequest{}.call(nil), nil
 		},
 	}
 
 	opRecover = &fsm.Operation[Task]{
-		Name:     "recover",
-		Stored:   "recover",
-		Event:    "recover",
-		By:       fsm.BySystem,
-		From:     []string{"running"},
+		Name:   "recover",
+		Stored: "recover",
+		Event:  "recover",
+		By:     fsm.BySystem,
+		From:   []string{"running"},
+		Moves: []fsm.Move{
+			{From: "running", To: "pending"},
+		},
 		Triggers: []fsm.Trigger{{Startup: true}},
 		System: func(*Task, time.Time) (fsm.Call[Task], error) {
 			return RecoverRequest{}.call(nil), nil

@@ -208,29 +208,47 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opFile = &fsm.Operation[Claim]{
-		Name:      "file",
-		Stored:    "file",
-		Event:     "file",
-		By:        fsm.ByCaller,
-		Creates:   true,
+		Name:    "file",
+		Stored:  "file",
+		Event:   "file",
+		By:      fsm.ByCaller,
+		Creates: true,
+		Moves: []fsm.Move{
+			{To: "small"},
+			{To: "large"},
+		},
 		NeedActor: true,
 	}
 
 	opVote = &fsm.Operation[Claim]{
-		Name:      "vote",
-		Stored:    "vote",
-		Event:     "vote",
-		By:        fsm.ByCaller,
-		From:      []string{"small", "large"},
+		Name:   "vote",
+		Stored: "vote",
+		Event:  "vote",
+		By:     fsm.ByCaller,
+		From:   []string{"small", "large"},
+		Moves: []fsm.Move{
+			{From: "small", To: "paid"},
+			{From: "small", To: "small"},
+			{From: "large", To: "paid"},
+			{From: "large", To: "large"},
+		},
+		Recorded:  []string{"small", "large", "paid", "parked"},
 		NeedActor: true,
 	}
 
 	opAsk = &fsm.Operation[Claim]{
-		Name:      "ask",
-		Stored:    "ask",
-		Event:     "ask",
-		By:        fsm.ByCaller,
-		From:      []string{"small", "large"},
+		Name:   "ask",
+		Stored: "ask",
+		Event:  "ask",
+		By:     fsm.ByCaller,
+		From:   []string{"small", "large"},
+		Moves: []fsm.Move{
+			{From: "small", To: "paid"},
+			{From: "small", To: "parked"},
+			{From: "large", To: "paid"},
+			{From: "large", To: "parked"},
+		},
+		Recorded:  []string{"small", "large", "paid", "parked"},
 		NeedActor: true,
 	}
 
@@ -240,6 +258,10 @@ var (
 		Event:  "unpark",
 		By:     fsm.ByCaller,
 		From:   []string{"parked"},
+		Moves: []fsm.Move{
+			{From: "parked", To: "small"},
+		},
+		Recorded: []string{"small", "paid"},
 	}
 )
 

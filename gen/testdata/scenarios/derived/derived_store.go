@@ -198,6 +198,9 @@ var (
 		Event:   "add",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "waiting"},
+		},
 	}
 
 	opInspect = &fsm.Operation[Part]{
@@ -206,6 +209,10 @@ var (
 		Event:  "inspect",
 		By:     fsm.ByCaller,
 		From:   []string{"waiting"},
+		Moves: []fsm.Move{
+			{From: "waiting", To: "good"},
+			{From: "waiting", To: "bad"},
+		},
 	}
 
 	opReinspect = &fsm.Operation[Part]{
@@ -214,6 +221,9 @@ var (
 		Event:  "reinspect",
 		By:     fsm.ByCaller,
 		From:   []string{"good"},
+		Moves: []fsm.Move{
+			{From: "good", To: "waiting"},
+		},
 	}
 )
 

@@ -320,11 +320,14 @@ func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
 // The operations, as the engine knows them.
 var (
 	opMake = &fsm.Operation[Thing]{
-		Name:      "make",
-		Stored:    "make",
-		Event:     "make",
-		By:        fsm.ByCaller,
-		Creates:   true,
+		Name:    "make",
+		Stored:  "make",
+		Event:   "make",
+		By:      fsm.ByCaller,
+		Creates: true,
+		Moves: []fsm.Move{
+			{To: "made"},
+		},
 		NeedActor: true,
 	}
 
@@ -334,6 +337,9 @@ var (
 		Event:  "swap",
 		By:     fsm.ByCaller,
 		From:   []string{"made"},
+		Moves: []fsm.Move{
+			{From: "made", To: "made"},
+		},
 	}
 
 	opKeep = &fsm.Operation[Thing]{
@@ -342,6 +348,10 @@ var (
 		Event:  "keep",
 		By:     fsm.ByCaller,
 		From:   []string{"made", "settled"},
+		Moves: []fsm.Move{
+			{From: "made", To: "made"},
+			{From: "settled", To: "settled"},
+		},
 	}
 
 	opHold = &fsm.Operation[Thing]{
@@ -350,6 +360,9 @@ var (
 		Event:  "hold",
 		By:     fsm.ByCaller,
 		From:   []string{"made"},
+		Moves: []fsm.Move{
+			{From: "made", To: "made"},
+		},
 	}
 
 	opCopy = &fsm.Operation[Thing]{
@@ -358,23 +371,33 @@ var (
 		Event:  "copy",
 		By:     fsm.ByCaller,
 		From:   []string{"made"},
+		Moves: []fsm.Move{
+			{From: "made", To: "made"},
+		},
 	}
 
 	opTry = &fsm.Operation[Thing]{
-		Name:      "try",
-		Stored:    "try",
-		Event:     "try",
-		By:        fsm.ByCaller,
-		From:      []string{"made"},
+		Name:   "try",
+		Stored: "try",
+		Event:  "try",
+		By:     fsm.ByCaller,
+		From:   []string{"made"},
+		Moves: []fsm.Move{
+			{From: "made", To: "done"},
+			{From: "made", To: "made"},
+		},
 		NeedActor: true,
 	}
 
 	opSettle = &fsm.Operation[Thing]{
-		Name:      "settle",
-		Stored:    "settle",
-		Event:     "settle",
-		By:        fsm.ByOperator,
-		From:      []string{"made"},
+		Name:   "settle",
+		Stored: "settle",
+		Event:  "settle",
+		By:     fsm.ByOperator,
+		From:   []string{"made"},
+		Moves: []fsm.Move{
+			{From: "made", To: "settled"},
+		},
 		NeedActor: true,
 	}
 
@@ -384,6 +407,9 @@ var (
 		Event:  "unset",
 		By:     fsm.ByCaller,
 		From:   []string{"settled"},
+		Moves: []fsm.Move{
+			{From: "settled", To: "made"},
+		},
 	}
 
 	opFinish = &fsm.Operation[Thing]{
@@ -392,6 +418,9 @@ var (
 		Event:  "finish",
 		By:     fsm.ByCaller,
 		From:   []string{"settled"},
+		Moves: []fsm.Move{
+			{From: "settled", To: "done"},
+		},
 	}
 )
 

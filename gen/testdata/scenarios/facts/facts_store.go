@@ -365,14 +365,20 @@ var (
 		Event:   "make",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "one"},
+		},
 	}
 
 	opHit = &fsm.Operation[Probe]{
-		Name:      "hit",
-		Stored:    "hit",
-		Event:     "hit",
-		By:        fsm.ByCaller,
-		From:      []string{"one"},
+		Name:   "hit",
+		Stored: "hit",
+		Event:  "hit",
+		By:     fsm.ByCaller,
+		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "one"},
+		},
 		NeedActor: true,
 	}
 
@@ -382,6 +388,9 @@ var (
 		Event:  "rank",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "one"},
+		},
 	}
 
 	opRepeat = &fsm.Operation[Probe]{
@@ -390,6 +399,9 @@ var (
 		Event:  "repeat",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "one"},
+		},
 	}
 
 	opDiffer = &fsm.Operation[Probe]{
@@ -398,6 +410,9 @@ var (
 		Event:  "differ",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "one"},
+		},
 	}
 
 	opMeasure = &fsm.Operation[Probe]{
@@ -406,6 +421,9 @@ var (
 		Event:  "measure",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "one"},
+		},
 	}
 
 	opFlip = &fsm.Operation[Probe]{
@@ -414,6 +432,9 @@ var (
 		Event:  "flip",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "one"},
+		},
 	}
 
 	opWait = &fsm.Operation[Probe]{
@@ -422,6 +443,9 @@ var (
 		Event:  "wait",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "two"},
+		},
 	}
 
 	opRead = &fsm.Operation[Probe]{
@@ -430,6 +454,9 @@ var (
 		Event:  "read",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "three"},
+		},
 	}
 
 	opSort = &fsm.Operation[Probe]{
@@ -438,14 +465,20 @@ var (
 		Event:  "sort",
 		By:     fsm.ByCaller,
 		From:   []string{"one"},
+		Moves: []fsm.Move{
+			{From: "one", To: "three"},
+		},
 	}
 
 	opLook = &fsm.Operation[Probe]{
-		Name:      "look",
-		Stored:    "look",
-		Event:     "look",
-		By:        fsm.ByCaller,
-		From:      []string{"two"},
+		Name:   "look",
+		Stored: "look",
+		Event:  "look",
+		By:     fsm.ByCaller,
+		From:   []string{"two"},
+		Moves: []fsm.Move{
+			{From: "two", To: "three"},
+		},
 		NeedActor: true,
 	}
 )

@@ -255,35 +255,47 @@ var (
 		Event:   "add",
 		By:      fsm.ByCaller,
 		Creates: true,
-		Dedupe:  "dedupe_add",
+		Moves: []fsm.Move{
+			{To: "free"},
+		},
+		Dedupe: "dedupe_add",
 	}
 
 	opTake = &fsm.Operation[Slot]{
-		Name:      "take",
-		Stored:    "take",
-		Event:     "take",
-		By:        fsm.ByCaller,
-		From:      []string{"free"},
+		Name:   "take",
+		Stored: "take",
+		Event:  "take",
+		By:     fsm.ByCaller,
+		From:   []string{"free"},
+		Moves: []fsm.Move{
+			{From: "free", To: "held"},
+		},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
 	}
 
 	opRelease = &fsm.Operation[Slot]{
-		Name:      "release",
-		Stored:    "release",
-		Event:     "release",
-		By:        fsm.ByCaller,
-		From:      []string{"held"},
+		Name:   "release",
+		Stored: "release",
+		Event:  "release",
+		By:     fsm.ByCaller,
+		From:   []string{"held"},
+		Moves: []fsm.Move{
+			{From: "held", To: "free"},
+		},
 		NeedActor: true,
 	}
 
 	opHandOver = &fsm.Operation[Slot]{
-		Name:      "hand_over",
-		Stored:    "hand_over",
-		Event:     "hand_over",
-		By:        fsm.ByCaller,
-		From:      []string{"held"},
+		Name:   "hand_over",
+		Stored: "hand_over",
+		Event:  "hand_over",
+		By:     fsm.ByCaller,
+		From:   []string{"held"},
+		Moves: []fsm.Move{
+			{From: "held", To: "held"},
+		},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "number"}},
@@ -295,7 +307,11 @@ var (
 		Event:  "drop",
 		By:     fsm.BySystem,
 		From:   []string{"free", "held"},
-		Picks:  true,
+		Moves: []fsm.Move{
+			{From: "free", To: "gone"},
+			{From: "held", To: "gone"},
+		},
+		Picks: true,
 	}
 )
 

@@ -271,6 +271,9 @@ var (
 		Event:   "select",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "new"},
+		},
 	}
 
 	opGo = &fsm.Operation[Odd]{
@@ -279,6 +282,10 @@ var (
 		Event:  "go",
 		By:     fsm.ByCaller,
 		From:   []string{"new", "case"},
+		Moves: []fsm.Move{
+			{From: "new", To: "case"},
+			{From: "case", To: "case"},
+		},
 		Effect: &fsm.EffectInfo[Odd]{
 			Name: "return",
 			Key: func(j *Odd) string {
@@ -293,14 +300,21 @@ var (
 		Event:  "package",
 		By:     fsm.ByCaller,
 		From:   []string{"case"},
+		Moves: []fsm.Move{
+			{From: "case", To: "fsm"},
+			{From: "case", To: "case"},
+		},
 	}
 
 	opDefer = &fsm.Operation[Odd]{
-		Name:     "defer",
-		Stored:   "defer",
-		Event:    "defer",
-		By:       fsm.BySystem,
-		From:     []string{"case"},
+		Name:   "defer",
+		Stored: "defer",
+		Event:  "defer",
+		By:     fsm.BySystem,
+		From:   []string{"case"},
+		Moves: []fsm.Move{
+			{From: "case", To: "new"},
+		},
 		Triggers: []fsm.Trigger{{After: "now_", Plus: 24 * time.Hour}},
 		System: func(*Odd, time.Time) (fsm.Call[Odd], error) {
 			return DeferRequest{}.call(nil), nil

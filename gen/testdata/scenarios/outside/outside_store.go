@@ -353,6 +353,9 @@ var (
 		Event:   "place",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "placed"},
+		},
 		Effect: &fsm.EffectInfo[Order]{
 			Name: "confirm",
 			Key: func(j *Order) string {
@@ -367,6 +370,9 @@ var (
 		Event:  "charge",
 		By:     fsm.ByCaller,
 		From:   []string{"placed"},
+		Moves: []fsm.Move{
+			{From: "placed", To: "charging"},
+		},
 		Effect: &fsm.EffectInfo[Order]{
 			Name: "charge_card",
 		},
@@ -379,6 +385,9 @@ var (
 		Event:  "charge_done",
 		By:     fsm.BySystem,
 		From:   []string{"charging"},
+		Moves: []fsm.Move{
+			{From: "charging", To: "charged"},
+		},
 		System: func(*Order, time.Time) (fsm.Call[Order], error) {
 			return ChargeDoneRequest{}.call(nil), nil
 		},
@@ -390,6 +399,9 @@ var (
 		Event:  "ship",
 		By:     fsm.ByCaller,
 		From:   []string{"charged"},
+		Moves: []fsm.Move{
+			{From: "charged", To: "shipped"},
+		},
 		Effect: &fsm.EffectInfo[Order]{
 			Name:   "book",
 			Atomic: true,
@@ -400,11 +412,15 @@ var (
 	}
 
 	opGiveUp = &fsm.Operation[Order]{
-		Name:     "give_up",
-		Stored:   "give_up",
-		Event:    "give_up",
-		By:       fsm.BySystem,
-		From:     []string{"placed", "charging"},
+		Name:   "give_up",
+		Stored: "give_up",
+		Event:  "give_up",
+		By:     fsm.BySystem,
+		From:   []string{"placed", "charging"},
+		Moves: []fsm.Move{
+			{From: "placed", To: "failed"},
+			{From: "charging", To: "failed"},
+		},
 		Triggers: []fsm.Trigger{{After: "due", Plus: 90 * time.Second}, {After: "updated_at", Plus: 2 * time.Hour}},
 		Then:     "retry",
 	}
@@ -415,17 +431,23 @@ var (
 		Event:  "retry",
 		By:     fsm.BySystem,
 		From:   []string{"failed"},
+		Moves: []fsm.Move{
+			{From: "failed", To: "placed"},
+		},
 		System: func(*Order, time.Time) (fsm.Call[Order], error) {
 			return RetryRequest{}.call(nil), nil
 		},
 	}
 
 	opRecover = &fsm.Operation[Order]{
-		Name:     "recover",
-		Stored:   "recover",
-		Event:    "recover",
-		By:       fsm.BySystem,
-		From:     []string{"charging"},
+		Name:   "recover",
+		Stored: "recover",
+		Event:  "recover",
+		By:     fsm.BySystem,
+		From:   []string{"charging"},
+		Moves: []fsm.Move{
+			{From: "charging", To: "placed"},
+		},
 		Triggers: []fsm.Trigger{{Startup: true}},
 		System: func(*Order, time.Time) (fsm.Call[Order], error) {
 			return RecoverRequest{}.call(nil), nil
@@ -433,11 +455,15 @@ var (
 	}
 
 	opAbandon = &fsm.Operation[Order]{
-		Name:      "abandon",
-		Stored:    "abandon",
-		Event:     "abandon",
-		By:        fsm.ByOperator,
-		From:      []string{"placed", "failed"},
+		Name:   "abandon",
+		Stored: "abandon",
+		Event:  "abandon",
+		By:     fsm.ByOperator,
+		From:   []string{"placed", "failed"},
+		Moves: []fsm.Move{
+			{From: "placed", To: "failed"},
+			{From: "failed", To: "failed"},
+		},
 		NeedActor: true,
 	}
 )

@@ -201,25 +201,35 @@ var (
 		Event:   "put",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "fresh"},
+		},
 	}
 
 	opTake = &fsm.Operation[Pick]{
-		Name:      "take",
-		Stored:    "take",
-		Event:     "take",
-		By:        fsm.ByCaller,
-		From:      []string{"fresh"},
+		Name:   "take",
+		Stored: "take",
+		Event:  "take",
+		By:     fsm.ByCaller,
+		From:   []string{"fresh"},
+		Moves: []fsm.Move{
+			{From: "fresh", To: "busy"},
+		},
+		Recorded:  []string{"fresh"},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "priority", Descending: true}},
 	}
 
 	opEnd = &fsm.Operation[Pick]{
-		Name:      "end",
-		Stored:    "end",
-		Event:     "end",
-		By:        fsm.ByOperator,
-		From:      []string{"busy"},
+		Name:   "end",
+		Stored: "end",
+		Event:  "end",
+		By:     fsm.ByOperator,
+		From:   []string{"busy"},
+		Moves: []fsm.Move{
+			{From: "busy", To: "gone"},
+		},
 		NeedActor: true,
 	}
 )

@@ -274,6 +274,9 @@ var (
 		Event:   "create",
 		By:      fsm.ByCaller,
 		Creates: true,
+		Moves: []fsm.Move{
+			{To: "new"},
+		},
 	}
 
 	opRank = &fsm.Operation[Ticket]{
@@ -282,6 +285,9 @@ var (
 		Event:  "ranked",
 		By:     fsm.ByCaller,
 		From:   []string{"new"},
+		Moves: []fsm.Move{
+			{From: "new", To: "new"},
+		},
 	}
 
 	opJudge = &fsm.Operation[Ticket]{
@@ -290,6 +296,9 @@ var (
 		Event:  "judge",
 		By:     fsm.ByCaller,
 		From:   []string{"new"},
+		Moves: []fsm.Move{
+			{From: "new", To: "new"},
+		},
 	}
 
 	opGuess = &fsm.Operation[Ticket]{
@@ -298,6 +307,9 @@ var (
 		Event:  "guess",
 		By:     fsm.ByCaller,
 		From:   []string{"new"},
+		Moves: []fsm.Move{
+			{From: "new", To: "new"},
+		},
 	}
 
 	opClose = &fsm.Operation[Ticket]{
@@ -306,6 +318,9 @@ var (
 		Event:  "close",
 		By:     fsm.ByCaller,
 		From:   []string{"new"},
+		Moves: []fsm.Move{
+			{From: "new", To: "closed"},
+		},
 	}
 
 	opMerge = &fsm.Operation[Ticket]{
@@ -314,6 +329,10 @@ var (
 		Event:  "merge",
 		By:     fsm.ByCaller,
 		From:   []string{"new", "closed"},
+		Moves: []fsm.Move{
+			{From: "new", To: "merged"},
+			{From: "closed", To: "merged"},
+		},
 	}
 
 	opReopen = &fsm.Operation[Ticket]{
@@ -322,6 +341,9 @@ var (
 		Event:  "opened_again",
 		By:     fsm.ByCaller,
 		From:   []string{"closed"},
+		Moves: []fsm.Move{
+			{From: "closed", To: "new"},
+		},
 	}
 )
 
