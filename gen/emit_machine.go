@@ -216,6 +216,16 @@ func (s *store) reading(f *jen.File) {
 		Func().Params(raw("m *Machine")).Id("History").Params(ctx(), raw("id string")).Qual("iter", "Seq2").Index(raw("fsm.Event, error")).Block(
 		jen.Return(raw("m.core.History(ctx, id)")),
 	)
+	for _, form := range []struct{ name, text string }{
+		{"Log", "Log returns the events of all records behind a cursor, in the order of their commits, and ends where the log ends now. The empty cursor is the beginning; one that was stored goes on later, in another process too."},
+		{"Watch", "Watch is Log, but goes on waiting for events until ctx ends. It misses none."},
+	} {
+		f.Line()
+		f.Add(doc(form.text)).
+			Func().Params(raw("m *Machine")).Id(form.name).Params(ctx(), raw("after fsm.Cursor")).Qual("iter", "Seq2").Index(raw("fsm.Entry, error")).Block(
+			jen.Return(raw("m.core.%s(ctx, after)", form.name)),
+		)
+	}
 	f.Line()
 	f.Add(doc("Count returns how many records there are in each of the given states, or in every state, at one instant.")).
 		Func().Params(raw("m *Machine")).Id("Count").Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(

@@ -33,7 +33,7 @@ func sqliteSchema(m *spec.Machine, enforce string) []byte {
 	s.section("tables", "")
 	s.metaTable()
 	s.recordTable()
-	s.eventTable("\"seq\" INTEGER NOT NULL PRIMARY KEY", "the order of the commits", ") STRICT;")
+	s.eventTable(`"seq" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT`, "the order of the commits; a place is never given again", ") STRICT;")
 	s.sideTables()
 	s.indexes()
 	s.view("CREATE VIEW IF NOT EXISTS")

@@ -47,6 +47,7 @@ type Options struct {
 	triggers         map[string]time.Duration
 	backoff, longest time.Duration
 	check            int64
+	poll             time.Duration
 }
 
 // Option sets one of the Options.
@@ -96,6 +97,7 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 			backoff:  time.Second,
 			longest:  5 * time.Minute,
 			check:    defaultCheck,
+			poll:     250 * time.Millisecond,
 		},
 		byName:   map[string]*Operation[R]{},
 		byStored: map[string]*Operation[R]{},
@@ -164,6 +166,9 @@ func (m *Machine[R]) index() error {
 	}
 	if m.options.backoff <= 0 || m.options.longest < m.options.backoff {
 		return errors.New("WithBackoff needs a positive first wait that is not above the longest")
+	}
+	if m.options.poll <= 0 {
+		return errors.New("WithPoll needs a positive time")
 	}
 	m.leave = m.leave && outbox
 	m.recovers = startup && outbox

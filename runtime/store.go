@@ -67,6 +67,13 @@ type Reader interface {
 	// of that record. With an empty id: those whose scope is the machine, by
 	// RequestN.
 	Request(id, requestID string) ([]Event, error)
+	// Log returns at most limit events of all records that stand behind the
+	// cursor, in the order of the log: that of their commits, those of one
+	// record by (Rev, N). Nothing ever comes to stand before an event that was
+	// returned: where writers work side by side, an event is held back while one
+	// is open that may still do that. A cursor of another log is ErrCursor. In a
+	// Tx the cursors of its own events are worth nothing until it is committed.
+	Log(after Cursor, limit int) ([]Entry, error)
 	// Outbox returns at most limit deliveries that are due, oldest first.
 	Outbox(due time.Time, limit int) ([]Delivery, error)
 	// Orphans returns at most limit ids above after, ascending, that have

@@ -31,7 +31,7 @@ var generated = []struct {
 	{"record", "generated method", []string{"Ref", "Equal", "Check", "String"}},
 	{"machine", "generated method", []string{
 		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Migrate",
-		"Watch", "Purge", "Repair",
+		"Log", "Watch", "In", "Purge", "Repair",
 	}},
 }
 

@@ -26,6 +26,7 @@ type table struct {
 	ids           []string // of all rows, ascending
 	rows          map[string]fsm.Row
 	events        map[string][]fsm.Event
+	log           []fsm.Event                // of all records, in the order of the commits
 	requests      map[requestKey][]fsm.Event // machine scope: by RequestN
 	unique        map[string]string          // rule and values -> id
 	outbox        map[deliveryKey]fsm.Delivery
@@ -163,12 +164,14 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 	return nil
 }
 
-// log appends an event and its request.
-func (t *table) log(tx *Tx, e fsm.Event) {
+// note appends an event and its request.
+func (t *table) note(tx *Tx, e fsm.Event) {
 	id := e.ID
 	n := len(t.events[id])
 	t.events[id] = append(t.events[id], e)
+	t.log = append(t.log, e)
 	tx.later(func() {
+		t.log = t.log[:len(t.log)-1]
 		if n == 0 {
 			delete(t.events, id)
 			return

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -235,6 +236,26 @@ func (v *view) Request(id, requestID string) ([]fsm.Event, error) {
 	return events, nil
 }
 
+// Log returns the events behind the cursor, which is the number of those up to it.
+func (v *view) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	start := 0
+	if after != "" {
+		n, err := strconv.Atoi(string(after))
+		if err != nil || n < 1 || n > len(v.table.log) || strconv.Itoa(n) != string(after) {
+			return nil, fmt.Errorf("memstore: %s: %q: %w", v.schema.Machine, after, fsm.ErrCursor)
+		}
+		start = n
+	}
+	var list []fsm.Entry
+	for i, e := range v.table.log[start:] {
+		if limit > 0 && i == limit {
+			break
+		}
+		list = append(list, fsm.Entry{Event: cloneEvent(e), Cursor: fsm.Cursor(strconv.Itoa(start + i + 1))})
+	}
+	return list, nil
+}
+
 // Outbox returns deliveries that are due, oldest first.
 func (v *view) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
 	var list []fsm.Delivery
@@ -306,7 +327,7 @@ func (v *view) Write(w *fsm.Write) error {
 			t.settle(v.tx, deliveryKey{id, w.Prev.Rev})
 		}
 	}
-	t.log(v.tx, cloneEvent(*e))
+	t.note(v.tx, cloneEvent(*e))
 	if w.Outbox != nil {
 		t.ask(v.tx, *w.Outbox)
 	}

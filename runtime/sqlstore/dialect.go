@@ -67,6 +67,8 @@ type Dialect interface {
 	// wait ends a query that takes the place of a locking one which found too few
 	// rows: it waits for those that it passed over. Empty: there were none.
 	wait() string
+	// ordered says how the log of all records is read in order. table is that of the events.
+	ordered(table string) logOrder
 	// lockGroup raises the lock of a group: parameters are name and key. Empty:
 	// the write lock does it.
 	lockGroup(table string) string

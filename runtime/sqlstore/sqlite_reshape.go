@@ -128,6 +128,25 @@ func (sqlite) move(ctx context.Context, q querier, s *fsm.Schema, name string) e
 		quote(name), strings.Join(into, ", "), strings.Join(values, ", "), quote(name+"_old"))); err != nil {
 		return err
 	}
+	if name == s.Table+"_events" {
+		if err := keepPlaces(ctx, q, name); err != nil {
+			return err
+		}
+	}
 	_, err = q.exec(ctx, "DROP TABLE "+quote(name+"_old"))
 	return err
+}
+
+// keepPlaces makes the new log go on where the old one has ended, also when its
+// last events are gone: a place is never given again.
+func keepPlaces(ctx context.Context, q querier, name string) error {
+	for _, text := range []string{
+		`DELETE FROM "sqlite_sequence" WHERE "name" = ? AND EXISTS (SELECT 1 FROM "sqlite_sequence" WHERE "name" = ?)`,
+		`INSERT INTO "sqlite_sequence" ("name", "seq") SELECT ?, "seq" FROM "sqlite_sequence" WHERE "name" = ?`,
+	} {
+		if _, err := q.exec(ctx, text, name, name+"_old"); err != nil {
+			return fmt.Errorf("number the log: %w", err)
+		}
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ type statements struct {
 	orphans      string // after, limit
 	insertRow    string
 	insertEvent  string
+	insertBehind string // the same and the id; empty: not needed
 	nextN        string // id, rev, id, rev, state: the number of the next recorded event
 	held         string // id, rev, state
 	exists       string // id
@@ -89,14 +90,15 @@ func (t *table) build() {
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 	selectEvents := "SELECT " + quoted(eventColumns) + " FROM " + events
 	t.sql = statements{
-		row:         t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
-		events:      t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
-		request:     t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
-		batch:       t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:      t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?`, outbox),
-		orphans:     t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id") ORDER BY "id" LIMIT ?`, events, rows),
-		insertRow:   t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
-		insertEvent: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, quoted(eventColumns), places(len(eventColumns))),
+		row:          t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
+		events:       t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
+		request:      t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
+		batch:        t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
+		outbox:       t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?`, outbox),
+		orphans:      t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id") ORDER BY "id" LIMIT ?`, events, rows),
+		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
+		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, quoted(eventColumns), places(len(eventColumns))),
+		insertBehind: t.insertBehind(events, quoted(eventColumns), places(len(eventColumns))),
 		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
 			events, rows),
 		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),

@@ -187,7 +187,7 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 		x.q = own.within(tx, s.dialect)
 		return x, nil
 	}
-	x.q = txQuerier{tx}
+	x.q, x.adopted = txQuerier{tx}, true
 	if err := s.dialect.settings(x.ctx, x.q); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ type txn struct {
 	tx      *sql.Tx
 	last    *fsm.Write // the last one, for the error of a lost commit
 	changed bool       // a statement has changed something
+	adopted bool       // the transaction is the caller's
 }
 
 var _ fsm.Tx = (*txn)(nil)
@@ -115,11 +116,11 @@ func (x *txn) record(w *fsm.Write) error {
 }
 
 func (x *txn) log(w *fsm.Write) error {
-	args, err := x.t.eventArgs(&w.Event)
+	text, args, err := x.insertion(&w.Event)
 	if err != nil {
 		return err
 	}
-	if _, err := x.change(x.t.sql.insertEvent, args...); err != nil {
+	if _, err := x.change(text, args...); err != nil {
 		return x.explain(w, err, false)
 	}
 	return nil

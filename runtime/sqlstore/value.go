@@ -142,12 +142,13 @@ func (t *table) rowOf(rows *sql.Rows) (fsm.Row, error) {
 var eventColumns = []string{"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id",
 	"request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum"}
 
-func (t *table) eventOf(rows *sql.Rows) (fsm.Event, error) {
+// eventOf scans one event, and what the query returns besides.
+func (t *table) eventOf(rows *sql.Rows, more ...any) (fsm.Event, error) {
 	var e fsm.Event
 	var from, request, cause, guard sql.NullString
-	err := rows.Scan(&e.ID, &e.Rev, &e.N, &e.Operation, &e.Name, &from, &e.To, (*instant)(&e.At), &e.Actor, &e.Reason, &request,
+	err := rows.Scan(append([]any{&e.ID, &e.Rev, &e.N, &e.Operation, &e.Name, &from, &e.To, (*instant)(&e.At), &e.Actor, &e.Reason, &request,
 		&e.RequestN, &e.Fingerprint, (*labels)(&e.Labels), (*document)(&e.Inputs), (*document)(&e.Changes), (*document)(&e.Image),
-		&e.Version, &cause, &guard, &e.Sum)
+		&e.Version, &cause, &guard, &e.Sum}, more...)...)
 	if err != nil {
 		return e, fmt.Errorf("sqlstore: read an event of %s: %w", t.schema.Table, err)
 	}

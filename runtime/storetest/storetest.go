@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"unique", uniqueTests},
 		{"query", queryTests},
 		{"log", logTests},
+		{"watch", watchTests},
 		{"transaction", transactionTests},
 		{"peers", peerTests},
 		{"outbox", outboxTests},

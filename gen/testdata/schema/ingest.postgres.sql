@@ -46,8 +46,8 @@ CREATE TABLE IF NOT EXISTS "ingest" (
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
 CREATE TABLE IF NOT EXISTS "ingest_events" (
-    -- the transaction: readers of the log follow it below the oldest one that
-    -- is open
+    -- the transaction, or a later one that the record's event before has:
+    -- readers of the log follow it below the oldest one that is open
     "xid" xid8 NOT NULL DEFAULT pg_current_xact_id(),
     "id" text COLLATE "C" NOT NULL,
     "rev" bigint NOT NULL,
@@ -94,6 +94,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_request" ON "ingest_events" ("i
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_batch" ON "ingest_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+-- the order of the log of all records
+CREATE INDEX IF NOT EXISTS "ingest_events_log" ON "ingest_events" ("xid", "id", "rev", "n");
 
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ingest_outbox" (

@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS "task" (
 -- The log, append-only: one event per revision (n = 0), and the calls that
 -- were recorded only (n = 1, 2, ...) at the revision they found.
 CREATE TABLE IF NOT EXISTS "task_events" (
-    -- the order of the commits
-    "seq" INTEGER NOT NULL PRIMARY KEY,
+    -- the order of the commits; a place is never given again
+    "seq" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     "id" TEXT NOT NULL,
     "rev" INTEGER NOT NULL,
     "n" INTEGER NOT NULL,

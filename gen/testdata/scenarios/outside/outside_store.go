@@ -263,6 +263,18 @@ func (m *Machine) History(ctx context.Context, id string) iter.Seq2[fsm.Event, e
 	return m.core.History(ctx, id)
 }
 
+// Log returns the events of all records behind a cursor, in the order of their
+// commits, and ends where the log ends now. The empty cursor is the beginning;
+// one that was stored goes on later, in another process too.
+func (m *Machine) Log(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
+	return m.core.Log(ctx, after)
+}
+
+// Watch is Log, but goes on waiting for events until ctx ends. It misses none.
+func (m *Machine) Watch(ctx context.Context, after fsm.Cursor) iter.Seq2[fsm.Entry, error] {
+	return m.core.Watch(ctx, after)
+}
+
 // Count returns how many records there are in each of the given states, or in
 // every state, at one instant.
 func (m *Machine) Count(ctx context.Context, states ...State) (map[State]int64, error) {

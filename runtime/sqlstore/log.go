@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// logOrder is how a dialect orders the log of all records.
+type logOrder struct {
+	// place is the column that a cursor needs besides id, rev and n, as text.
+	place string
+	// query reads behind a cursor: its parameters are the cursor's and the limit.
+	query string
+	// first is the cursor before everything.
+	first []any
+	// parse returns a cursor's parameters.
+	parse func(fsm.Cursor) (args []any, ok bool)
+	// cursor is the cursor behind an event at a place.
+	cursor func(place string, e *fsm.Event) fsm.Cursor
+	// lost asks, with the cursor's first parameter, for something that the log
+	// cannot hold on this server; empty: nothing can.
+	lost string
+	// column and behind are for an event that is to stand behind the last one of
+	// its record, whose id is the parameter; empty: it stands there anyway.
+	column, behind string
+}
+
+// Log returns the events of all records behind the cursor.
+func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	o := r.t.dialect.ordered(r.t.schema.Table + "_events")
+	args := o.first
+	if after != "" {
+		var ok bool
+		if args, ok = o.parse(after); !ok {
+			return nil, r.noCursor(after)
+		}
+	}
+	var list []fsm.Entry
+	text := "SELECT " + quoted(eventColumns) + ", " + o.place + o.query
+	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows *sql.Rows) error {
+		var place string
+		e, err := r.t.eventOf(rows, &place)
+		list = append(list, fsm.Entry{Event: e, Cursor: o.cursor(place, &e)})
+		return err
+	})
+	if err != nil || len(list) > 0 || o.lost == "" {
+		return list, err
+	}
+	return nil, r.logIsWhole(&o, after, args)
+}
+
+// logIsWhole looks, where nothing new is found, whether that can be: a log or a
+// cursor that came from another server counts other transactions, so events
+// would be passed over without a word.
+func (r *reader) logIsWhole(o *logOrder, after fsm.Cursor, args []any) error {
+	var ahead, cursor bool
+	err := r.each(o.lost, args[:1], func(rows *sql.Rows) error { return rows.Scan(&ahead, &cursor) })
+	switch {
+	case err != nil:
+		return err
+	case cursor && after != "":
+		return r.noCursor(after)
+	case ahead:
+		return fmt.Errorf("sqlstore: %s: the log came from another server, and its transactions are ahead of this one's; "+
+			"see \"Restoring a log\" in the documentation of runtime/postgres", r.t.schema.Machine)
+	}
+	return nil
+}
+
+func (r *reader) noCursor(after fsm.Cursor) error {
+	return fmt.Errorf("sqlstore: %s: %q: %w", r.t.schema.Machine, after, fsm.ErrCursor)
+}
+
+// ordered: there is one writer, so the places are given in the order of the commits.
+func (sqlite) ordered(table string) logOrder {
+	return logOrder{
+		place: `CAST("seq" AS TEXT)`,
+		query: " FROM " + quote(table) + ` WHERE "seq" > ? ORDER BY "seq" LIMIT ?`,
+		first: []any{int64(0)},
+		parse: func(c fsm.Cursor) ([]any, bool) {
+			seq, ok := natural(string(c))
+			return []any{seq}, ok
+		},
+		cursor: func(place string, _ *fsm.Event) fsm.Cursor { return fsm.Cursor(place) },
+		lost:   `SELECT 0, ? > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = ` + literal(table) + `), 0)`,
+	}
+}
+
+// ordered: a transaction takes its number before it writes, and may commit long
+// after others with higher ones. Below the oldest one that is open nothing can
+// come any more. A record's events never go back: see insertBehind.
+func (*postgres) ordered(table string) logOrder {
+	return logOrder{
+		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
+		query: " FROM " + quote(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
+			AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5`,
+		first: []any{"0", "", int64(0), int64(0)},
+		parse: func(c fsm.Cursor) ([]any, bool) {
+			parts := strings.SplitN(string(c), ".", 4)
+			if len(parts) != 4 || fsm.CheckID(parts[3]) != nil {
+				return nil, false
+			}
+			args := []any{parts[0], parts[3]}
+			for i, p := range parts[:3] {
+				v, ok := natural(p)
+				if !ok {
+					return nil, false
+				}
+				if i > 0 {
+					args = append(args, v)
+				}
+			}
+			return args, true
+		},
+		cursor: func(place string, e *fsm.Event) fsm.Cursor {
+			return fsm.Cursor(fmt.Sprintf("%s.%d.%d.%s", place, e.Rev, e.N, e.ID))
+		},
+		lost: `SELECT EXISTS (SELECT 1 FROM ` + quote(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
+			$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())`,
+		column: "xid",
+		behind: `greatest(pg_current_xact_id(), (SELECT "xid" FROM ` + quote(table) + ` WHERE "id" = ? ORDER BY "rev" DESC, "n" DESC LIMIT 1))`,
+	}
+}
+
+// insertBehind returns the statement that appends an event behind those of its
+// record, where the plain one may not do that. It is for transactions that may
+// see what was committed after they began: such a one has an older number than
+// the one before it. The parameters are those of the plain one, and the id.
+func (t *table) insertBehind(events, columns, places string) string {
+	o := t.dialect.ordered(t.schema.Table + "_events")
+	if o.behind == "" {
+		return ""
+	}
+	return t.statement(`INSERT INTO %s (%s, %s) VALUES (%s, %s)`, events, columns, quote(o.column), places, o.behind)
+}
+
+// insertion returns the statement and the arguments that append an event.
+func (x *txn) insertion(e *fsm.Event) (string, []any, error) {
+	args, err := x.t.eventArgs(e)
+	text := x.t.sql.insertBehind
+	if text == "" || !x.adopted && x.t.dialect.isolation() >= sql.LevelRepeatableRead {
+		return x.t.sql.insertEvent, args, err
+	}
+	return text, append(args, e.ID), err
+}
+
+// natural reads a number from 0 on in its one form.
+func natural(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}
