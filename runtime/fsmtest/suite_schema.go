@@ -50,6 +50,7 @@ func (s *suite[R]) schema(t *testing.T) {
 	same("Columns", strings.Join(columns, "; "), strings.Join(gotColumns, "; "))
 	same("States", strings.Join(states, "; "), strings.Join(gotStates, "; "))
 	s.uniques(t)
+	s.lookups(t)
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		if !strings.Contains(got.SQL[dialect], "CREATE TABLE") {
 			t.Errorf("SQL[%q] creates no table", dialect)
