@@ -52,6 +52,23 @@ func TestServerCrashes(t *testing.T) {
 	register := func(ctx context.Context, m *fsm.Machine[storetest.Parcel], id string) (fsm.Outcome[storetest.Parcel], error) {
 		return m.Create(ctx, storetest.Register(storetest.Meta{Actor: "w", RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"}))
 	}
+	var seen []string
+	watched := make(chan struct{})
+	ctxWatch, endWatch := context.WithCancel(ctx)
+	go func() { // goes on from its cursor after each crash
+		defer close(watched)
+		m := machines[0]
+		var cursor fsm.Cursor
+		for ctxWatch.Err() == nil {
+			for e, err := range m.Watch(ctxWatch, cursor) {
+				if err != nil {
+					time.Sleep(20 * time.Millisecond)
+					break
+				}
+				seen, cursor = append(seen, e.ID), e.Cursor
+			}
+		}
+	}()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for w := range workers {
@@ -100,7 +117,19 @@ func TestServerCrashes(t *testing.T) {
 			t.Errorf("%s is not resolved: %v", id, err)
 		}
 	}
+	time.Sleep(500 * time.Millisecond)
+	endWatch()
+	<-watched
+	watchedOnce := map[string]int{}
+	for _, id := range seen {
+		if watchedOnce[id]++; watchedOnce[id] > 1 {
+			t.Errorf("%s was watched twice", id)
+		}
+	}
 	for _, id := range acked {
+		if watchedOnce[id] != 1 {
+			t.Errorf("%s was acknowledged and never watched", id)
+		}
 		out, err := register(ctx, m, id)
 		switch {
 		case errors.Is(err, fsm.ErrNotFound):
@@ -114,7 +143,7 @@ func TestServerCrashes(t *testing.T) {
 	if len(acked) < 50 {
 		t.Errorf("only %d acknowledged: the test shows nothing", len(acked))
 	}
-	t.Logf("%d crashes: %d acknowledged, none lost; %d failed and resolved", crashes, len(acked), len(failed))
+	t.Logf("%d crashes: %d acknowledged, none lost; %d failed and resolved; %d watched, each once", crashes, len(acked), len(failed), len(seen))
 }
 
 var effects = map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing}

@@ -20,6 +20,21 @@
 // copies no data; the server's own tools do. A transaction of the caller that
 // Store.Adopt joins should be serializable, as the store's own are: at a lower
 // level, rules over several records hold only by their locks and indexes.
+//
+// # Restoring a log
+//
+// Log and Watch read the events by the number of the transaction that wrote
+// them, below the oldest one that is open anywhere on the server: a long
+// transaction, of another database too, holds back what was committed after it
+// began. A dump that is restored on another server brings numbers which that
+// server has not reached; events written there would stand before them. Log
+// refuses such a log. Put the restored events at its beginning, as the owner of
+// the tables, and let readers begin anew with an empty cursor; each record keeps
+// its order:
+//
+//	ALTER TABLE "job_events" DISABLE TRIGGER USER;
+//	UPDATE "job_events" SET "xid" = '1';
+//	ALTER TABLE "job_events" ENABLE TRIGGER USER;
 package postgres
 
 import (
