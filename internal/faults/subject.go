@@ -13,8 +13,9 @@ import (
 
 // Subject is the machine under test.
 type Subject struct {
-	M  *execution.Machine
-	db *sql.DB // the ledger's
+	M     *execution.Machine
+	Limit time.Duration // of each call; 0: none
+	db    *sql.DB       // the ledger's
 }
 
 // ledgerTable has no constraint that keeps a second entry out: a double shows
@@ -42,7 +43,7 @@ func Migrate(ctx context.Context, store fsm.Store, db *sql.DB) error {
 // Open opens the machine over a store that was migrated.
 func Open(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB) (*Subject, error) {
 	m, err := execution.Open(ctx, store, bookEffect{})
-	return &Subject{m, db}, err
+	return &Subject{M: m, db: db}, err
 }
 
 // steps of an execution's life, in their order; each makes the revision of its
@@ -56,6 +57,11 @@ var farAway = time.Date(2900, 1, 1, 0, 0, 0, 0, time.UTC)
 // before it came to.
 func (s *Subject) step(ctx context.Context, id string, n int, at fsm.Target) (execution.Outcome, error) {
 	const worker = "w"
+	if s.Limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, s.Limit)
+		defer cancel()
+		ctx = limited
+	}
 	switch n {
 	case 1:
 		return s.M.Lease(ctx, execution.LeaseRequest{ID: id, RequestID: "lease-" + id, Actor: worker, JobID: "job-" + id, LeaseExpiresAt: farAway})

@@ -29,6 +29,8 @@ type cluster struct {
 	url   string
 	cmd   *exec.Cmd
 	log   bytes.Buffer
+
+	settings []string // name=value, beyond those of every cluster
 }
 
 func (c *cluster) acquire() (string, error) {
@@ -94,8 +96,17 @@ func (c *cluster) boot(bin string) error {
 	if err := create.Run(); err != nil {
 		return fmt.Errorf("initdb: %w", err)
 	}
-	c.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", c.dir, "-h", "",
-		"-c", "fsync=off", "-c", "max_connections=200") // nobody cuts the power; a killed server loses nothing by it
+	return c.launch(bin)
+}
+
+// launch starts the server on the data that there is, and waits until it answers.
+func (c *cluster) launch(bin string) error {
+	args := []string{"-D", filepath.Join(c.dir, "data"), "-k", c.dir, "-h", "",
+		"-c", "fsync=off", "-c", "max_connections=200"} // nobody cuts the power; a killed server loses nothing by it
+	for _, setting := range c.settings {
+		args = append(args, "-c", setting)
+	}
+	c.cmd = exec.Command(filepath.Join(bin, "postgres"), args...)
 	c.cmd.Stdout, c.cmd.Stderr, c.cmd.Dir = &c.log, &c.log, c.dir
 	unprivileged(c.cmd)
 	if err := c.cmd.Start(); err != nil {

@@ -1,0 +1,327 @@
+package faults_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/faults"
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+)
+
+// quiet keeps the warnings about the throw-away server's settings out of the output.
+var quiet = postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+
+// openPostgres opens the machine on a server, with tables.
+func openPostgres(t *testing.T, dsn string) *faults.Subject {
+	t.Helper()
+	ctx := t.Context()
+	store, err := postgres.Open(ctx, dsn, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := faults.Migrate(ctx, store, db); err != nil {
+		t.Fatal(err)
+	}
+	s, err := faults.Open(ctx, store, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// finish ends a load and demands that all is right.
+func finish(t *testing.T, l *faults.Load, s *faults.Subject, least int) faults.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := l.End(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := r.Wrong(); wrong != "" {
+		t.Error(wrong)
+	}
+	if r.Acked < int64(least) || r.Open == 0 {
+		t.Errorf("%v: the test shows nothing", r)
+	}
+	return r
+}
+
+// work waits until so many more transitions are acknowledged.
+func work(t *testing.T, l *faults.Load, more int) {
+	t.Helper()
+	until := time.Now().Add(2 * time.Minute)
+	for want := l.Acked() + more; l.Acked() < want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("nothing is acknowledged any more")
+		}
+	}
+}
+
+// Every process of the server is killed again and again, with a server that
+// does not wait for its log unless it is told to: the store tells it.
+func TestServerKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills a server; run without -short")
+	}
+	kills := size(3, 50)
+	server := pgtest.Start(t, "synchronous_commit=off", "wal_writer_delay=200ms")
+	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
+	l := faults.Begin(t.Context(), 8, a, b)
+	for range kills {
+		work(t, l, 100+rand.IntN(200))
+		if err := server.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work(t, l, 100)
+	r := finish(t, l, a, 100*kills)
+	lost, acked := killHandWritten(t, server, size(3, 10))
+	if lost == 0 {
+		t.Error("the control, sessions without synchronous_commit, lost nothing: the test cannot see a loss")
+	}
+	faults.Report(t, faults.Row{
+		Test: "kill -9 of the server", Store: "PostgreSQL", How: "SIGKILL to all its processes under 8 writers of 2 stores; synchronous_commit=off in its settings, which the store raises",
+		Figures: fmt.Sprintf("%d kills, %v", kills, r),
+		Control: fmt.Sprintf("hand-written sessions with the same settings lost %d of %d", lost, acked),
+	})
+}
+
+// killHandWritten does the same to sessions that leave the setting as it is.
+func killHandWritten(t *testing.T, server *pgtest.Server, kills int) (lost, acked int) {
+	t.Helper()
+	ctx := t.Context()
+	db, err := sql.Open("pgx", server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS control (n bigint)`); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range kills {
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := db.ExecContext(ctx, `INSERT INTO control VALUES ($1)`, n+1); err != nil {
+					return
+				}
+				n++
+			}
+		})
+		time.Sleep(300 * time.Millisecond)
+		if err := server.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		close(stop)
+		wg.Wait()
+		if err := server.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		var there int
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM control WHERE n <= $1`, n).Scan(&there); err != nil {
+			if err = db.QueryRowContext(ctx, `SELECT count(*) FROM control WHERE n <= $1`, n).Scan(&there); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lost = n - there
+	}
+	return lost, n
+}
+
+// The server stops dead for longer than the callers wait, and goes on.
+func TestServerStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("stops a server; run without -short")
+	}
+	stops := size(2, 50)
+	server := pgtest.Start(t)
+	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
+	a.Limit, b.Limit = 700*time.Millisecond, 700*time.Millisecond
+	l := faults.Begin(t.Context(), 8, a, b)
+	for range stops {
+		work(t, l, 100+rand.IntN(100))
+		if err := server.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if err := server.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work(t, l, 100)
+	r := finish(t, l, openPostgres(t, server.DSN()), 100*stops)
+	if r.Errors["unknown"]+r.Errors["late"] == 0 {
+		t.Errorf("%v: no call ended while the server stood still", r.Errors)
+	}
+	faults.Report(t, faults.Row{
+		Test: "SIGSTOP of the server", Store: "PostgreSQL", How: "SIGSTOP to all its processes for 1.5 s under 8 writers who wait 0.7 s",
+		Figures: fmt.Sprintf("%d stops, %v", stops, r),
+		Control: "the one of the kills",
+	})
+}
+
+// Connections end before and after what was sent arrives, or it arrives when
+// the caller has gone; answers take long.
+func TestConnectionCuts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("cuts hundreds of connections; run without -short")
+	}
+	cuts := size(60, 1000)
+	server := pgtest.Start(t)
+	dir := t.TempDir()
+	proxy, err := faults.Listen(filepath.Join(dir, ".s.PGSQL.5432"), server.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	through := "host=" + dir + " user=postgres dbname=postgres sslmode=disable"
+	calm := openPostgres(t, server.DSN())
+	a, b := openPostgres(t, through), openPostgres(t, through)
+	l := faults.Begin(t.Context(), 8, a, b)
+	made := func() int { return proxy.Made(faults.Before) + proxy.Made(faults.After) + proxy.Made(faults.Late) }
+	for made() < cuts {
+		work(t, l, 5+rand.IntN(20))
+		proxy.Arm(faults.Before + faults.Cut(rand.IntN(4)))
+	}
+	work(t, l, 100)
+	r := finish(t, l, calm, 5*cuts)
+	faults.Report(t, faults.Row{
+		Test: "connections cut", Store: "PostgreSQL", How: "a proxy between 8 writers and the server",
+		Figures: fmt.Sprintf("%d before arrival, %d after it, %d that arrived late, %d slow answers: %v",
+			proxy.Made(faults.Before), proxy.Made(faults.After), proxy.Made(faults.Late), proxy.Made(faults.Slow), r),
+		Control: "TestLinearizable's planted bugs",
+	})
+}
+
+// An administrator ends sessions, holds locks, and makes deadlocks.
+func TestHostileSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ends hundreds of sessions; run without -short")
+	}
+	rounds := size(40, 500)
+	server := pgtest.Start(t, "deadlock_timeout=50ms", "lock_timeout=150ms", "idle_in_transaction_session_timeout=500ms", "default_transaction_isolation=serializable")
+	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
+	db, err := sql.Open("pgx", server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx := t.Context()
+	l := faults.Begin(ctx, 8, a, b)
+	var ended, locked, tangled int
+	for range rounds {
+		work(t, l, 5+rand.IntN(20))
+		switch rand.IntN(3) {
+		case 0:
+			var n int
+			if err := db.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
+				WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 2) s`).Scan(&n); err == nil {
+				ended += n
+			}
+		case 1:
+			if inTransaction(ctx, db, func(tx *sql.Tx) error {
+				if _, err := tx.ExecContext(ctx, `LOCK TABLE execution IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+					return err
+				}
+				time.Sleep(time.Duration(rand.IntN(250)) * time.Millisecond)
+				return nil
+			}) == nil {
+				locked++
+			}
+		case 2:
+			if inTransaction(ctx, db, func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, `SELECT * FROM execution WHERE state IN ('leased', 'in_progress') ORDER BY id DESC FOR UPDATE`)
+				if err == nil {
+					_, err = tx.ExecContext(ctx, `LOCK TABLE execution_events IN ACCESS EXCLUSIVE MODE`)
+				}
+				return err
+			}) != nil {
+				tangled++
+			}
+		}
+	}
+	work(t, l, 50)
+	r := finish(t, l, a, 5*rounds)
+	faults.Report(t, faults.Row{
+		Test: "sessions ended, locks held, deadlocks", Store: "PostgreSQL", How: "pg_terminate_backend, table locks, rows locked in another order, lock_timeout 150 ms",
+		Figures: fmt.Sprintf("%d sessions ended, %d times locked, %d deadlocks: %v", ended, locked, tangled, r),
+		Control: "TestLinearizable's planted bugs",
+	})
+}
+
+func inTransaction(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback() // f's error is what matters
+		return err
+	}
+	return tx.Rollback()
+}
+
+// The primary dies under load, and its synchronous standby takes over.
+func TestFailOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs two servers; run without -short")
+	}
+	rounds := size(1, 3)
+	var all faults.Result
+	for range rounds {
+		primary := pgtest.Start(t)
+		standby := primary.Standby(t)
+		dsn := primary.Either(standby)
+		a, b := openPostgres(t, dsn), openPostgres(t, dsn)
+		l := faults.Begin(t.Context(), 8, a, b)
+		work(t, l, 400)
+		if err := primary.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := standby.Promote(); err != nil {
+			t.Fatal(err)
+		}
+		work(t, l, 400)
+		r := finish(t, l, openPostgres(t, standby.DSN()), 800)
+		all.Acked += r.Acked
+		all.Lost += r.Lost
+		all.Doubled += r.Doubled
+		all.Ledger += r.Ledger
+		all.Committed += r.Committed
+		all.Open += r.Open
+		all.There += r.There
+		all.Errors = r.Errors
+		all.Longest = max(all.Longest, r.Longest)
+	}
+	faults.Report(t, faults.Row{
+		Test: "primary killed, standby promoted", Store: "PostgreSQL, synchronous standby", How: "SIGKILL to all processes of the primary, pg_promote at once; one address of both servers",
+		Figures: fmt.Sprintf("%d rounds, %v; longest gap %v", rounds, all, all.Longest.Round(time.Millisecond)),
+		Control: "the one of the kills",
+	})
+}

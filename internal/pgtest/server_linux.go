@@ -1,0 +1,163 @@
+package pgtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a server of a test's own, whatever FSMGEN_POSTGRES_URL says, whose
+// processes can be killed and stopped as a whole.
+type Server struct {
+	c   cluster
+	bin string
+}
+
+// Start starts a server with these settings (name=value) besides those of the
+// shared cluster. It is removed when the test ends.
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s := &Server{c: cluster{settings: settings}}
+	_, err := s.c.acquire()
+	if errors.Is(err, errNoPrograms) {
+		if os.Getenv("FSMGEN_REQUIRE_POSTGRES") == "1" {
+			t.Fatal(enable)
+		}
+		t.Skip(enable)
+	}
+	if err == nil {
+		s.bin, err = programs()
+	}
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = s.Resume() // a stopped process does not end
+		s.c.release()
+	})
+	return s
+}
+
+// DSN returns the server's address, for the driver "pgx".
+func (s *Server) DSN() string { return s.c.url }
+
+// Socket returns the Unix socket that the server listens on.
+func (s *Server) Socket() string { return filepath.Join(s.c.dir, ".s.PGSQL.5432") }
+
+// Folder returns a folder that the server's user may write to.
+func (s *Server) Folder() string { return s.c.dir }
+
+// processes returns the server's processes, the first one first.
+func (s *Server) processes() ([]int, error) {
+	children, err := childrenOf(s.c.cmd.Process.Pid)
+	return append([]int{s.c.cmd.Process.Pid}, children...), err
+}
+
+func (s *Server) signal(sig syscall.Signal) error {
+	all, err := s.processes()
+	if err != nil {
+		return err
+	}
+	for _, pid := range all {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("signal %d to process %d: %w", sig, pid, err)
+		}
+	}
+	return nil
+}
+
+// Pause stops every process with SIGSTOP.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+
+// Resume lets stopped processes go on.
+func (s *Server) Resume() error {
+	if s.c.cmd == nil {
+		return nil
+	}
+	return s.signal(syscall.SIGCONT)
+}
+
+// Kill kills every process with SIGKILL: what was not handed to the operating
+// system is gone.
+func (s *Server) Kill() error {
+	if err := s.Pause(); err != nil { // so that none of them starts another meanwhile
+		return err
+	}
+	all, err := s.processes()
+	if err != nil {
+		return err
+	}
+	if err := s.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	_ = s.c.cmd.Wait() // it was killed: that is its error
+	s.c.cmd = nil
+	for _, pid := range all[1:] { // a new server waits for nobody, but refuses to start beside them
+		for n := 0; syscall.Kill(pid, 0) == nil; n++ {
+			if n == 500 {
+				return fmt.Errorf("process %d does not end", pid)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// Restart starts a killed server on what it left, and waits until it answers.
+func (s *Server) Restart() error {
+	if err := s.c.launch(s.bin); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.c.log.Bytes())
+	}
+	return nil
+}
+
+// Standby starts a second server that follows s by streaming, and makes s wait
+// for it at every commit. It is removed when the test ends.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	f := &Server{bin: s.bin, c: cluster{users: 1, settings: s.c.settings}}
+	var err error
+	if f.c.dir, err = os.MkdirTemp("", "pgtest"); err == nil {
+		err = give(f.c.dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.c.release)
+	copying := exec.Command(filepath.Join(s.bin, "pg_basebackup"), "--pgdata", filepath.Join(f.c.dir, "data"), "--write-recovery-conf",
+		"--checkpoint", "fast", "--no-sync", "--dbname", "host="+s.c.dir+" user=postgres application_name=follower")
+	copying.Dir = f.c.dir
+	unprivileged(copying)
+	if out, err := copying.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	if err := f.c.launch(f.bin); err != nil {
+		t.Fatalf("start the standby: %v\n%s", err, f.c.log.Bytes())
+	}
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := run(s.c.url, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// Promote makes a standby the primary; it waits for no follower of its own.
+func (s *Server) Promote() error {
+	for _, statement := range []string{"SELECT pg_promote()", "ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()"} {
+		if err := run(s.c.url, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Either returns the address of both servers: whichever of them may be written.
+func (s *Server) Either(other *Server) string {
+	return fmt.Sprintf("host=%s,%s user=postgres dbname=postgres sslmode=disable target_session_attrs=read-write connect_timeout=2", s.c.dir, other.c.dir)
+}
