@@ -52,6 +52,13 @@ fuzz-machines: ## generate N (200) random machines, compile them and run their t
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 	$(GO) test ./examples/queue -run '^TestCrash$$' -count=1 -v -timeout 30m -crash $(KILLS)
 
+.PHONY: faults
+faults: ## break processes, disks, servers and connections in the long form; print the figures (Linux, strace, PostgreSQL)
+	@table=$$(mktemp); trap 'rm -f "$$table"' EXIT; \
+	export FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
+	$(GO) test ./internal/faults -count=1 -v -timeout 120m -args -long; \
+	$(GO) run ./internal/faults/table $$table
+
 .PHONY: mutation
 mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)
 	$(GO) run ./internal/mutate -only '$(ONLY)'

@@ -199,7 +199,7 @@ func TestConnectionCuts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer proxy.Close()
+	t.Cleanup(func() { proxy.Close() }) // after the stores, whose connections it waits for
 	through := "host=" + dir + " user=postgres dbname=postgres sslmode=disable"
 	calm := openPostgres(t, server.DSN())
 	a, b := openPostgres(t, through), openPostgres(t, through)
