@@ -20,7 +20,9 @@ var rules = map[string]struct {
 	other []string // modules outside the standard library
 }{
 	"runtime":            {},
-	"runtime/memstore":   {own: []string{"runtime"}},
+	"runtime/internal":   {own: []string{"runtime"}},
+	"runtime/memstore":   {own: []string{"runtime", "runtime/internal"}},
+	"runtime/etcdstore":  {own: []string{"runtime", "runtime/internal"}},
 	"runtime/sqlstore":   {own: []string{"runtime"}},
 	"runtime/storetest":  {own: []string{"runtime"}},
 	"runtime/fsmtest":    {own: []string{"runtime", "runtime/memstore"}},
@@ -77,7 +79,7 @@ func TestImportDirection(t *testing.T) {
 			t.Error(message)
 		}
 	}
-	for _, must := range []string{"runtime", "runtime/memstore", "runtime/storetest", "spec"} {
+	for _, must := range []string{"runtime", "runtime/memstore", "runtime/etcdstore", "runtime/storetest", "spec"} {
 		if !used[must] {
 			t.Errorf("no package is below %s: the rules are out of date", must)
 		}
@@ -132,6 +134,8 @@ func TestJudge(t *testing.T) {
 		{"runtime", "gopkg.in/yaml.v3", true},
 		{"runtime/memstore", module + "/runtime", false},
 		{"runtime/memstore", module + "/runtime/storetest", true},
+		{"runtime/etcdstore", "net/http", false},
+		{"runtime/etcdstore", "go.etcd.io/etcd/client/v3", true},
 		{"runtime/sqlite", "modernc.org/sqlite/lib", false},
 		{"runtime/sqlstore", "modernc.org/sqlite", true},
 		{"gen", module + "/runtime", true},

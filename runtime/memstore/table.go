@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // requestKey names a request: id is empty where the scope is the machine.
@@ -53,23 +53,20 @@ func (t *table) reshape(s *fsm.Schema) error {
 	for i := range s.Columns {
 		columns[i] = s.Columns[i].Stored
 	}
-	rows := make(map[string]fsm.Row, len(t.rows))
+	reshaped := make(map[string]fsm.Row, len(t.rows))
 	unique := map[string]string{}
 	for _, id := range t.ids {
 		row := t.rows[id]
 		values := make([]any, len(columns))
 		for i, c := range columns {
-			switch old := slices.Index(t.columns, c); {
-			case old >= 0:
+			if old := slices.Index(t.columns, c); old >= 0 {
 				values[i] = row.Values[old]
-			case s.Columns[i].Kind == fsm.KindSet:
-				values[i] = "[]"
-			case s.Columns[i].Kind == fsm.KindCounter:
-				values[i] = int64(0)
+			} else {
+				values[i] = rows.Blank(&s.Columns[i])
 			}
 		}
 		row.Values = values
-		rows[id] = row
+		reshaped[id] = row
 		for _, key := range uniqueKeys(s, &row) {
 			if other, taken := unique[key.text]; taken {
 				return mismatch(s, "records %q and %q break the unique rule %s", other, id, key.rule)
@@ -77,7 +74,7 @@ func (t *table) reshape(s *fsm.Schema) error {
 			unique[key.text] = id
 		}
 	}
-	t.columns, t.rows, t.unique = columns, rows, unique
+	t.columns, t.rows, t.unique = columns, reshaped, unique
 	return nil
 }
 
@@ -253,14 +250,4 @@ func (t *table) settle(tx *Tx, key deliveryKey) {
 func cloneRow(r fsm.Row) fsm.Row {
 	r.Values = slices.Clone(r.Values)
 	return r
-}
-
-// emptySet reports whether a stored value is a set without members.
-func emptySet(v any) bool {
-	s, ok := v.(string)
-	if !ok {
-		return false
-	}
-	var items []string
-	return json.Unmarshal([]byte(s), &items) == nil && len(items) == 0
 }

@@ -1,16 +1,15 @@
 package memstore
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // view reads and writes one machine's table within one transaction.
@@ -56,15 +55,8 @@ func (v *view) Count(q fsm.Query) (int64, error) {
 }
 
 func (v *view) find(q fsm.Query) ([]fsm.Row, error) {
-	for _, c := range q.Where {
-		if err := v.known(c.Column); err != nil {
-			return nil, err
-		}
-	}
-	for _, o := range q.Order {
-		if err := v.known(o.Column); err != nil {
-			return nil, err
-		}
+	if err := rows.Known(v.schema, &q); err != nil {
+		return nil, fmt.Errorf("memstore: %w", err)
 	}
 	start := 0
 	if q.After != "" {
@@ -74,143 +66,24 @@ func (v *view) find(q fsm.Query) ([]fsm.Row, error) {
 		}
 		start = i
 	}
-	var rows []fsm.Row
+	var list []fsm.Row
 	for _, id := range v.table.ids[start:] {
 		row := v.table.rows[id]
-		if !v.fits(&row, &q) {
+		if !rows.Fit(v.schema, &row, &q) {
 			continue
 		}
-		rows = append(rows, row)
-		if q.Limit > 0 && len(q.Order) == 0 && len(rows) == q.Limit {
+		list = append(list, row)
+		if q.Limit > 0 && len(q.Order) == 0 && len(list) == q.Limit {
 			break
 		}
 	}
 	if len(q.Order) > 0 {
-		slices.SortStableFunc(rows, func(a, b fsm.Row) int { // stable: ties stay in the order of the ids
-			for _, o := range q.Order {
-				x, y := v.column(&a, o.Column), v.column(&b, o.Column)
-				switch {
-				case x == nil && y == nil:
-					continue
-				case x == nil:
-					return 1
-				case y == nil:
-					return -1
-				}
-				c := compare(x, y)
-				if o.Descending {
-					c = -c
-				}
-				if c != 0 {
-					return c
-				}
-			}
-			return 0
-		})
-		if q.Limit > 0 && len(rows) > q.Limit {
-			rows = rows[:q.Limit]
+		rows.Sort(v.schema, list, q.Order)
+		if q.Limit > 0 && len(list) > q.Limit {
+			list = list[:q.Limit]
 		}
 	}
-	return rows, nil
-}
-
-func (v *view) known(column string) error {
-	if column == "created_at" || column == "updated_at" || v.schema.Column(column) >= 0 {
-		return nil
-	}
-	return fmt.Errorf("memstore: %s has no column %q", v.schema.Machine, column)
-}
-
-func (v *view) column(row *fsm.Row, name string) any {
-	switch name {
-	case "created_at":
-		return row.CreatedAt
-	case "updated_at":
-		return row.UpdatedAt
-	}
-	return row.Values[v.schema.Column(name)]
-}
-
-func (v *view) fits(row *fsm.Row, q *fsm.Query) bool {
-	if q.States != nil && !slices.Contains(q.States, row.State) {
-		return false
-	}
-	for _, c := range q.Where {
-		if !holds(v.column(row, c.Column), c) {
-			return false
-		}
-	}
-	return true
-}
-
-func holds(value any, c fsm.Cond) bool {
-	switch c.Op {
-	case fsm.OpPresent:
-		return value != nil && !emptySet(value)
-	case fsm.OpAbsent:
-		return value == nil || emptySet(value)
-	}
-	if value == nil || c.Value == nil {
-		return false
-	}
-	n := compare(value, c.Value)
-	switch c.Op {
-	case fsm.OpEq:
-		return n == 0
-	case fsm.OpNe:
-		return n != 0
-	case fsm.OpLt:
-		return n < 0
-	case fsm.OpLe:
-		return n <= 0
-	case fsm.OpGt:
-		return n > 0
-	case fsm.OpGe:
-		return n >= 0
-	}
-	return false
-}
-
-// sameRow reports whether two rows hold the same.
-func sameRow(a, b *fsm.Row) bool {
-	return a.ID == b.ID && a.State == b.State && a.Rev == b.Rev && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
-		slices.EqualFunc(a.Values, b.Values, func(x, y any) bool {
-			if at, ok := x.(time.Time); ok {
-				other, ok := y.(time.Time)
-				return ok && at.Equal(other)
-			}
-			return x == y
-		})
-}
-
-// compare orders two values of one column; false comes before true.
-func compare(a, b any) int {
-	switch a := a.(type) {
-	case string:
-		if b, ok := b.(string); ok {
-			return strings.Compare(a, b)
-		}
-	case int64:
-		if b, ok := b.(int64); ok {
-			return cmp.Compare(a, b)
-		}
-	case bool:
-		if b, ok := b.(bool); ok {
-			return cmp.Compare(bit(a), bit(b))
-		}
-	case time.Time:
-		if b, ok := b.(time.Time); ok {
-			return a.Compare(b)
-		}
-	}
-	panic(fmt.Sprintf("memstore: a %T cannot be compared with a %T", a, b))
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return list, nil
 }
 
 // Events returns the log of a record from revision from on.
@@ -297,7 +170,7 @@ func (v *view) Write(w *fsm.Write) error {
 	case creates && (found || len(t.events[id]) > 0):
 		return fsm.ErrIDTaken
 	case !creates && (!found || old.Rev != w.Prev.Rev || old.State != w.PrevState),
-		!creates && w.Row != nil && w.Old != nil && !sameRow(&old, w.Old):
+		!creates && w.Row != nil && w.Old != nil && !rows.Same(&old, w.Old):
 		return fsm.ErrMoved
 	}
 	if w.Row == nil {

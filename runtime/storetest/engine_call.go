@@ -124,6 +124,9 @@ var callTests = []test{
 	}},
 	{"a broken unique rule does not hide the existing record", func(b *bench) {
 		b.schema.Uniques = append([]fsm.UniqueRule{{Name: "one_per_lane", Columns: []string{"lane"}}}, b.schema.Uniques...)
+		if err := fsm.Migrate(b.ctx, b.store, b.schema); err != nil {
+			b.Fatal(err)
+		}
 		d := b.open()
 		in := RegisterInput{Lane: "a", Label: fsm.Some("l")}
 		first := d.must(d.Create(d.ctx, Register(Meta{}, in)))

@@ -1,0 +1,289 @@
+package etcdstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
+)
+
+// timeLayout has six decimals always, so that one time has one text.
+const timeLayout = "2006-01-02T15:04:05.000000Z"
+
+// object writes a JSON object. One value has one text: a row is compared by it.
+type object struct {
+	b   []byte
+	err error
+}
+
+func (o *object) name(s string) {
+	if len(o.b) > 0 && o.b[len(o.b)-1] != '{' {
+		o.b = append(o.b, ',')
+	}
+	o.quote(s)
+	o.b = append(o.b, ':')
+}
+
+func (o *object) quote(s string) {
+	if !utf8.ValidString(s) && o.err == nil {
+		o.err = fmt.Errorf("the text %q is not UTF-8", s)
+	}
+	o.b = append(o.b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			o.b = append(o.b, '\\', c)
+		case c < 0x20:
+			o.b = fmt.Appendf(o.b, `\u%04x`, c)
+		default:
+			o.b = append(o.b, c)
+		}
+	}
+	o.b = append(o.b, '"')
+}
+
+func (o *object) text(name, s string) {
+	o.name(name)
+	o.quote(s)
+}
+
+// some writes a text that is not empty.
+func (o *object) some(name, s string) {
+	if s != "" {
+		o.text(name, s)
+	}
+}
+
+func (o *object) integer(name string, n int64) {
+	o.name(name)
+	o.b = strconv.AppendInt(o.b, n, 10)
+}
+
+func (o *object) time(name string, t time.Time) {
+	if y := t.UTC().Year(); (y < 0 || y > 9999) && o.err == nil {
+		o.err = fmt.Errorf("the time %v is not between the years 0 and 9999", t)
+	}
+	o.text(name, t.UTC().Format(timeLayout))
+}
+
+// raw writes a JSON text as it is.
+func (o *object) raw(name string, j fsm.JSON) {
+	if !j.IsZero() {
+		o.name(name)
+		o.b = append(o.b, j.String()...)
+	}
+}
+
+// encodeRow writes a row without its id, which is in the key. Absent values are
+// left out.
+func encodeRow(s *fsm.Schema, row *fsm.Row) ([]byte, error) {
+	o := &object{b: append(make([]byte, 0, 256), '{')}
+	o.text("state", row.State)
+	o.integer("rev", row.Rev)
+	o.time("created_at", row.CreatedAt)
+	o.time("updated_at", row.UpdatedAt)
+	o.name("values")
+	o.b = append(o.b, '{')
+	for i, v := range row.Values {
+		name := s.Columns[i].Stored
+		switch v := v.(type) {
+		case nil:
+		case string:
+			o.text(name, v)
+		case int64:
+			o.integer(name, v)
+		case bool:
+			o.name(name)
+			o.b = strconv.AppendBool(o.b, v)
+		case time.Time:
+			o.time(name, v)
+		default:
+			return nil, fmt.Errorf("%s is a %T, which is no value of a row", name, v)
+		}
+	}
+	return append(o.b, '}', '}'), o.err
+}
+
+// decodeRow reads what encodeRow wrote, maybe for an older specification: a
+// column that it did not have is absent, empty or at 0.
+func decodeRow(s *fsm.Schema, id string, text []byte) (fsm.Row, error) {
+	var doc struct {
+		State     string                     `json:"state"`
+		Rev       int64                      `json:"rev"`
+		CreatedAt string                     `json:"created_at"`
+		UpdatedAt string                     `json:"updated_at"`
+		Values    map[string]json.RawMessage `json:"values"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return fsm.Row{}, fmt.Errorf("the row of %q: %w", id, err)
+	}
+	row := fsm.Row{ID: id, State: doc.State, Rev: doc.Rev, Values: make([]any, len(s.Columns))}
+	var err error
+	if row.CreatedAt, err = parseTime(doc.CreatedAt); err != nil {
+		return row, fmt.Errorf("created_at of %q: %w", id, err)
+	}
+	if row.UpdatedAt, err = parseTime(doc.UpdatedAt); err != nil {
+		return row, fmt.Errorf("updated_at of %q: %w", id, err)
+	}
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		raw, ok := doc.Values[c.Stored]
+		if !ok {
+			row.Values[i] = rows.Blank(c)
+			continue
+		}
+		if row.Values[i], err = decodeValue(c.Kind, raw); err != nil {
+			return row, fmt.Errorf("%s of %q: %w", c.Stored, id, err)
+		}
+	}
+	return row, nil
+}
+
+func decodeValue(k fsm.Kind, raw json.RawMessage) (any, error) {
+	switch k {
+	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+		return strconv.ParseInt(string(raw), 10, 64)
+	case fsm.KindBool:
+		return strconv.ParseBool(string(raw))
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, err
+	}
+	if k == fsm.KindTime {
+		return parseTime(s)
+	}
+	return s, nil
+}
+
+func parseTime(s string) (time.Time, error) { return time.Parse(timeLayout, s) }
+
+// encodeEvent writes an event without its id.
+func encodeEvent(e *fsm.Event) ([]byte, error) {
+	o := &object{b: append(make([]byte, 0, 512), '{')}
+	o.integer("rev", e.Rev)
+	if e.N != 0 {
+		o.integer("n", e.N)
+	}
+	o.text("operation", e.Operation)
+	o.text("name", e.Name)
+	o.some("from", e.From)
+	o.text("to", e.To)
+	o.time("at", e.At)
+	o.some("actor", e.Actor)
+	o.some("reason", e.Reason)
+	o.some("request_id", e.RequestID)
+	o.integer("request_n", e.RequestN)
+	o.some("fingerprint", e.Fingerprint)
+	if len(e.Labels) > 0 {
+		labels, err := json.Marshal(e.Labels)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range e.Labels {
+			if !utf8.ValidString(k) || !utf8.ValidString(v) {
+				return nil, fmt.Errorf("the label %q is not UTF-8", k)
+			}
+		}
+		o.name("labels")
+		o.b = append(o.b, labels...)
+	}
+	o.raw("inputs", e.Inputs)
+	o.raw("changes", e.Changes)
+	o.raw("image", e.Image)
+	o.integer("version", int64(e.Version))
+	o.some("cause", e.Cause)
+	o.some("guard", e.Guard)
+	o.integer("sum", int64(e.Sum))
+	return append(o.b, '}'), o.err
+}
+
+// decodeEvent reads what encodeEvent wrote.
+func decodeEvent(id string, text []byte) (fsm.Event, error) {
+	var doc struct {
+		Rev         int64             `json:"rev"`
+		N           int64             `json:"n"`
+		Operation   string            `json:"operation"`
+		Name        string            `json:"name"`
+		From        string            `json:"from"`
+		To          string            `json:"to"`
+		At          string            `json:"at"`
+		Actor       string            `json:"actor"`
+		Reason      string            `json:"reason"`
+		RequestID   string            `json:"request_id"`
+		RequestN    int64             `json:"request_n"`
+		Fingerprint string            `json:"fingerprint"`
+		Labels      map[string]string `json:"labels"`
+		Inputs      json.RawMessage   `json:"inputs"`
+		Changes     json.RawMessage   `json:"changes"`
+		Image       json.RawMessage   `json:"image"`
+		Version     int               `json:"version"`
+		Cause       string            `json:"cause"`
+		Guard       string            `json:"guard"`
+		Sum         uint32            `json:"sum"`
+	}
+	fail := func(err error) (fsm.Event, error) { return fsm.Event{}, fmt.Errorf("an event of %q: %w", id, err) }
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return fail(err)
+	}
+	at, err := parseTime(doc.At)
+	if err != nil {
+		return fail(err)
+	}
+	e := fsm.Event{
+		ID: id, Rev: doc.Rev, N: doc.N, Operation: doc.Operation, Name: doc.Name, From: doc.From, To: doc.To,
+		At: at, Actor: doc.Actor, Reason: doc.Reason, RequestID: doc.RequestID, RequestN: doc.RequestN,
+		Fingerprint: doc.Fingerprint, Labels: doc.Labels, Version: doc.Version, Cause: doc.Cause, Guard: doc.Guard, Sum: doc.Sum,
+	}
+	for _, f := range []struct {
+		to  *fsm.JSON
+		raw json.RawMessage
+	}{{&e.Inputs, doc.Inputs}, {&e.Changes, doc.Changes}, {&e.Image, doc.Image}} {
+		if f.raw == nil {
+			continue
+		}
+		if *f.to, err = fsm.ParseJSON(string(f.raw)); err != nil {
+			return fail(err)
+		}
+	}
+	return e, nil
+}
+
+// encodeDelivery writes a delivery.
+func encodeDelivery(d *fsm.Delivery) ([]byte, error) {
+	o := &object{b: []byte{'{'}}
+	o.text("id", d.ID)
+	o.integer("rev", d.Rev)
+	o.text("effect", d.Effect)
+	o.text("key", d.Key)
+	o.integer("attempts", int64(d.Attempts))
+	o.time("due", d.Due)
+	o.some("last_error", d.LastError)
+	return append(o.b, '}'), o.err
+}
+
+// decodeDelivery reads what encodeDelivery wrote.
+func decodeDelivery(text []byte) (fsm.Delivery, error) {
+	var doc struct {
+		ID        string `json:"id"`
+		Rev       int64  `json:"rev"`
+		Effect    string `json:"effect"`
+		Key       string `json:"key"`
+		Attempts  int    `json:"attempts"`
+		Due       string `json:"due"`
+		LastError string `json:"last_error"`
+	}
+	err := json.Unmarshal(text, &doc)
+	if err != nil {
+		return fsm.Delivery{}, fmt.Errorf("a delivery: %w", err)
+	}
+	d := fsm.Delivery{ID: doc.ID, Rev: doc.Rev, Effect: doc.Effect, Key: doc.Key, Attempts: doc.Attempts, LastError: doc.LastError}
+	if d.Due, err = parseTime(doc.Due); err != nil {
+		return d, fmt.Errorf("a delivery of %q: %w", d.ID, err)
+	}
+	return d, nil
+}

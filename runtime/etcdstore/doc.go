@@ -1,0 +1,73 @@
+// Package etcdstore keeps machines in an etcd cluster, 3.5 or later, for users
+// who have outgrown one database server. It speaks to the members' JSON gateway
+// with net/http and needs nothing else.
+//
+//	store, err := etcdstore.Open(ctx, []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
+//		etcdstore.WithUser("jobs", password), etcdstore.WithPrefix("shop/"))
+//
+// # What holds
+//
+// A transition is one transaction of etcd: the row, its event, the request id,
+// the indexes, the unique places and the outbox are put together, under compares
+// of all that the decision was made on. An acknowledged one is on the disks of a
+// quorum. Reads are linearizable; one View reads one revision of the store, and
+// runs again at a later one if that is compacted meanwhile.
+//
+// A caller who holds the record needs one round trip, in which the row is
+// compared byte by byte; the other branch of the same transaction says why not.
+// Everything else reads, decides and writes under compares of what it read
+// (Update), and runs again when another writer came between. An atomic effect is
+// part of that: it may run more than once, and its writes take part once.
+//
+// Calls go to one endpoint until it fails, then to the next. A try has one second
+// (WithTryTimeout). When the answer to a write is lost after it was sent, by a
+// timeout, a cut or an error of the server, the outcome is open: the engine
+// looks the request id up, and when it cannot, the call returns
+// *fsm.AmbiguousError. What no member could be sent is fsm.CodeBusy. When the
+// leader is lost, the cluster elects another one within some seconds; calls
+// wait for it as long as their context lets them.
+//
+// # What does not
+//
+// There is no transaction of SQL to join: a Store is no fsm.Transactional, so
+// code generated for atomic effects on a *sql.Tx does not compile with it.
+// Effects in other systems go through the outbox, at least once.
+//
+// Everything of a record is in etcd, which is made for gigabytes at most: its
+// quota is 2 GiB unless --quota-backend-bytes says otherwise (8 GiB is advised as
+// the most). Every transition adds its event for good. Switch
+// --auto-compaction-retention on and defragment now and then.
+//
+// A transaction takes 1.5 MiB (--max-request-bytes), payloads and, for a caller
+// who holds the record, the row before it included, and 128 operations at a
+// level (--max-txn-ops); the store nests levels, so that about 300 records fit
+// into one batch. What is larger is refused with fsm.CodeTooLarge. A batch that
+// reads more than about 50 records compares the whole table: under a steady load
+// of other writers it may end with fsm.CodeBusy.
+//
+// Queries use the indexes that the specification leads to: unique rules, `next`,
+// deadlines, groups, the projection's key, states. Other conditions and orders
+// read all rows of the states asked for and sort them here.
+//
+// # Keys
+//
+// Below the prefix and the name of the machine's table, with NUL between the
+// parts that callers choose:
+//
+//	layout, meta          what the keys are made for; every write compares layout
+//	written               put by every write: one compare holds the table still
+//	r/ID                  the record
+//	e/ID NUL REV[.N]      its log
+//	q/ID NUL REQUEST      where the event of a request is, in the scope of the record
+//	m/REQUEST NUL N       and in that of the machine
+//	c/RULE NUL VALUES     whose a unique place is
+//	i/STATE NUL ID        the records of a state
+//	x/INDEX NUL VALUES    the indexes, in their order
+//	g/INDEX NUL VALUES    put when a group's members change
+//	n/SEQUENCE NUL VALUES the last number of a sequence
+//	o/ID NUL REV          the outbox
+//	d/DUE NUL ID NUL REV  and when it is due
+//
+// Values are JSON. The store uses the deadlines in the records and none of
+// etcd's leases: what leaves a state by time is a transition with an event.
+package etcdstore

@@ -1,0 +1,276 @@
+package etcdstore
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// reader reads one machine's keys in one snapshot.
+type reader struct{ *snapshot }
+
+var _ fsm.Reader = reader{}
+
+// Row returns the row, or ErrNotFound.
+func (r reader) Row(id string) (fsm.Row, error) {
+	key := r.t.keys.row(id)
+	if err := r.load(key); err != nil {
+		return fsm.Row{}, err
+	}
+	r.track(key)
+	value, found, err := r.get(key)
+	if err != nil {
+		return fsm.Row{}, err
+	}
+	if !found {
+		return fsm.Row{}, fsm.ErrNotFound
+	}
+	return decodeRow(r.t.schema, id, value)
+}
+
+// Rows returns the rows that fit, in the order of the query.
+func (r reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	return func(yield func(fsm.Row, error) bool) {
+		n := 0
+		err := r.find(&q, func(row *fsm.Row) (bool, error) {
+			n++
+			return yield(*row, nil) && n != q.Limit, nil
+		})
+		if err != nil {
+			yield(fsm.Row{}, err)
+		}
+	}
+}
+
+// Count returns how many rows fit.
+func (r reader) Count(q fsm.Query) (n int64, err error) {
+	q.Order = nil
+	if len(q.Where) > 0 || q.After != "" {
+		err = r.find(&q, func(*fsm.Row) (bool, error) { n++; return true, nil })
+		return n, err
+	}
+	if err := r.trackAll(); err != nil {
+		return 0, err
+	}
+	if q.States == nil {
+		return r.count(below(r.t.keys.row("")))
+	}
+	for _, state := range slices.Compact(slices.Sorted(slices.Values(q.States))) {
+		some, err := r.count(r.t.keys.state(state))
+		if err != nil {
+			return 0, err
+		}
+		n += some
+	}
+	return n, nil
+}
+
+// Events returns the log of a record from revision from on.
+func (r reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		if err := r.load(r.t.keys.row(id)); err != nil {
+			yield(fsm.Event{}, err)
+			return
+		}
+		r.track(r.t.keys.row(id)) // whatever is logged for a record is put beside its row
+		sp := r.t.keys.events(id)
+		sp.from = r.t.keys.event(id, max(from, 0), 0)
+		err := r.walk(sp, false, func(e entry) (bool, error) {
+			event, err := decodeEvent(id, e.value)
+			return err == nil && yield(event, nil), err
+		})
+		if err != nil {
+			yield(fsm.Event{}, err)
+		}
+	}
+}
+
+// Request returns the events that carry the request id.
+func (r reader) Request(id, requestID string) ([]fsm.Event, error) {
+	if requestID == "" {
+		return nil, nil
+	}
+	if id == "" {
+		return r.machineRequest(requestID)
+	}
+	row, key := r.t.keys.row(id), r.t.keys.request(id, requestID)
+	if err := r.load(row, key); err != nil {
+		return nil, err
+	}
+	r.track(row)
+	value, found, err := r.get(key)
+	if err != nil || !found {
+		return nil, err
+	}
+	rev, n, err := cutPlace(string(value))
+	if err != nil {
+		return nil, err
+	}
+	return r.eventsAt([]string{id}, []string{r.t.keys.event(id, rev, n)})
+}
+
+func (r reader) machineRequest(requestID string) ([]fsm.Event, error) {
+	sp := r.t.keys.batches(requestID)
+	var ids, names []string
+	err := r.walk(sp, false, func(e entry) (bool, error) {
+		id, at, _ := strings.Cut(string(e.value), "\x00")
+		rev, n, err := cutPlace(at)
+		if err != nil {
+			return false, err
+		}
+		ids, names = append(ids, id), append(names, r.t.keys.event(id, rev, n))
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		r.trackEmpty(sp)
+		return nil, nil
+	}
+	return r.eventsAt(ids, names)
+}
+
+// eventsAt reads events by their keys.
+func (r reader) eventsAt(ids, names []string) ([]fsm.Event, error) {
+	if err := r.load(names...); err != nil {
+		return nil, err
+	}
+	var list []fsm.Event
+	for i, name := range names {
+		value, found, err := r.get(name)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue // the log was cut
+		}
+		e, err := decodeEvent(ids[i], value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// Outbox returns deliveries that are due, oldest first. What waits under an
+// instant that is no longer that of its delivery is left over from a delivery
+// that was dropped or postponed; it is swept away.
+func (r reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+	if err := r.trackAll(); err != nil {
+		return nil, err
+	}
+	prefix := r.t.keys.base + partDue
+	sp := below(prefix)
+	sp.to = after(prefix + sortable(due.UnixMicro()))
+	var list []fsm.Delivery
+	var left, waiting []string
+	look := func() error {
+		names := make([]string, len(waiting))
+		for i, key := range waiting {
+			_, ref, _ := strings.Cut(strings.TrimPrefix(key, prefix), "\x00")
+			names[i] = r.t.keys.base + partOutbox + ref
+		}
+		if err := r.load(names...); err != nil {
+			return err
+		}
+		for i, name := range names {
+			value, found, err := r.get(name)
+			if err != nil {
+				return err
+			}
+			var d fsm.Delivery
+			if found {
+				if d, err = decodeDelivery(value); err != nil {
+					return err
+				}
+			}
+			if !found || r.t.keys.due(&d) != waiting[i] {
+				left = append(left, waiting[i])
+				continue
+			}
+			if limit <= 0 || len(list) < limit {
+				list = append(list, d)
+			}
+		}
+		waiting = waiting[:0]
+		return nil
+	}
+	err := r.walk(sp, true, func(e entry) (bool, error) {
+		waiting = append(waiting, e.key)
+		if len(waiting) < pageSize && (limit <= 0 || len(list)+len(waiting) < limit) {
+			return true, nil
+		}
+		if err := look(); err != nil {
+			return false, err
+		}
+		return limit <= 0 || len(list) < limit, nil
+	})
+	if err == nil {
+		err = look()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.reads == nil {
+		r.t.sweep(r.ctx, left)
+	}
+	return list, nil
+}
+
+// Orphans returns ids that have events but no row.
+func (r reader) Orphans(afterID string, limit int) ([]string, error) {
+	if err := r.trackAll(); err != nil {
+		return nil, err
+	}
+	var found []string
+	prefix := r.t.keys.base + partEvent
+	last := afterID
+	var pending []string
+	look := func() error {
+		names := make([]string, len(pending))
+		for i, id := range pending {
+			names[i] = r.t.keys.row(id)
+		}
+		var requests []rangeRequest
+		for _, name := range names {
+			requests = append(requests, rangeRequest{Key: []byte(name), KeysOnly: true})
+		}
+		got, err := r.read(requests)
+		if err != nil {
+			return err
+		}
+		for i, id := range pending {
+			_, ours := r.over[names[i]]
+			if len(got[i].KVs) == 0 && !ours && (limit <= 0 || len(found) < limit) {
+				found = append(found, id)
+			}
+		}
+		pending = pending[:0]
+		return nil
+	}
+	sp := below(prefix)
+	if afterID != "" {
+		sp.from = after(prefix + afterID + "\x00")
+	}
+	err := r.walk(sp, true, func(e entry) (bool, error) {
+		id, _, _ := strings.Cut(strings.TrimPrefix(e.key, prefix), "\x00")
+		if id == last {
+			return true, nil
+		}
+		last = id
+		if pending = append(pending, id); len(pending) < pageSize {
+			return true, nil
+		}
+		err := look()
+		return limit <= 0 || len(found) < limit, err
+	})
+	if err == nil {
+		err = look()
+	}
+	return found, err
+}

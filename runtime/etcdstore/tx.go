@@ -1,0 +1,376 @@
+package etcdstore
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+var (
+	// errConflict: another writer came between the reads and the commit.
+	errConflict = errors.New("another writer came first")
+	errEnded    = errors.New("etcdstore: the transaction has ended")
+)
+
+// txn collects the writes of a transaction and what they were decided on; the
+// commit is one transaction of etcd.
+type txn struct {
+	reader
+	last  *fsm.Write // for the error of a lost commit
+	ended bool
+
+	locks  []string // what is this transaction's among those of the process
+	holder *txn     // the one that has what this one wants
+	done   chan struct{}
+}
+
+var _ fsm.Tx = (*txn)(nil)
+
+// Ended reports whether the transaction was committed or given up.
+func (x *txn) Ended() bool { return x.ended }
+
+// claim takes a record or a request among the transactions of this process.
+// Where another one has it, this one is given up and begins anew after it.
+func (x *txn) claim(name string) error {
+	if x.ended {
+		return errEnded
+	}
+	if x.holder == nil {
+		x.holder = x.t.shared.lock(name, x)
+	}
+	if x.holder != nil {
+		return errConflict
+	}
+	return nil
+}
+
+// Row returns the row, or ErrNotFound.
+func (x *txn) Row(id string) (fsm.Row, error) {
+	if err := x.claim(partRow + id); err != nil {
+		return fsm.Row{}, err
+	}
+	return x.reader.Row(id)
+}
+
+// Request returns the events that carry the request id.
+func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
+	name := partRow + id
+	if id == "" {
+		name = partBatch + requestID
+	}
+	if err := x.claim(name); err != nil {
+		return nil, err
+	}
+	return x.reader.Request(id, requestID)
+}
+
+// Write makes one write part of the transaction.
+func (x *txn) Write(w *fsm.Write) error {
+	if err := x.claim(partRow + w.Prev.ID); err != nil {
+		return err
+	}
+	if err := x.t.check(w); err != nil {
+		return err
+	}
+	t, e, id := x.t, &w.Event, w.Prev.ID
+	x.last = w
+	row, gone := t.keys.row(id), t.keys.outbox(id, w.Prev.Rev)
+	names := []string{row}
+	if e.RequestID != "" {
+		names = append(names, t.requestKeys(e)...)
+	}
+	if w.Leave {
+		names = append(names, gone)
+	}
+	if w.Row != nil {
+		for _, p := range t.taken(w.Row) {
+			names = append(names, p.key)
+		}
+	}
+	if err := x.load(names...); err != nil {
+		return err
+	}
+	x.track(row)
+	if err := x.unknown(e); err != nil {
+		return err
+	}
+	text, found, err := x.get(row)
+	if err != nil {
+		return err
+	}
+	var old *fsm.Row
+	switch {
+	case w.Prev.Rev == 0:
+		if !found {
+			if list, _, err := x.page(t.keys.events(id), 1, true); err != nil {
+				return err
+			} else if len(list) > 0 {
+				found = true
+			}
+		}
+		if found {
+			return fsm.ErrIDTaken
+		}
+	case !found:
+		return fsm.ErrMoved
+	default:
+		stored, err := decodeRow(t.schema, id, text)
+		if err != nil {
+			return err
+		}
+		if !matches(w, &stored) {
+			return fsm.ErrMoved
+		}
+		old = &stored
+	}
+	if w.Row == nil {
+		n, err := x.count(below(t.keys.event(id, e.Rev, 0) + "."))
+		if err != nil {
+			return err
+		}
+		e.N = n + 1
+		return t.change(x.over, w, old, text, nil)
+	}
+	for _, p := range t.newly(old, w.Row) {
+		x.track(p.key)
+		if holder, taken, err := x.get(p.key); err != nil {
+			return err
+		} else if taken && string(holder) != id {
+			return &fsm.ConflictError{Rule: p.rule}
+		}
+	}
+	var due *fsm.Delivery
+	if w.Leave {
+		if due, err = x.waiting(gone); err != nil {
+			return err
+		}
+	}
+	return t.change(x.over, w, old, text, due)
+}
+
+// unknown returns ErrRequestTaken when the request of an event stands in the
+// log. The record's scope needs no compare of its own: the row is put with
+// whatever is logged.
+func (x *txn) unknown(e *fsm.Event) error {
+	if e.RequestID == "" {
+		return nil
+	}
+	for i, key := range x.t.requestKeys(e) {
+		_, found, err := x.get(key)
+		if err != nil {
+			return err
+		}
+		if found {
+			return fsm.ErrRequestTaken
+		}
+		if _, looked := x.empty[x.t.keys.batches(e.RequestID)]; i > 0 && !looked {
+			x.track(key)
+		}
+	}
+	return nil
+}
+
+// waiting returns the delivery under a key, or nil.
+func (x *txn) waiting(key string) (*fsm.Delivery, error) {
+	if err := x.load(key); err != nil {
+		return nil, err
+	}
+	x.track(key)
+	text, found, err := x.get(key)
+	if err != nil || !found {
+		return nil, err
+	}
+	d, err := decodeDelivery(text)
+	return &d, err
+}
+
+// Rows returns the rows that fit. With Lock they are this transaction's among
+// those of the process, and it passes over those of others, unless too few are
+// left: then it waits for one of them.
+func (x *txn) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	if !q.Lock {
+		return x.reader.Rows(q)
+	}
+	return func(yield func(fsm.Row, error) bool) {
+		n := 0
+		var over *txn
+		err := x.find(&q, func(row *fsm.Row) (bool, error) {
+			if holder := x.t.shared.lock(partRow+row.ID, x); holder != nil {
+				over = holder
+				return true, nil
+			}
+			n++
+			if !yield(*row, nil) {
+				over = nil
+				return false, nil
+			}
+			if n == q.Limit {
+				over = nil
+			}
+			return n != q.Limit, nil
+		})
+		if err == nil && over != nil {
+			x.holder, err = over, errConflict
+		}
+		if err != nil {
+			yield(fsm.Row{}, err)
+		}
+	}
+}
+
+// Peers counts the other records of a group, and makes the commit depend on
+// nobody joining or leaving it.
+func (x *txn) Peers(q fsm.PeerQuery) (n int64, err error) {
+	fit := fsm.Query{States: q.States}
+	if len(q.Columns) != len(q.Values) {
+		return 0, fmt.Errorf("etcdstore: group %s has %d columns and %d values", q.Name, len(q.Columns), len(q.Values))
+	}
+	for i, c := range q.Columns {
+		if q.Values[i] == nil {
+			return 0, nil
+		}
+		fit.Where = append(fit.Where, fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]})
+	}
+	for i := range x.t.schema.Indexes {
+		if g := &x.t.schema.Indexes[i]; len(g.Order) == 0 && slices.Equal(g.Columns, q.Columns) && within(q.States, g.States) {
+			return x.members(g, &q)
+		}
+	}
+	err = x.find(&fit, func(row *fsm.Row) (bool, error) {
+		if row.ID != q.Except {
+			n++
+		}
+		return true, nil
+	})
+	return n, err
+}
+
+// members counts the other records of a group by its index.
+func (x *txn) members(g *fsm.Index, q *fsm.PeerQuery) (n int64, err error) {
+	group := g.Name + "\x00" + joined(q.Values)
+	key := x.t.keys.base + partGroup + group
+	if err := x.load(key); err != nil {
+		return 0, err
+	}
+	x.track(key)
+	err = x.walk(below(x.t.keys.base+partIndex+group), false, func(e entry) (bool, error) {
+		state, id := cutIndexed(e.value)
+		if id != q.Except && (q.States == nil || slices.Contains(q.States, state)) {
+			n++
+		}
+		return true, nil
+	})
+	return n, err
+}
+
+// NextNumber counts the sequence of a group up. Records with an absent value are
+// counted together.
+func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
+	if x.ended {
+		return 0, errEnded
+	}
+	key := x.t.keys.base + partNumber + q.Name + "\x00" + joined(q.Values)
+	if err := x.load(key); err != nil {
+		return 0, err
+	}
+	x.track(key)
+	text, _, err := x.get(key)
+	if err != nil {
+		return 0, err
+	}
+	var last int64
+	if len(text) > 0 {
+		if _, err := fmt.Sscanf(string(text), "%d", &last); err != nil {
+			return 0, fmt.Errorf("etcdstore: the number under %q: %w", key, err)
+		}
+	}
+	x.over.put(key, fmt.Appendf(nil, "%d", last+1))
+	x.over.put(x.t.keys.written(), nil)
+	return last + 1, nil
+}
+
+// Settle removes a delivery.
+func (x *txn) Settle(id string, rev int64) error {
+	return x.deliver(id, rev, func(*fsm.Delivery) bool { return false })
+}
+
+// Postpone notes a failed delivery.
+func (x *txn) Postpone(id string, rev int64, due time.Time, lastError string) error {
+	return x.deliver(id, rev, func(d *fsm.Delivery) bool {
+		d.Attempts++
+		d.Due, d.LastError = due, lastError
+		return true
+	})
+}
+
+// deliver changes a delivery, or removes it when f says so.
+func (x *txn) deliver(id string, rev int64, f func(*fsm.Delivery) (keep bool)) error {
+	if x.ended {
+		return errEnded
+	}
+	key := x.t.keys.outbox(id, rev)
+	d, err := x.waiting(key)
+	if err != nil || d == nil {
+		return err
+	}
+	x.over.drop(x.t.keys.due(d))
+	x.over.drop(key)
+	if f(d) {
+		text, err := encodeDelivery(d)
+		if err != nil {
+			return err
+		}
+		x.over.put(key, text)
+		x.over.put(x.t.keys.due(d), nil)
+	}
+	x.over.put(x.t.keys.written(), nil)
+	return nil
+}
+
+// commit writes everything, if what was read is still so.
+func (x *txn) commit() error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	if len(x.over) == 0 {
+		return nil // it has read one snapshot
+	}
+	t := x.t
+	request := &txnRequest{Compare: []compare{t.asExpected()}}
+	if len(x.reads)+len(x.empty) >= maxReads { // one compare holds everything still
+		if err := x.load(t.keys.written()); err != nil {
+			return err
+		}
+		x.track(t.keys.written())
+	}
+	if mod, ok := x.reads[t.keys.written()]; ok {
+		request.Compare = append(request.Compare, unchanged(t.keys.written(), mod))
+	} else {
+		for key, mod := range x.reads {
+			request.Compare = append(request.Compare, unchanged(key, mod))
+		}
+		for sp := range x.empty {
+			request.Compare = append(request.Compare, absent(sp.from, sp.to))
+		}
+	}
+	var err error
+	if request.Success, err = t.nest(x.over.ops(), len(request.Compare), 1); err != nil {
+		return err
+	}
+	request.Failure = []requestOp{{Range: &rangeRequest{Key: []byte(t.keys.layout())}}}
+	var answer txnResponse
+	if err := t.store.client.write(x.ctx, txnPath, request, &answer); err != nil {
+		return t.fault(err, x.last)
+	}
+	if answer.Succeeded {
+		return nil
+	}
+	if got := answer.ranges(1)[0].KVs; len(got) == 0 || string(got[0].Value) != t.fingerprint {
+		return t.mismatch("the keys below %q are not laid out for this specification", t.keys.base)
+	}
+	return errConflict
+}

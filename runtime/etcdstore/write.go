@@ -1,0 +1,207 @@
+package etcdstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/rows"
+)
+
+// check refuses a write that makes no sense or cannot be stored.
+func (t *table) check(w *fsm.Write) error {
+	invalid := func(format string, args ...any) error {
+		return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, ID: w.Prev.ID, Message: fmt.Sprintf(format, args...)}
+	}
+	if w.Row == nil && w.Prev.Rev == 0 {
+		return invalid("a creation without a row")
+	}
+	for _, id := range []string{w.Prev.ID, w.Event.RequestID} {
+		if strings.ContainsRune(id, 0) {
+			return invalid("the id %q holds a NUL character", id)
+		}
+	}
+	if w.Event.Rev > 999_999_999_999 {
+		return invalid("revision %d has more than twelve digits", w.Event.Rev)
+	}
+	for _, row := range []*fsm.Row{w.Row, w.Old} {
+		if row != nil && len(row.Values) != len(t.schema.Columns) {
+			return invalid("the row has %d values, %s has %d columns", len(row.Values), t.schema.Machine, len(t.schema.Columns))
+		}
+	}
+	return nil
+}
+
+// change adds to b what a write puts. old is the row as it is stored, nil for a
+// creation, text its bytes, and due the delivery that is left, where it is known.
+func (t *table) change(b batch, w *fsm.Write, old *fsm.Row, text []byte, due *fsm.Delivery) error {
+	e, id := &w.Event, w.Prev.ID
+	invalid := func(err error) error {
+		return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, ID: id, Operation: e.Operation, Cause: err}
+	}
+	event, err := encodeEvent(e)
+	if err != nil {
+		return invalid(err)
+	}
+	if w.Row == nil {
+		// The row is put as it is: whoever has read it reads again.
+		b.put(t.keys.row(id), text)
+	} else {
+		row, err := encodeRow(t.schema, w.Row)
+		if err != nil {
+			return invalid(err)
+		}
+		b.put(t.keys.row(id), row)
+		t.reindex(b, old, w.Row)
+		t.retake(b, old, w.Row)
+		if w.Leave {
+			b.drop(t.keys.outbox(id, w.Prev.Rev))
+			if due != nil {
+				b.drop(t.keys.due(due))
+			}
+		}
+	}
+	at := place(e.Rev, e.N)
+	b.put(t.keys.event(id, e.Rev, e.N), event)
+	if e.RequestID != "" {
+		b.put(t.keys.request(id, e.RequestID), []byte(at))
+		if e.RequestN >= 0 {
+			b.put(t.keys.batch(e.RequestID, e.RequestN), []byte(id+"\x00"+at))
+		}
+	}
+	if w.Outbox != nil {
+		delivery, err := encodeDelivery(w.Outbox)
+		if err != nil {
+			return invalid(err)
+		}
+		b.put(t.keys.outbox(w.Outbox.ID, w.Outbox.Rev), delivery)
+		b.put(t.keys.due(w.Outbox), nil)
+	}
+	b.put(t.keys.written(), nil)
+	return nil
+}
+
+// once makes a write in one round trip, for a caller who holds the row: it is
+// compared byte by byte, and the other branch of the transaction reads what
+// explains why not. slow says that nothing was written and that only a
+// transaction with reads of its own can tell.
+func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
+	id, e := w.Prev.ID, &w.Event
+	row := t.keys.row(id)
+	var held []byte
+	txn := &txnRequest{Compare: []compare{t.asExpected()}}
+	asked := []string{t.keys.layout(), row}
+	if w.Old == nil {
+		txn.Compare = append(txn.Compare, absent(row, ""), absent(t.keys.events(id).from, t.keys.events(id).to))
+	} else {
+		if held, err = encodeRow(t.schema, w.Old); err != nil {
+			return true, nil
+		}
+		txn.Compare = append(txn.Compare, holding(row, held))
+	}
+	requests := 0
+	if e.RequestID != "" {
+		for _, key := range t.requestKeys(e) {
+			txn.Compare = append(txn.Compare, absent(key, ""))
+			asked = append(asked, key)
+			requests++
+		}
+	}
+	places := t.newly(w.Old, w.Row)
+	for _, p := range places {
+		txn.Compare = append(txn.Compare, absent(p.key, ""))
+		asked = append(asked, p.key)
+	}
+	b := batch{}
+	if err := t.change(b, w, w.Old, held, nil); err != nil {
+		return false, err
+	}
+	if txn.Success, err = t.nest(b.ops(), len(txn.Compare), len(asked)+1); err != nil {
+		return false, err
+	}
+	for _, key := range asked {
+		txn.Failure = append(txn.Failure, requestOp{Range: &rangeRequest{Key: []byte(key)}})
+	}
+	events := t.keys.events(id)
+	txn.Failure = append(txn.Failure, requestOp{Range: &rangeRequest{Key: []byte(events.from), RangeEnd: []byte(events.to), Limit: 1, KeysOnly: true}})
+	var answer txnResponse
+	if err := t.store.client.write(ctx, txnPath, txn, &answer); err != nil {
+		return false, t.fault(err, w)
+	}
+	if answer.Succeeded {
+		return false, nil
+	}
+	return t.explain(w, places, requests, answer.ranges(len(txn.Failure)))
+}
+
+// requestKeys returns the keys that the request of an event takes.
+func (t *table) requestKeys(e *fsm.Event) []string {
+	list := []string{t.keys.request(e.ID, e.RequestID)}
+	if e.RequestN >= 0 {
+		list = append(list, t.keys.batch(e.RequestID, e.RequestN))
+	}
+	return list
+}
+
+// explain says why a write was refused, out of what the same transaction read:
+// layout, row, requests, places, events. The causes come in the order in which
+// a caller must hear of them: a known request first, since its answer is the
+// first outcome.
+func (t *table) explain(w *fsm.Write, places []taken, requests int, got []rangeResponse) (slow bool, err error) {
+	has := func(i int) bool { return len(got[i].KVs) > 0 }
+	if !has(0) || string(got[0].KVs[0].Value) != t.fingerprint {
+		return false, t.mismatch("the keys below %q are not laid out for this specification", t.keys.base)
+	}
+	for i := range requests {
+		if has(2 + i) {
+			return false, fsm.ErrRequestTaken
+		}
+	}
+	if w.Old == nil {
+		if has(1) || has(len(got)-1) {
+			return false, fsm.ErrIDTaken
+		}
+	} else {
+		if !has(1) {
+			return false, fsm.ErrMoved
+		}
+		stored, err := decodeRow(t.schema, w.Prev.ID, got[1].KVs[0].Value)
+		if err != nil {
+			return false, err
+		}
+		if !matches(w, &stored) {
+			return false, fsm.ErrMoved
+		}
+	}
+	for i, p := range places {
+		if has(2+requests+i) && string(got[2+requests+i].KVs[0].Value) != w.Prev.ID {
+			return false, &fsm.ConflictError{Rule: p.rule}
+		}
+	}
+	return true, nil // the row is the same in other bytes: an older specification wrote it
+}
+
+// matches reports whether a stored row is the one that a write was decided on.
+func matches(w *fsm.Write, stored *fsm.Row) bool {
+	return stored.Rev == w.Prev.Rev && stored.State == w.PrevState && (w.Row == nil || w.Old == nil || rows.Same(stored, w.Old))
+}
+
+// nest spreads operations over transactions within the transaction, since each
+// level may have so many only. compares and reads are those of the outer one.
+func (t *table) nest(ops []requestOp, compares, reads int) ([]requestOp, error) {
+	top := max(compares, reads)
+	if max(len(ops), top) <= maxOps {
+		return ops, nil
+	}
+	inner := maxOps - max(top, maxOps/2)
+	if inner < 1 || (len(ops)+inner-1)/inner > maxOps-inner {
+		return nil, t.tooLarge(fmt.Errorf("%d keys would be written", len(ops)))
+	}
+	var outer []requestOp
+	for some := range slices.Chunk(ops, inner) {
+		outer = append(outer, requestOp{Txn: &txnRequest{Success: some}})
+	}
+	return outer, nil
+}

@@ -1,0 +1,182 @@
+// Package rows says which rows fit a query and in which order they come: the
+// reading of fsm.Query for stores that hold rows in Go values.
+package rows
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Known returns an error unless the machine has every column of the query.
+func Known(s *fsm.Schema, q *fsm.Query) error {
+	known := func(column string) error {
+		if column == "created_at" || column == "updated_at" || s.Column(column) >= 0 {
+			return nil
+		}
+		return fmt.Errorf("%s has no column %q", s.Machine, column)
+	}
+	for _, c := range q.Where {
+		if err := known(c.Column); err != nil {
+			return err
+		}
+	}
+	for _, o := range q.Order {
+		if err := known(o.Column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Column returns the value of a column; created_at and updated_at are columns too.
+func Column(s *fsm.Schema, row *fsm.Row, name string) any {
+	switch name {
+	case "created_at":
+		return row.CreatedAt
+	case "updated_at":
+		return row.UpdatedAt
+	}
+	return row.Values[s.Column(name)]
+}
+
+// Fit reports whether a row is in the states of a query and meets its
+// conditions. After, Order and Limit do not matter.
+func Fit(s *fsm.Schema, row *fsm.Row, q *fsm.Query) bool {
+	if q.States != nil && !slices.Contains(q.States, row.State) {
+		return false
+	}
+	for _, c := range q.Where {
+		value := Column(s, row, c.Column)
+		if i := s.Column(c.Column); i >= 0 && s.Columns[i].Kind == fsm.KindSet && emptySet(value) {
+			value = nil
+		}
+		if !holds(value, c) {
+			return false
+		}
+	}
+	return true
+}
+
+func holds(value any, c fsm.Cond) bool {
+	switch c.Op {
+	case fsm.OpPresent:
+		return value != nil
+	case fsm.OpAbsent:
+		return value == nil
+	}
+	if value == nil || c.Value == nil {
+		return false
+	}
+	n := Compare(value, c.Value)
+	switch c.Op {
+	case fsm.OpEq:
+		return n == 0
+	case fsm.OpNe:
+		return n != 0
+	case fsm.OpLt:
+		return n < 0
+	case fsm.OpLe:
+		return n <= 0
+	case fsm.OpGt:
+		return n > 0
+	case fsm.OpGe:
+		return n >= 0
+	}
+	return false
+}
+
+// Sort orders rows that stand in the order of their ids by the keys of order.
+// Absent values come last.
+func Sort(s *fsm.Schema, list []fsm.Row, order []fsm.Order) {
+	slices.SortStableFunc(list, func(a, b fsm.Row) int { // stable: ties stay in the order of the ids
+		for _, o := range order {
+			x, y := Column(s, &a, o.Column), Column(s, &b, o.Column)
+			switch {
+			case x == nil && y == nil:
+				continue
+			case x == nil:
+				return 1
+			case y == nil:
+				return -1
+			}
+			c := Compare(x, y)
+			if o.Descending {
+				c = -c
+			}
+			if c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+}
+
+// Same reports whether two rows hold the same.
+func Same(a, b *fsm.Row) bool {
+	return a.ID == b.ID && a.State == b.State && a.Rev == b.Rev && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
+		slices.EqualFunc(a.Values, b.Values, func(x, y any) bool {
+			if at, ok := x.(time.Time); ok {
+				other, ok := y.(time.Time)
+				return ok && at.Equal(other)
+			}
+			return x == y
+		})
+}
+
+// Compare orders two present values of one column; false comes before true.
+func Compare(a, b any) int {
+	switch a := a.(type) {
+	case string:
+		if b, ok := b.(string); ok {
+			return strings.Compare(a, b)
+		}
+	case int64:
+		if b, ok := b.(int64); ok {
+			return cmp.Compare(a, b)
+		}
+	case bool:
+		if b, ok := b.(bool); ok {
+			return cmp.Compare(bit(a), bit(b))
+		}
+	case time.Time:
+		if b, ok := b.(time.Time); ok {
+			return a.Compare(b)
+		}
+	}
+	panic(fmt.Sprintf("a %T cannot be compared with a %T", a, b))
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// emptySet reports whether a stored value is a set without members.
+func emptySet(v any) bool {
+	s, ok := v.(string)
+	if !ok {
+		return false
+	}
+	var items []string
+	return json.Unmarshal([]byte(s), &items) == nil && len(items) == 0
+}
+
+// Blank returns the value of a column that a row of an older specification
+// does not have.
+func Blank(c *fsm.Column) any {
+	switch c.Kind {
+	case fsm.KindSet:
+		return "[]"
+	case fsm.KindCounter:
+		return int64(0)
+	}
+	return nil
+}
