@@ -32,6 +32,10 @@ test: ## every test
 	$(GO) test ./...
 	cd internal/schemacheck && $(GO) test ./...
 
+.PHONY: e2e-short
+e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a short round of faults (needs a C compiler)
+	cd internal/e2e && $(GO) test -count=1 -timeout 20m ./...
+
 .PHONY: race
 race: ## every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./...
@@ -53,10 +57,11 @@ crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 	$(GO) test ./examples/queue -run '^TestCrash$$' -count=1 -v -timeout 30m -crash $(KILLS)
 
 .PHONY: faults
-faults: ## break processes, disks, servers and connections in the long form; print the figures (Linux, strace, PostgreSQL)
+faults: ## break processes, disks, servers and connections in the long form; print the figures (Linux, strace, PostgreSQL, C compiler)
 	@table=$$(mktemp); trap 'rm -f "$$table"' EXIT; \
 	export FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
 	$(GO) test ./internal/faults -count=1 -v -timeout 120m -args -long; \
+	(cd internal/e2e && $(GO) test ./... -count=1 -v -timeout 120m -args -long); \
 	$(GO) run ./internal/faults/table $$table
 
 .PHONY: mutation

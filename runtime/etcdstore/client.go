@@ -24,6 +24,7 @@ type client struct {
 	http      *http.Client
 	try       time.Duration // the limit of one try
 	current   atomic.Int64  // the endpoint that answered last
+	revision  atomic.Int64  // the newest one that an answer told
 	user      string
 	password  string
 
@@ -164,7 +165,20 @@ func (c *client) once(ctx context.Context, endpoint, path, token string, body []
 	if err := json.Unmarshal(text, resp); err != nil {
 		return true, fmt.Errorf("the answer is not that of an etcd gateway: %w", err)
 	}
+	if r, ok := resp.(interface{ at() int64 }); ok {
+		c.told(r.at())
+	}
 	return true, nil
+}
+
+// told notes a revision of the store.
+func (c *client) told(revision int64) {
+	for {
+		known := c.revision.Load()
+		if revision <= known || c.revision.CompareAndSwap(known, revision) {
+			return
+		}
+	}
 }
 
 // plain takes the address out of an error of net/http: it is named once, and

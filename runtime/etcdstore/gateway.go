@@ -67,6 +67,11 @@ func holding(key string, value []byte) compare {
 	return compare{Key: []byte(key), Target: "VALUE", Result: "EQUAL", Value: value}
 }
 
+// before holds while the last change of a key, if it exists, is before a revision.
+func before(key string, mod int64) compare {
+	return compare{Key: []byte(key), Target: "MOD", Result: "LESS", ModRevision: &mod}
+}
+
 type txnRequest struct {
 	Compare []compare   `json:"compare,omitempty"`
 	Success []requestOp `json:"success,omitempty"`
@@ -99,6 +104,10 @@ type txnResponse struct {
 	Succeeded bool         `json:"succeeded"`
 	Responses []responseOp `json:"responses"`
 }
+
+// at returns the revision of the store that an answer tells.
+func (r *rangeResponse) at() int64 { return r.Header.Revision }
+func (r *txnResponse) at() int64   { return r.Header.Revision }
 
 // ranges returns the answers of the range requests of a transaction, in their
 // order. The gateway writes an empty answer as {} or leaves it out.

@@ -17,6 +17,7 @@ type keys struct{ base string }
 const (
 	partRow     = "r/" // id -> the record
 	partEvent   = "e/" // id, revision, number -> the event
+	partLog     = "l/" // a revision of etcd before the event's, id, revision, number
 	partRequest = "q/" // id, request id -> where its event is
 	partBatch   = "m/" // request id, number -> where its event is
 	partState   = "i/" // state, id
@@ -41,6 +42,12 @@ func (k keys) events(id string) span  { return below(k.base + partEvent + id + "
 
 func (k keys) event(id string, rev, n int64) string {
 	return k.base + partEvent + id + "\x00" + place(rev, n)
+}
+
+// log is where an event stands in the log of all records. since is a revision of
+// etcd, as read before the event was written.
+func (k keys) log(since int64, id, at string) string {
+	return k.base + partLog + sortable(since) + "\x00" + id + "\x00" + at
 }
 
 func (k keys) request(id, requestID string) string {

@@ -133,7 +133,7 @@ func (x *txn) Write(w *fsm.Write) error {
 			return err
 		}
 		e.N = n + 1
-		return t.change(x.over, w, old, text, nil)
+		return t.change(x.over, x.rev, w, old, text, nil)
 	}
 	for _, p := range t.newly(old, w.Row) {
 		x.track(p.key)
@@ -149,7 +149,7 @@ func (x *txn) Write(w *fsm.Write) error {
 			return err
 		}
 	}
-	return t.change(x.over, w, old, text, due)
+	return t.change(x.over, x.rev, w, old, text, due)
 }
 
 // unknown returns ErrRequestTaken when the request of an event stands in the
@@ -356,6 +356,7 @@ func (x *txn) commit() error {
 		for sp := range x.empty {
 			request.Compare = append(request.Compare, absent(sp.from, sp.to))
 		}
+		request.Compare = append(request.Compare, t.fresh(x.rev))
 	}
 	var err error
 	if request.Success, err = t.nest(x.over.ops(), len(request.Compare), 1); err != nil {

@@ -34,9 +34,10 @@ func (t *table) check(w *fsm.Write) error {
 	return nil
 }
 
-// change adds to b what a write puts. old is the row as it is stored, nil for a
-// creation, text its bytes, and due the delivery that is left, where it is known.
-func (t *table) change(b batch, w *fsm.Write, old *fsm.Row, text []byte, due *fsm.Delivery) error {
+// change adds to b what a write puts. since is the revision of etcd that it knows
+// of, old the row as it is stored, nil for a creation, text its bytes, and due
+// the delivery that is left, where it is known.
+func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []byte, due *fsm.Delivery) error {
 	e, id := &w.Event, w.Prev.ID
 	invalid := func(err error) error {
 		return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, ID: id, Operation: e.Operation, Cause: err}
@@ -65,6 +66,7 @@ func (t *table) change(b batch, w *fsm.Write, old *fsm.Row, text []byte, due *fs
 	}
 	at := place(e.Rev, e.N)
 	b.put(t.keys.event(id, e.Rev, e.N), event)
+	b.put(t.keys.log(since, id, at), nil)
 	if e.RequestID != "" {
 		b.put(t.keys.request(id, e.RequestID), []byte(at))
 		if e.RequestN >= 0 {
@@ -91,7 +93,8 @@ func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
 	id, e := w.Prev.ID, &w.Event
 	row := t.keys.row(id)
 	var held []byte
-	txn := &txnRequest{Compare: []compare{t.asExpected()}}
+	since := t.store.client.revision.Load()
+	txn := &txnRequest{Compare: []compare{t.asExpected(), t.fresh(since)}}
 	asked := []string{t.keys.layout(), row}
 	if w.Old == nil {
 		txn.Compare = append(txn.Compare, absent(row, ""), absent(t.keys.events(id).from, t.keys.events(id).to))
@@ -115,7 +118,7 @@ func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
 		asked = append(asked, p.key)
 	}
 	b := batch{}
-	if err := t.change(b, w, w.Old, held, nil); err != nil {
+	if err := t.change(b, since, w, w.Old, held, nil); err != nil {
 		return false, err
 	}
 	if txn.Success, err = t.nest(b.ops(), len(txn.Compare), len(asked)+1); err != nil {
@@ -180,7 +183,7 @@ func (t *table) explain(w *fsm.Write, places []taken, requests int, got []rangeR
 			return false, &fsm.ConflictError{Rule: p.rule}
 		}
 	}
-	return true, nil // the row is the same in other bytes: an older specification wrote it
+	return true, nil // the row is the same in other bytes, or the revision too old for the log
 }
 
 // matches reports whether a stored row is the one that a write was decided on.

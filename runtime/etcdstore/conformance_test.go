@@ -1,0 +1,46 @@
+package etcdstore_test
+
+import (
+	"database/sql"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// The suite over the fake holds the store's own part of the work; internal/e2e
+// runs it over real servers.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(tb testing.TB) fsm.Store { return open(tb, serve(tb, newData())) })
+}
+
+// A store that has no transaction to hand out must not look as if it had one.
+func TestNoTransaction(t *testing.T) {
+	t.Parallel()
+	var store any = open(t, serve(t, newData()))
+	if _, ok := store.(fsm.Transactional[*sql.Tx]); ok {
+		t.Error("the store says that it has transactions of SQL")
+	}
+	if _, ok := store.(interface{ Transaction(fsm.Tx) any }); ok {
+		t.Error("the store says that it has transactions")
+	}
+}
+
+func open(tb testing.TB, members ...*fake) *etcdstore.Store {
+	tb.Helper()
+	store, err := etcdstore.Open(tb.Context(), addresses(members))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { store.Close() })
+	return store
+}
+
+func addresses(members []*fake) (list []string) {
+	for _, m := range members {
+		list = append(list, m.URL)
+	}
+	return list
+}

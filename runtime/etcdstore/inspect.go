@@ -1,0 +1,92 @@
+package etcdstore
+
+import (
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+var _ fsm.Inspector = reader{}
+
+// Doubles returns the groups of rows that hold one place of a unique rule. The
+// places themselves cannot be held twice; the rows are asked.
+func (r reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+	places := map[string]int{} // -> index in list
+	var list []fsm.Double
+	err := r.find(&fsm.Query{States: u.States}, func(row *fsm.Row) (bool, error) {
+		values, whole := r.t.values(row, u.Columns)
+		if !whole {
+			return true, nil
+		}
+		key := joined(values)
+		i, met := places[key]
+		if !met {
+			places[key] = len(list)
+			list = append(list, fsm.Double{First: row.ID, Last: row.ID, Count: 1})
+			return true, nil
+		}
+		list[i].Last = row.ID
+		list[i].Count++
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := list[:0]
+	for _, d := range list {
+		if d.Count > 1 && d.First > after && (limit <= 0 || len(found) < limit) {
+			found = append(found, d)
+		}
+	}
+	return found, nil
+}
+
+// Loose returns the ids of rows that their log does not end with: for each row
+// the event of its revision is read, and whether one stands after it.
+func (r reader) Loose(after string, limit int) ([]string, error) {
+	var ids []string
+	var some []fsm.Row
+	look := func() error {
+		var requests []rangeRequest
+		for i := range some {
+			row := &some[i]
+			log := r.t.keys.events(row.ID)
+			requests = append(requests,
+				rangeRequest{Key: []byte(r.t.keys.event(row.ID, row.Rev, 0))},
+				rangeRequest{Key: []byte(r.t.keys.event(row.ID, row.Rev+1, 0)), RangeEnd: []byte(log.to), Limit: 8, KeysOnly: true})
+		}
+		got, err := r.read(requests)
+		if err != nil {
+			return err
+		}
+		for i := range some {
+			row := &some[i]
+			loose := len(got[2*i].KVs) == 0
+			if !loose {
+				e, err := decodeEvent(row.ID, got[2*i].KVs[0].Value)
+				loose = err != nil || e.To != row.State
+			}
+			for _, kv := range got[2*i+1].KVs { // a step after it; what was only recorded there is no step
+				_, at, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), r.t.keys.base+partEvent), "\x00")
+				_, n, err := cutPlace(at)
+				loose = loose || err != nil || n == 0
+			}
+			if loose && (limit <= 0 || len(ids) < limit) {
+				ids = append(ids, row.ID)
+			}
+		}
+		some = some[:0]
+		return nil
+	}
+	err := r.find(&fsm.Query{After: after}, func(row *fsm.Row) (bool, error) {
+		if some = append(some, *row); len(some) < maxReads/2 {
+			return true, nil
+		}
+		err := look()
+		return limit <= 0 || len(ids) < limit, err
+	})
+	if err == nil {
+		err = look()
+	}
+	return ids, err
+}

@@ -1,0 +1,139 @@
+package etcdstore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// maxLag is how many revisions of etcd may lie between the one that a writer
+// knows of and the newest write to its table.
+//
+// An event stands in the log under the revision that its writer knew of, since
+// nobody can put a key under the revision of its own commit. The commit came
+// later, and the compare `fresh` says how much later at most: every write before
+// it came within maxLag of the known revision. So whoever looks for the events
+// behind revision c finds all of them under c-maxLag and above, and whoever has
+// read all keys below x has all events up to revision x.
+const maxLag = 1000
+
+// fresh holds while no write to the table is more than maxLag after a revision.
+func (t *table) fresh(since int64) compare { return before(t.keys.written(), since+maxLag+1) }
+
+// logged is one event of the log: when it was committed and where it is.
+type logged struct {
+	mod    int64
+	id, at string
+}
+
+func (l logged) cursor() fsm.Cursor {
+	return fsm.Cursor(strconv.FormatInt(l.mod, 10) + "." + strings.ReplaceAll(l.at, ".", "_") + "." + l.id)
+}
+
+func (l logged) compare(other logged) int {
+	return cmp.Or(cmp.Compare(l.mod, other.mod), strings.Compare(l.id, other.id), strings.Compare(l.at, other.at))
+}
+
+// readCursor is the reverse of logged.cursor.
+func readCursor(c fsm.Cursor) (l logged, ok bool) {
+	parts := strings.SplitN(string(c), ".", 3)
+	if len(parts) != 3 || parts[2] == "" {
+		return l, false
+	}
+	mod, err := strconv.ParseInt(parts[0], 10, 64)
+	l = logged{mod, parts[2], strings.ReplaceAll(parts[1], "_", ".")}
+	rev, n, placeErr := cutPlace(l.at)
+	return l, err == nil && placeErr == nil && mod > 0 && l.at == place(rev, n) && l.cursor() == c
+}
+
+// Log returns events of all records behind the cursor, in the order of their
+// commits, which is that of etcd's revisions.
+func (r reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	wrong := func() error { return fmt.Errorf("etcdstore: %s: %q: %w", r.t.schema.Machine, after, fsm.ErrCursor) }
+	var start logged
+	if after != "" {
+		var ok bool
+		if start, ok = readCursor(after); !ok {
+			return nil, wrong()
+		}
+	}
+	written := r.t.keys.written()
+	if err := r.load(written); err != nil {
+		return nil, err
+	}
+	r.track(written)
+	if start.mod > r.base[written].mod {
+		return nil, wrong()
+	}
+	list, err := r.behind(start, limit)
+	if err != nil {
+		return nil, err
+	}
+	ids, names := make([]string, len(list)), make([]string, len(list))
+	for i, l := range list {
+		rev, n, err := cutPlace(l.at)
+		if err != nil {
+			return nil, err
+		}
+		ids[i], names[i] = l.id, r.t.keys.event(l.id, rev, n)
+	}
+	if err := r.load(names...); err != nil {
+		return nil, err
+	}
+	entries := make([]fsm.Entry, 0, len(list))
+	for i, l := range list {
+		events, err := r.eventsAt(ids[i:i+1], names[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			entries = append(entries, fsm.Entry{Event: e, Cursor: l.cursor()})
+		}
+	}
+	return entries, nil
+}
+
+// behind returns what stands behind a place in the log, at most limit.
+func (r reader) behind(start logged, limit int) (found []logged, err error) {
+	prefix := r.t.keys.base + partLog
+	sp := below(prefix)
+	sp.from = prefix + sortable(max(start.mod-maxLag, 0))
+	for size := 2 * pageSize; sp != (span{}); size = min(2*size, 8*pageSize) {
+		got, err := r.read([]rangeRequest{{Key: []byte(sp.from), RangeEnd: []byte(sp.to), Limit: int64(size), KeysOnly: true}})
+		if err != nil {
+			return nil, err
+		}
+		known := int64(0) // all events up to this revision have been seen
+		for _, kv := range got[0].KVs {
+			parts := strings.SplitN(strings.TrimPrefix(string(kv.Key), prefix), "\x00", 3)
+			if len(parts) != 3 {
+				return nil, fmt.Errorf("etcdstore: the key %q is none of the log", kv.Key)
+			}
+			since, err := strconv.ParseUint(parts[0], 16, 64)
+			if err != nil {
+				return nil, fmt.Errorf("etcdstore: the key %q is none of the log: %w", kv.Key, err)
+			}
+			known = int64(since ^ 1<<63)
+			if l := (logged{kv.ModRevision, parts[1], parts[2]}); l.compare(start) > 0 {
+				found = append(found, l)
+			}
+		}
+		if !got[0].More || len(got[0].KVs) == 0 {
+			break
+		}
+		sp.from = next(string(got[0].KVs[len(got[0].KVs)-1].Key))
+		slices.SortFunc(found, logged.compare)
+		if limit > 0 && len(found) >= limit && found[limit-1].mod <= known {
+			break
+		}
+	}
+	slices.SortFunc(found, logged.compare)
+	if limit > 0 && len(found) > limit {
+		found = found[:limit]
+	}
+	return found, nil
+}

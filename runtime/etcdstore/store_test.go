@@ -1,0 +1,431 @@
+package etcdstore_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+func many(n int, prefix string) []fsm.Call[storetest.Parcel] {
+	var calls []fsm.Call[storetest.Parcel]
+	for i := range n {
+		calls = append(calls, register(fmt.Sprintf("%s%04d", prefix, i)))
+	}
+	return calls
+}
+
+// Batches go far beyond the operations of one level of a transaction; what
+// is larger than the server takes is refused and leaves nothing.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	m := openMachine(t, open(t, serve(t, d)))
+	if _, err := m.CreateMany(t.Context(), many(300, "p")); err != nil {
+		t.Fatal(err)
+	}
+	if outs, err := m.Pick(t.Context(), 60, storetest.Hold(storetest.Meta{RequestID: "r", Actor: "w"}, "a", time.Now())); err != nil || len(outs) != 60 {
+		t.Errorf("picked %d, %v, want 60", len(outs), err)
+	}
+	_, err := m.CreateMany(t.Context(), many(900, "q"))
+	wantCode(t, err, fsm.CodeTooLarge)
+	big := register("big")
+	big.Reason = strings.Repeat("x", 4<<20)
+	_, err = m.Create(t.Context(), big)
+	wantCode(t, err, fsm.CodeTooLarge)
+	if counts, err := m.Count(t.Context()); err != nil || counts["waiting"] != 240 || counts["held"] != 60 {
+		t.Errorf("got %v, %v, want 240 waiting and 60 held", counts, err)
+	}
+}
+
+// What the specification has an index for does not read the whole table.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	m := openMachine(t, open(t, serve(t, d)))
+	for i := range 4 {
+		if _, err := m.CreateMany(t.Context(), many(200, string(rune('a'+i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	due := time.Now().Add(time.Hour)
+	if _, err := m.Pick(t.Context(), 30, storetest.Hold(storetest.Meta{RequestID: "r", Actor: "w"}, "a", due)); err != nil {
+		t.Fatal(err)
+	}
+	label := storetest.Register(storetest.Meta{RequestID: "l"}, storetest.RegisterInput{ID: "labelled", Lane: "a", Label: fsm.Some("l")})
+	if _, err := m.Create(t.Context(), label); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		most int
+		call func() error
+	}{
+		{"next", 40, func() error {
+			_, err := m.Pick(t.Context(), 1, storetest.Hold(storetest.Meta{RequestID: "r2", Actor: "w"}, "a", due))
+			return err
+		}},
+		{"sweep", 0, func() error { _, err := m.Sweep(t.Context()); return err }},
+		{"count", 0, func() error { _, err := m.Count(t.Context()); return err }},
+		{"peers", 4, func() error {
+			_, err := m.Apply(t.Context(), fsm.Ref{ID: "a0000"}, storetest.Shelve(storetest.Meta{RequestID: "s"}, "slot", "t"))
+			return err
+		}},
+		{"dedupe", 4, func() error {
+			out, err := m.Create(t.Context(), storetest.Register(storetest.Meta{RequestID: "l2"}, storetest.RegisterInput{Lane: "a", Label: fsm.Some("l")}))
+			if !out.Existing {
+				t.Error("the labelled one was not found")
+			}
+			return err
+		}},
+		{"a page of a state", 300, func() error {
+			n := 0
+			for _, err := range m.List(t.Context(), fsm.Query{States: []string{"waiting"}, Limit: 5}) {
+				if n++; err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+	} {
+		d.mu.Lock()
+		d.rows = 0
+		d.mu.Unlock()
+		if err := c.call(); err != nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if d.rows > c.most {
+			t.Errorf("%s read %d records of 801, want at most %d", c.what, d.rows, c.most)
+		}
+	}
+}
+
+// A view whose revision is compacted begins anew, and never shows two revisions.
+func TestCompactionDuringView(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	store := open(t, serve(t, d))
+	m, tab := openMachine(t, store), table(t, store)
+	if _, err := m.CreateMany(t.Context(), many(80, "p")); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	var seen []int64
+	err := tab.View(t.Context(), func(r fsm.Reader) error {
+		runs++
+		seen = nil
+		for row, err := range r.Rows(fsm.Query{}) {
+			if err != nil {
+				return err
+			}
+			if len(seen) == 10 && runs < 3 {
+				if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p0000"}, storetest.Bill(storetest.Meta{})); err != nil {
+					return err
+				}
+				if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p0070"}, storetest.Bill(storetest.Meta{})); err != nil {
+					return err
+				}
+				d.compact()
+			}
+			if row.ID == "p0000" || row.ID == "p0070" {
+				seen = append(seen, -row.Rev)
+			}
+			seen = append(seen, row.Rev)
+		}
+		return nil
+	})
+	if err != nil || runs != 3 || len(seen) != 82 {
+		t.Fatalf("%d runs, %d rows, %v; want 3 and 80", runs, len(seen)-2, err)
+	}
+	if seen[0] != -3 || seen[0] != seen[71] {
+		t.Errorf("the revisions of p0000 and p0070 are %d and %d, want 3 twice", -seen[0], -seen[71])
+	}
+}
+
+// An event stands in the log behind all that were committed before it, also
+// when its writer has heard nothing of the store for long.
+func TestLogOfIdleWriter(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	idle := table(t, open(t, serve(t, d)))
+	busy := open(t, serve(t, d))
+	m := openMachine(t, busy)
+	for i := range 60 {
+		if _, err := m.CreateMany(t.Context(), many(1, fmt.Sprint("p", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.mu.Lock()
+	d.revision += 5000 // of other users of the cluster
+	d.mu.Unlock()
+	var last fsm.Cursor
+	if _, err := m.CreateMany(t.Context(), many(1, "q")); err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range m.Log(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = e.Cursor
+	}
+	if err := idle.Commit(t.Context(), creation("late")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for e, err := range m.Log(t.Context(), last) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.ID)
+	}
+	if diff := cmp.Diff([]string{"late"}, got); diff != "" {
+		t.Errorf("behind the last cursor (-want +got):\n%s", diff)
+	}
+}
+
+// A specification with other indexes builds them from the rows; whoever has the
+// old one cannot write any more.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	store := open(t, serve(t, d))
+	m := openMachine(t, store)
+	if _, err := m.CreateMany(t.Context(), many(300, "p")); err != nil {
+		t.Fatal(err)
+	}
+	next := storetest.Schema()
+	next.Hash, next.Version = "next", 2
+	next.Columns = append(next.Columns, fsm.Column{Name: "extra", Stored: "extra", Kind: fsm.KindCounter})
+	next.Indexes = append(next.Indexes, fsm.Index{Name: "by_creation", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"waiting"}})
+	tab, err := store.Table(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, tab.Check(t.Context()), fsm.CodeSchemaMismatch)
+	if err := tab.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := d.holding("/x/by_creation"); n != 300 {
+		t.Errorf("the new index has %d rows, want 300", n)
+	}
+	_, err = m.Create(t.Context(), register("old"))
+	wantCode(t, err, fsm.CodeSchemaMismatch)
+	_, err = m.Apply(t.Context(), fsm.Ref{ID: "p0000"}, storetest.Bill(storetest.Meta{}))
+	wantCode(t, err, fsm.CodeSchemaMismatch)
+	err = tab.View(t.Context(), func(r fsm.Reader) error {
+		row, err := r.Row("p0007")
+		if err == nil && row.Values[len(row.Values)-1] != int64(0) {
+			t.Errorf("the new column is %v, want 0", row.Values[len(row.Values)-1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	back := table(t, store) // the old one migrates back
+	if n := d.holding("/x/by_creation"); n != 0 {
+		t.Errorf("%d keys of the dropped index are left", n)
+	}
+	if err := back.Commit(t.Context(), creation("new")); err != nil {
+		t.Error(err)
+	}
+}
+
+// Rows that do not fit keep everything as it is.
+func TestMigrateRefused(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	store := open(t, serve(t, d))
+	m := openMachine(t, store)
+	if _, err := m.CreateMany(t.Context(), many(2, "p")); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*fsm.Schema){
+		"a unique rule": func(s *fsm.Schema) {
+			s.Uniques = append(s.Uniques, fsm.UniqueRule{Name: "one_per_lane", Columns: []string{"lane"}})
+		},
+		"a state": func(s *fsm.Schema) { s.States = s.States[1:] },
+		"a kind":  func(s *fsm.Schema) { s.Columns[1].Kind = fsm.KindInt },
+	} {
+		next := storetest.Schema()
+		next.Hash = name
+		change(next)
+		tab, err := store.Table(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, tab.Migrate(t.Context()), fsm.CodeSchemaMismatch)
+		if _, err := m.Create(t.Context(), register("after "+name)); err != nil {
+			t.Errorf("%s: the old specification cannot go on: %v", name, err)
+		}
+	}
+}
+
+// A migration that broke off keeps writers out until it is done again.
+func TestMigrateBrokenOff(t *testing.T) {
+	t.Parallel()
+	member := serve(t, newData())
+	store := open(t, member)
+	m := openMachine(t, store)
+	if _, err := m.CreateMany(t.Context(), many(300, "p")); err != nil {
+		t.Fatal(err)
+	}
+	next := storetest.Schema()
+	next.Hash = "next"
+	next.Indexes = next.Indexes[1:]
+	tab, err := store.Table(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	member.fault(func(_ http.ResponseWriter, path string, _ []byte) bool {
+		if calls++; calls == 8 {
+			cancel()
+		}
+		return false
+	}, nil)
+	if err := tab.Migrate(ctx); err == nil {
+		t.Fatal("it was not broken off")
+	}
+	member.fault(nil, nil)
+	_, err = m.Create(t.Context(), register("q"))
+	wantCode(t, err, fsm.CodeSchemaMismatch)
+	wantCode(t, tab.Check(t.Context()), fsm.CodeSchemaMismatch)
+	if err := tab.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a dropped delivery leaves behind is swept away by who looks for deliveries.
+func TestOutboxLeftOver(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	tab := table(t, open(t, serve(t, d)))
+	w := creation("p1")
+	w.Outbox = &fsm.Delivery{ID: "p1", Rev: 1, Effect: "notify", Key: "k", Due: w.Event.At}
+	if err := tab.Commit(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	next := *w.Row
+	next.Rev = 2
+	left := &fsm.Write{Prev: fsm.Ref{ID: "p1", Rev: 1}, PrevState: "waiting", Old: w.Row, Row: &next, Leave: true, Event: w.Event}
+	left.Event.Rev, left.Event.From, left.Event.RequestID, left.Event.RequestN = 2, "waiting", "", -1
+	if err := tab.Commit(t.Context(), left); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.holding("/d/"); n != 1 {
+		t.Errorf("%d keys of due deliveries, want the one that is left over", n)
+	}
+	err := tab.View(t.Context(), func(r fsm.Reader) error {
+		list, err := r.Outbox(time.Now().Add(time.Hour), 10)
+		if len(list) != 0 {
+			t.Errorf("got %v, want nothing", list)
+		}
+		return err
+	})
+	if n := d.holding("/d/"); n != 0 || err != nil {
+		t.Errorf("%d keys of due deliveries are left, %v", n, err)
+	}
+}
+
+// Close waits for what is in flight and lets nothing begin.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	member := serve(t, newData())
+	store := open(t, member)
+	tab := table(t, store)
+	sent, release := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	member.fault(func(http.ResponseWriter, string, []byte) bool {
+		first.Do(func() { close(sent) })
+		<-release
+		return false
+	}, nil)
+	answer, closed := make(chan error, 1), make(chan error, 1)
+	go func() { answer <- tab.Commit(context.Background(), creation("p1")) }()
+	<-sent
+	go func() { closed <- store.Close() }()
+	select {
+	case <-closed:
+		t.Error("Close did not wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	if err := errors.Join(<-answer, <-closed); err != nil {
+		t.Error(err)
+	}
+	for _, err := range []error{
+		tab.Commit(t.Context(), creation("p2")), tab.Check(t.Context()), tab.Migrate(t.Context()),
+		tab.View(t.Context(), func(fsm.Reader) error { return nil }),
+		tab.Update(t.Context(), func(fsm.Tx) error { return nil }),
+	} {
+		if !errors.Is(err, fsm.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	f := &fake{data: newData()}
+	f.Server = httptest.NewTLSServer(http.HandlerFunc(f.handle))
+	defer f.Close()
+	if _, err := etcdstore.Open(t.Context(), []string{f.URL}); err == nil {
+		t.Error("a server that nobody vouches for was taken")
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(f.Certificate())
+	store, err := etcdstore.Open(t.Context(), []string{f.URL}, etcdstore.WithTLS(&tls.Config{RootCAs: pool}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := table(t, store).Commit(t.Context(), creation("p1")); err != nil {
+		t.Error(err)
+	}
+	store, err = etcdstore.Open(t.Context(), []string{f.URL}, etcdstore.WithHTTPClient(f.Client()), etcdstore.WithPrefix("other/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	err = table(t, store).View(t.Context(), func(r fsm.Reader) error { _, err := r.Row("p1"); return err })
+	if !errors.Is(err, fsm.ErrNotFound) {
+		t.Errorf("below another prefix: got %v, want ErrNotFound", err)
+	}
+}
+
+// An old cluster lacks what the store needs.
+func TestOldCluster(t *testing.T) {
+	t.Parallel()
+	member := serve(t, newData())
+	member.fault(func(w http.ResponseWriter, path string, _ []byte) bool {
+		if path != "/version" {
+			return false
+		}
+		fmt.Fprint(w, `{"etcdserver":"3.4.30","etcdcluster":"3.4.0"}`)
+		return true
+	}, nil)
+	if _, err := etcdstore.Open(t.Context(), []string{member.URL}); err == nil || !strings.Contains(err.Error(), "3.5") {
+		t.Errorf("got %v, want to be told that 3.5 is needed", err)
+	}
+}
