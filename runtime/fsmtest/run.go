@@ -41,7 +41,7 @@ type suite[R any] struct {
 	d    Driver[R]
 	note func(TraceLine) // where a trace is written; nil without one
 
-	cellCount, caseCount, soundCount, recordCount, durableCount, groupCount int
+	cellCount, caseCount, soundCount, recordCount, durableCount, groupCount, promptCount int
 
 	ways map[string]int
 }

@@ -13,7 +13,7 @@ import (
 
 // Store is one kind of store that the durable form is tested over.
 type Store struct {
-	Name string
+	Name string                       // of one in a database: the SQL dialect, "sqlite" or "postgres"
 	Open func(t *testing.T) fsm.Store // opens an empty store and closes it with the test
 }
 

@@ -155,5 +155,9 @@ func (s *suite[R]) counts() string {
 	if s.groupCount > 0 {
 		text += fmt.Sprintf(", %d groups projected", s.groupCount)
 	}
-	return text + fmt.Sprintf(", %d durable cases", s.durableCount)
+	text += fmt.Sprintf(", %d durable cases", s.durableCount)
+	if s.promptCount > 0 {
+		text += fmt.Sprintf(", %d attempts past the engine", s.promptCount)
+	}
+	return text
 }

@@ -14,6 +14,9 @@ import (
 // durable runs the suites of the durable layer over one store.
 func (s *suite[R]) durable(st Store) func(*testing.T) {
 	return func(t *testing.T) {
+		if s.d.Descriptor.Schema.SQL[st.Name] != "" { // it keeps the records in a database
+			t.Run("prompt", func(t *testing.T) { s.prompt(t, st) })
+		}
 		t.Run("transitions", func(t *testing.T) { s.transitions(t, st) })
 		t.Run("creations", func(t *testing.T) { s.creations(t, st) })
 		t.Run("others", func(t *testing.T) { s.others(t, st) })

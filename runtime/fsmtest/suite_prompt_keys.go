@@ -1,0 +1,219 @@
+package fsmtest
+
+import (
+	"fmt"
+	"slices"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// attackKeys writes a second row where one is allowed, and rows that stand
+// beside it lawfully: once with the triggers of the schema, where REPLACE and
+// its like are tried too, and once with nothing but the indexes.
+func (p *prompt) attackKeys() {
+	p.bare = p.m.Enforce == "none"
+	p.attackIDs()
+	p.attackUniques()
+	p.attackLogKeys()
+	if p.dialect != "sqlite" || p.bare {
+		return
+	}
+	for _, name := range p.names("trigger") {
+		p.must("DROP TRIGGER " + quoteName(name))
+	}
+	p.bare = true
+	p.attackIDs()
+	p.attackUniques()
+	p.attackLogKeys()
+}
+
+// pushes reports whether rows that are pushed out are looked at.
+func (p *prompt) pushes() bool { return p.dialect == "sqlite" && !p.bare }
+
+// doubled tries to put a row beside those that the statements before it made.
+func (p *prompt) doubled(what, table string, l literals, before ...string) {
+	p.t.Helper()
+	p.refused(what, append(slices.Clone(before), insert(table, l))...)
+	if p.pushes() {
+		p.refused(what+", by INSERT OR REPLACE", append(slices.Clone(before), replace(table, l))...)
+	}
+}
+
+// moved tries to change a record to one that is in another one's way.
+func (p *prompt) moved(what, id string, l literals, before ...string) {
+	p.t.Helper()
+	p.refused(what, append(slices.Clone(before), p.update(id, l))...)
+	if p.pushes() {
+		p.refused(what+", by UPDATE OR REPLACE", append(slices.Clone(before), p.push(id, l))...)
+	}
+}
+
+// attackIDs tries to give an id to two records, and to change one.
+func (p *prompt) attackIDs() {
+	a, ok := p.anyRecord("a", func(fsm.Row) bool { return true })
+	if !ok {
+		p.t.Error("no record can be made up")
+		return
+	}
+	there := insert(p.records(), p.row(a))
+	b, ok := p.anyRecord("b", func(r fsm.Row) bool { return len(p.m.clashes(a, r)) == 0 })
+	if !ok {
+		return // there is room for one record only
+	}
+	p.doubled("a second record with one id", p.records(), p.row(named(b, "a")), there)
+	p.taken("two records", there, insert(p.records(), p.row(b)))
+	if p.bare {
+		return
+	}
+	if p.dialect == "sqlite" || p.m.Enforce == "full" {
+		p.moved("a new id", "a", literals{"id": "'c'"}, there)
+	}
+	p.moved("the id of another record", "a", literals{"id": "'b'"}, there, insert(p.records(), p.row(b)))
+}
+
+// anyRecord returns a record that fits, in any state.
+func (p *prompt) anyRecord(id string, fits func(fsm.Row) bool) (fsm.Row, bool) {
+	for _, st := range p.m.stateOrder {
+		for _, r := range p.m.soundIn(st, 60) {
+			if r = named(r, id); fits(r) {
+				return r, true
+			}
+		}
+	}
+	return fsm.Row{}, false
+}
+
+// variants returns sound records in a state with the key of another one: all
+// its fields, or all but one, which has another value.
+func (p *prompt) variants(k uniqueKey, st *state, like fsm.Row, but *field) []fsm.Row {
+	var rows []fsm.Row
+	for _, r := range p.m.soundIn(st, 60) {
+		r.ID, r.Values = "b", slices.Clone(r.Values)
+		for _, f := range k.fields {
+			r.Values[f.index] = like.Values[f.index]
+		}
+		if but != nil {
+			r.Values[but.index] = another(but, like.Values[but.index])
+		}
+		if p.m.mustHold(r) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// attackUniques goes through the rules across records.
+func (p *prompt) attackUniques() {
+	for _, k := range p.m.uniqueKeys() {
+		attacked := 0
+		for _, st := range p.m.stateOrder {
+			for _, a := range p.m.soundIn(st, 60) {
+				if a = named(a, "a"); k.has(a) {
+					attacked += p.attackUnique(k, a)
+					break
+				}
+			}
+		}
+		if attacked == 0 {
+			p.t.Errorf("no two records can be made up that break %s and no other rule", k.name)
+		}
+		p.absentKeys(k)
+	}
+}
+
+// attackUnique puts rivals beside a record. It returns how many there were.
+func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
+	there := insert(p.records(), p.row(a))
+	attacked := 0
+	for _, st := range p.m.stateOrder {
+		inside := k.states == nil || slices.Contains(k.states, st.stored)
+		same := p.variants(k, st, a, nil)
+		if !inside { // the same key in a state that the rule does not look at
+			for _, b := range same {
+				if len(p.m.clashes(a, b)) == 0 {
+					p.taken(fmt.Sprintf("%s: a record in %s beside one in %s", k.name, st.Name, a.State), there, insert(p.records(), p.row(b)))
+					break
+				}
+			}
+			continue
+		}
+		i := slices.IndexFunc(same, func(b fsm.Row) bool { return slices.Equal(p.m.clashes(a, b), []string{k.name}) })
+		if i < 0 {
+			continue
+		}
+		b := same[i]
+		attacked++
+		what := fmt.Sprintf("%s: a second one in %s beside one in %s", k.name, st.Name, a.State)
+		p.doubled(what, p.records(), p.row(b), there)
+		for _, from := range p.m.stateOrder {
+			if k.states == nil || slices.Contains(k.states, from.stored) {
+				continue
+			}
+			for _, c := range p.variants(k, from, a, nil) { // it enters by its state
+				if len(p.m.clashes(a, c)) == 0 {
+					p.moved(what+" that comes from "+from.Name, "b", p.row(b), there, insert(p.records(), p.row(c)))
+					break
+				}
+			}
+		}
+		for _, f := range k.fields { // it enters by a field, and stands beside lawfully without it
+			for _, c := range p.variants(k, st, a, f) {
+				if len(p.m.clashes(a, c)) > 0 || len(p.m.clashes(altered(c, f, a.Values[f.index]), b)) == 0 {
+					continue
+				}
+				p.taken(fmt.Sprintf("%s: a record with another %s", k.name, f.Name), there, insert(p.records(), p.row(c)))
+				p.moved(what+" that had another "+f.Name, "b", p.row(b), there, insert(p.records(), p.row(c)))
+				break
+			}
+		}
+		p.taken(k.name+": a record that stays", there, p.update("a", p.row(a)))
+	}
+	return attacked
+}
+
+// absentKeys puts records beside each other in which a field of the key is
+// absent.
+func (p *prompt) absentKeys(k uniqueKey) {
+	for _, f := range k.fields {
+		if !f.optional {
+			continue
+		}
+		a, ok := p.anyRecord("a", func(r fsm.Row) bool {
+			return r.Values[f.index] == nil && (k.states == nil || slices.Contains(k.states, r.State)) && len(p.m.clashes(r, r)) == 0
+		})
+		if ok {
+			p.taken(fmt.Sprintf("%s: two records without %s", k.name, f.Name),
+				insert(p.records(), p.row(a)), insert(p.records(), p.row(named(a, "b"))))
+		}
+	}
+}
+
+// attackLogKeys tries to log something twice.
+func (p *prompt) attackLogKeys() {
+	r := p.m.baseRow(p.m.stateOrder[0])
+	event := p.event("o", r, named(r, "e")).with("rev", "2", "request_id", "'r'")
+	batch := event.with("rev", "3", "request_id", "'s'", "request_n", "0")
+	there := []string{insert(p.events(), event), insert(p.events(), batch)}
+	log := p.events()
+	p.doubled("an event of the same revision", log, event.with("request_id", "'t'"), there...)
+	p.doubled("a request of the record once more", log, event.with("rev", "4"), there...)
+	p.doubled("a request of the machine once more", log, batch.with("id", "'f'"), there...)
+	if p.dialect == "sqlite" {
+		p.doubled("an event at a place that is taken", log, event.with("seq", "2", "id", "'f'"), there...)
+	}
+	for what, l := range map[string]literals{
+		"an event of another record":                   event.with("id", "'f'", "request_id", "'t'"),
+		"an event of another revision":                 event.with("rev", "4", "request_id", "'t'"),
+		"a recorded call at the same revision":         event.with("n", "1", "request_id", "'t'", "to", event["from"]),
+		"an event without a request":                   event.with("rev", "4", "request_id", "NULL"),
+		"a request with the id of another record's":    event.with("id", "'f'"),
+		"the next one of a batch":                      batch.with("id", "'f'", "request_n", "1"),
+		"a request with the id of a batch":             batch.with("id", "'f'", "request_n", "-1"),
+		"the first one of another batch":               batch.with("id", "'f'", "request_id", "'t'"),
+		"a request of a record with the id of a batch": event.with("id", "'g'", "request_id", "'s'"),
+	} {
+		p.taken(what, append(slices.Clone(there), insert(log, l))...)
+	}
+	none := event.with("request_id", "NULL")
+	p.taken("two events without a request", insert(log, none), insert(log, none.with("rev", "4")))
+}

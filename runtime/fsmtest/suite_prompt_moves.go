@@ -1,0 +1,419 @@
+package fsmtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// oneStep is a lawful step of a record: what it was (zero for a creation) and
+// what it becomes.
+type oneStep struct {
+	way
+	before, after fsm.Row
+	n             int // of the case of its way
+}
+
+// attackMoves ties rows and log to the machine: every lawful step is taken, and
+// the same step with one fault is refused. Records are made before the triggers
+// that would ask for their history, and so are forged events: a database may
+// have been open at a lower level.
+func (s *suite[R]) attackMoves(t *testing.T, st Store) {
+	script := s.d.Descriptor.Schema.SQL[st.Name]
+	for i, b := range s.m.batches() {
+		var rows []fsm.Row
+		for _, step := range b {
+			if step.from != nil {
+				rows = append(rows, step.before)
+			}
+		}
+		s.atPrompt(t, st, rows, func(p *prompt) {
+			var attacks []func()
+			for _, step := range b {
+				attacks = append(attacks, p.plan(step)...)
+			}
+			if i == 0 {
+				attacks = append(attacks, p.forbiddenMoves()...)
+			}
+			p.must(script)
+			for _, f := range attacks {
+				f()
+			}
+		})
+	}
+}
+
+// steps returns the lawful steps, one for each way in which an operation is
+// decided. A way that no call takes by itself is made up.
+func (m *model) steps() []oneStep {
+	var all []oneStep
+	n := 0
+	count := map[way]int{}
+	for _, o := range m.operations {
+		for _, from := range append([]*state{nil}, m.stateOrder...) {
+			if (from == nil) != o.creates {
+				continue
+			}
+			for _, c := range m.byWay(o, from) {
+				n++
+				c.row.ID, c.call.ID = fmt.Sprintf("record-%d", n), fmt.Sprintf("record-%d", n)
+				m.apart(o, &c, n)
+				v := m.decide(o, c.row, c.call)
+				if !moves(v) {
+					continue
+				}
+				step := oneStep{way: way{o, from, m.stateOf(v.row.State)}, before: c.row, after: v.row}
+				step.n = count[step.way]
+				count[step.way]++
+				step.before.Rev, step.after.Rev = 1, 2
+				if from == nil {
+					step.before, step.after.Rev = fsm.Row{}, 1
+				}
+				all = append(all, step)
+			}
+		}
+	}
+	for _, w := range m.allWays() {
+		if count[w] > 0 || w.from == nil {
+			continue
+		}
+		for _, r := range m.soundIn(w.from, 40) {
+			if after, ok := m.fit(r, w.to, []*operation{w.o}); ok {
+				n++
+				r.ID, r.Rev = fmt.Sprintf("record-%d", n), 1
+				after.ID, after.Rev = r.ID, 2
+				all = append(all, oneStep{way: w, before: r, after: after})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// fit returns the record in another state, with no field changed that the
+// operations do not write and no counter or set made less.
+func (m *model) fit(r fsm.Row, to *state, ops []*operation) (fsm.Row, bool) {
+	var dims []dim
+	for _, name := range m.order {
+		f := m.fields[name]
+		d := dim{name: dimField + name, values: []any{r.Values[f.index]}}
+		if slices.ContainsFunc(ops, func(o *operation) bool { return o.writes(name) }) {
+			for _, v := range m.valuesOf(f) {
+				if !f.less(v, r.Values[f.index]) {
+					d.values = append(d.values, v)
+				}
+			}
+		}
+		dims = append(dims, d)
+	}
+	tried := 0
+	for choice := range combine(dims, 500) {
+		if tried++; tried > 2000 {
+			break
+		}
+		after := r
+		after.State, after.Values = to.stored, make([]any, len(r.Values))
+		for i, d := range dims {
+			after.Values[i] = d.values[choice[i]]
+		}
+		if m.mustHold(after) {
+			return after, true
+		}
+	}
+	return fsm.Row{}, false
+}
+
+// less reports whether a counter fell or a set lost a member.
+func (f *field) less(now, before any) bool {
+	switch f.kind {
+	case fsm.KindCounter:
+		a, _ := now.(int64)
+		b, _ := before.(int64)
+		return a < b
+	case fsm.KindSet:
+		return slices.ContainsFunc(members(before), func(x string) bool { return !slices.Contains(members(now), x) })
+	}
+	return false
+}
+
+// batches puts the steps into as few databases as the rules across records allow.
+func (m *model) batches() [][]oneStep {
+	var all [][]oneStep
+	meet := func(a, b oneStep) bool {
+		for _, x := range []fsm.Row{a.before, a.after} {
+			for _, y := range []fsm.Row{b.before, b.after} {
+				if x.ID != "" && y.ID != "" && len(m.clashes(x, y)) > 0 {
+					return true
+				}
+			}
+		}
+		return false
+	}
+next:
+	for _, step := range m.steps() {
+		for i, b := range all {
+			if !slices.ContainsFunc(b, func(other oneStep) bool { return meet(step, other) }) {
+				all[i] = append(all[i], step)
+				continue next
+			}
+		}
+		all = append(all, []oneStep{step})
+	}
+	return all
+}
+
+// plan plants what a step's attacks need and returns them.
+func (p *prompt) plan(s oneStep) []func() {
+	event, row := p.event(s.o.stored, s.before, s.after), p.row(s.after)
+	if s.from == nil {
+		lawful := []string{insert(p.events(), event), insert(p.records(), row)}
+		attacks := []func(){func() { p.taken(s.String(), lawful...) }}
+		if s.n == 0 {
+			attacks = append(attacks, p.planCreation(s, event, row)...)
+		}
+		return attacks
+	}
+	lawful := []string{insert(p.events(), event), p.update(s.before.ID, row)}
+	attacks := []func(){func() {
+		p.taken(s.String(), lawful...)
+		p.attackStep(s, event)
+	}}
+	if s.n == 0 {
+		attacks = append(attacks, func() { p.attackEvent(s, event); p.attackRecorded(s, lawful) })
+		attacks = append(attacks, p.forge(s, event)...)
+	}
+	return attacks
+}
+
+// planCreation attacks the first step of a record.
+func (p *prompt) planCreation(s oneStep, event, row literals) []func() {
+	logged := insert(p.events(), event)
+	var attacks []func()
+	attack := func(what string, statements ...string) {
+		attacks = append(attacks, func() { p.refused(s.String()+": "+what, statements...) })
+	}
+	attack("a record without its event", insert(p.records(), row))
+	attack("a record at revision 3", logged, insert(p.records(), row.with("rev", "3")))
+	for _, o := range p.m.operations {
+		if !o.creates {
+			attack("an event of "+o.Name, insert(p.events(), event.with("operation", quoteText(o.stored))))
+		}
+	}
+	attack("an event of no operation", insert(p.events(), event.with("operation", "'no operation'")))
+
+	// A record that has no log: its creation cannot come later.
+	alone := named(s.after, "alone of "+s.after.ID)
+	if len(p.m.clashes(s.after, alone)) == 0 {
+		p.must(insert(p.records(), p.row(alone)))
+		attack("the creation of a record that is there", insert(p.events(), event.with("id", quoteText(alone.ID))))
+	}
+	// Events that were forged before do not serve: of another record, of a
+	// recorded call, of another state.
+	forged := func(id string, l literals) literals {
+		p.must(insert(p.events(), l.with("id", quoteText(id))))
+		return row.with("id", quoteText(id))
+	}
+	kept := forged("kept "+s.after.ID, event.with("n", "1", "from", event["to"]))
+	attack("a record with a recorded call instead of its event", insert(p.records(), kept))
+	for _, other := range p.m.stateOrder {
+		if other == s.to {
+			continue
+		}
+		strange := forged("forged "+s.after.ID+" "+other.Name, event.with("to", quoteText(other.stored)))
+		attack("a record with the event of one in "+other.Name, insert(p.records(), strange))
+		begins := slices.ContainsFunc(p.m.allWays(), func(w way) bool { return w.from == nil && w.to == other })
+		if born, ok := p.m.fit(s.after, other, p.m.operations); ok && !begins {
+			attack("a record that begins in "+other.Name, insert(p.records(), p.row(born).with("id", strange["id"])))
+		}
+	}
+	return attacks
+}
+
+// attackEvent forges the event of a step that the record is ready for.
+func (p *prompt) attackEvent(s oneStep, event literals) {
+	refused := func(what string, l literals) {
+		p.t.Helper()
+		p.refused(s.String()+": "+what, insert(p.events(), l))
+	}
+	ways := p.m.allWays()
+	refused("an event of no operation", event.with("operation", "'no operation'"))
+	for _, o := range p.m.operations {
+		if !slices.Contains(ways, way{o, s.from, s.to}) {
+			refused("an event of "+o.Name, event.with("operation", quoteText(o.stored)))
+		}
+	}
+	for _, st := range p.m.stateOrder {
+		if st != s.from {
+			refused("an event that leaves "+st.Name, event.with("from", quoteText(st.stored)))
+		}
+		if !slices.Contains(ways, way{s.o, s.from, st}) {
+			refused("an event that leads to "+st.Name, event.with("to", quoteText(st.stored)))
+		}
+	}
+	refused("an event of a later revision", event.with("rev", "3"))
+	refused("an event of no record", event.with("id", "'nobody'"))
+	for _, w := range ways { // lawful by itself, of a record in another state
+		if w.from != nil && w.from != s.from {
+			refused("the event of "+w.String(), event.with("operation", quoteText(w.o.stored), "from", quoteText(w.from.stored), "to", quoteText(w.to.stored)))
+		}
+	}
+	p.refused(s.String()+": a deletion", fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s`, quoteName(p.records()), event["id"]))
+	if p.dialect == "postgres" {
+		p.refused(s.String()+": TRUNCATE", "TRUNCATE "+quoteName(p.records()))
+	}
+}
+
+// attackRecorded writes events that are recorded only.
+func (p *prompt) attackRecorded(s oneStep, lawful []string) {
+	kept := func(r fsm.Row, n int) string { return insert(p.events(), p.recorded(s.o.stored, r, n)) }
+	what := s.String() + ": "
+	p.taken(what+"a recorded call before it", append([]string{kept(s.before, 1)}, lawful...)...)
+	p.taken(what+"two recorded calls before it", append([]string{kept(s.before, 1), kept(s.before, 2)}, lawful...)...)
+	p.taken(what+"a recorded call behind it", append(slices.Clone(lawful), kept(s.after, 1))...)
+	p.refused(what+"a recorded call behind a gap", kept(s.before, 2))
+	p.refused(what+"a recorded call behind a gap, with a call at another revision", append(append([]string{kept(s.before, 1)}, lawful...), kept(s.after, 2))...)
+	late := s.before
+	late.Rev = 2
+	p.refused(what+"a recorded call at a later revision", kept(late, 1))
+	p.refused(what+"a recorded call of no record", kept(named(s.before, "nobody"), 1))
+	for _, st := range p.m.stateOrder {
+		if st != s.from {
+			other := s.before
+			other.State = st.stored
+			p.refused(what+"a recorded call in "+st.Name, kept(other, 1))
+		}
+	}
+}
+
+// forge plants events that are like the one of the step but for one thing, and
+// returns the attempts to make the step by them.
+func (p *prompt) forge(s oneStep, event literals) []func() {
+	var attacks []func()
+	attack := func(what string, statements ...string) {
+		attacks = append(attacks, func() { p.refused(s.String()+": "+what, statements...) })
+	}
+	id := s.before.ID
+	step := p.update(id, p.row(s.after))
+	// Beside the record: of another record, of other revisions, recorded only.
+	for i, o := range p.m.operations {
+		by := event.with("operation", quoteText(o.stored))
+		p.must(
+			insert(p.events(), by.with("id", quoteText(fmt.Sprintf("double %d of %s", i, id)))),
+			insert(p.events(), by.with("rev", fmt.Sprint(20+i))),
+			insert(p.events(), by.with("rev", "2", "n", fmt.Sprint(20+i), "to", event["from"])))
+		if slices.Contains(p.m.allWays(), way{o, s.from, s.to}) {
+			later := s.after
+			later.Rev = int64(20 + i)
+			if o == s.o {
+				attack("a step over revisions", p.update(id, p.row(later)))
+			}
+		}
+	}
+	p.must(insert(p.events(), p.recorded(s.o.stored, named(s.before, "double of "+id), 1)))
+	attack("a step without its event", step)
+	logged := insert(p.events(), event)
+	born := p.row(s.after)
+	attack("a new created_at", logged, p.update(id, born.with("created_at", p.literal(s.after.CreatedAt.Add(-microsecond)))))
+	attack("an updated_at that falls", logged, p.update(id, born.with("updated_at", p.literal(s.before.UpdatedAt.Add(-microsecond)))))
+	attacks = append(attacks, func() {
+		p.taken(s.String()+" within an instant", logged, p.update(id, born.with("updated_at", p.literal(s.before.UpdatedAt))))
+	})
+	for _, st := range p.m.stateOrder {
+		if st == s.to {
+			continue
+		}
+		other := s.after
+		other.State = st.stored
+		if p.m.mustHold(other) && len(p.m.clashes(other, s.before)) == 0 {
+			attack("a step to "+st.Name+" by the event of one to "+s.to.Name, logged, p.update(id, p.row(other)))
+		}
+	}
+	return attacks
+}
+
+// attackStep changes one field more, or to another value, than the step does.
+func (p *prompt) attackStep(s oneStep, event literals) {
+	if s.n > 3 {
+		return
+	}
+	logged := insert(p.events(), event)
+	for _, name := range p.m.order {
+		f := p.m.fields[name]
+		was := s.before.Values[f.index]
+		allowed := s.o.writes(name)
+		tried := map[bool]bool{}
+		for _, v := range append(p.m.valuesOf(f), nil) {
+			r := altered(s.after, f, v)
+			if v == was || v == nil && !f.optional || !p.m.mustHold(r) {
+				continue
+			}
+			less := f.less(v, was)
+			if !allowed && less || tried[less] || f.kind == fsm.KindSet && !f.isGrown(v, was) && !less {
+				continue
+			}
+			tried[less] = true
+			what := fmt.Sprintf("%s: %s that becomes %s, it was %s", s, name, show(v), show(was))
+			if allowed && !less {
+				p.taken(what, logged, p.update(r.ID, p.row(r)))
+			} else {
+				p.refused(what, logged, p.update(r.ID, p.row(r)))
+			}
+		}
+	}
+}
+
+// isGrown reports whether a set has more members than before.
+func (f *field) isGrown(now, before any) bool {
+	return !f.less(now, before) && len(members(now)) > len(members(before))
+}
+
+// forbiddenMoves plants, for every two states between which nothing leads, a
+// record with a forged event, and returns the attempts to follow it.
+func (p *prompt) forbiddenMoves() []func() {
+	var attacks []func()
+	n := 0
+	for _, from := range p.m.stateOrder {
+		for _, to := range p.m.stateOrder {
+			if slices.ContainsFunc(p.m.allWays(), func(w way) bool { return w.from == from && w.to == to }) {
+				continue
+			}
+			n++
+			if before, after, o, ok := p.m.forgery(from, to, n); ok {
+				p.must(insert(p.records(), p.row(before)), insert(p.events(), p.event(o.stored, before, after)))
+				attacks = append(attacks, func() {
+					p.refused(fmt.Sprintf("a move from %s to %s with a forged event", from.Name, to.Name), p.update(before.ID, p.row(after)))
+				})
+			}
+		}
+	}
+	return attacks
+}
+
+// forgery returns a record and what it would become by a move that nothing
+// makes, with nothing else wrong about it.
+func (m *model) forgery(from, to *state, n int) (before, after fsm.Row, by *operation, ok bool) {
+	for _, r := range m.soundIn(from, 40) {
+		r.ID, r.Rev = fmt.Sprintf("forger-%d", n), 1
+		for _, name := range m.order { // apart from all others
+			f := m.fields[name]
+			if text, isText := r.Values[f.index].(string); isText && f.kind == fsm.KindString && m.grouped()[name] {
+				r.Values[f.index] = text + " " + r.ID
+			}
+		}
+		if !m.mustHold(r) {
+			continue
+		}
+		for _, o := range m.operations {
+			if o.creates {
+				continue
+			}
+			if after, ok := m.fit(r, to, []*operation{o}); ok {
+				after.Rev = 2
+				return r, after, o, true
+			}
+		}
+	}
+	return fsm.Row{}, fsm.Row{}, nil, false
+}

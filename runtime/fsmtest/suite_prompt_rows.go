@@ -1,0 +1,241 @@
+package fsmtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// attackRecords writes made-up records in every state: those that break a MUST
+// are refused and no other, whether they are inserted or updated to.
+func (p *prompt) attackRecords() {
+	for _, st := range p.m.stateOrder {
+		rows := p.m.recordsIn(st, 200)
+		sound := p.m.soundIn(st, 8)
+		if len(sound) == 0 {
+			p.t.Errorf("%s: no record can be made up", st.Name)
+			continue
+		}
+		for _, r := range sound {
+			for _, name := range p.m.order {
+				f := p.m.fields[name]
+				for _, v := range p.m.valuesOf(f) {
+					rows = append(rows, altered(r, f, v))
+				}
+			}
+		}
+		base := p.row(named(sound[0], "base"))
+		seen := map[string]bool{}
+		for _, r := range rows {
+			l := p.row(r)
+			text := insert(p.records(), l)
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			change := p.update("base", l.with("id", "'base'"))
+			what := "a record " + p.m.showRow(r)
+			if p.m.mustHold(r) {
+				p.taken(what, text)
+				p.taken("a change to "+what, insert(p.records(), base), change)
+				continue
+			}
+			what = fmt.Sprintf("a record that breaks %s: %s", violations(p.m.broken(r), p.m), p.m.showRow(r))
+			p.refused(what, text)
+			p.refused("a change to "+what, insert(p.records(), base), change)
+		}
+		for _, r := range sound[:min(3, len(sound))] {
+			for _, bad := range p.badValues(st, r) {
+				l := p.row(r).with(bad[0], bad[1])
+				p.refused(fmt.Sprintf("a record in %s whose %s is %s", st.Name, bad[0], bad[1]), insert(p.records(), l))
+				if bad[0] != "id" {
+					p.refused(fmt.Sprintf("a change to a record in %s whose %s is %s", st.Name, bad[0], bad[1]),
+						insert(p.records(), base), p.update("base", l.with("id", "'base'")))
+				}
+			}
+		}
+	}
+}
+
+// badValues lists columns, each with a literal that no record can have.
+func (p *prompt) badValues(st *state, r fsm.Row) [][2]string {
+	bad := [][2]string{
+		{"id", "''"}, {"id", "NULL"}, {"rev", "0"}, {"rev", "NULL"}, {"created_at", "NULL"}, {"updated_at", "NULL"},
+		{"state", "NULL"}, {"state", "''"}, {"state", quoteText("no " + st.stored)},
+	}
+	kind := map[string]fsm.Kind{"id": fsm.KindString, "state": fsm.KindString, "rev": fsm.KindInt, "created_at": fsm.KindTime, "updated_at": fsm.KindTime}
+	for _, name := range p.m.order {
+		f := p.m.fields[name]
+		kind[f.Stored] = f.kind
+		add := func(texts ...string) {
+			for _, text := range texts {
+				bad = append(bad, [2]string{f.Stored, text})
+			}
+		}
+		if !f.optional {
+			add("NULL")
+		}
+		if r.Values[f.index] == nil {
+			continue
+		}
+		switch f.kind {
+		case fsm.KindEnum:
+			add("''", quoteText("no "+f.stored[0]))
+		case fsm.KindBool:
+			if p.dialect == "sqlite" {
+				add("2", "-1")
+			}
+		case fsm.KindJSON:
+			add("''", "'{'", "'{a:1}'")
+		case fsm.KindSet:
+			add("''", "'{}'", `'"a"'`, `'["a"'`, `'[''a'']'`, "'null'")
+			if text, _ := r.Values[f.index].(string); len(members(text)) == 0 && !slices.Contains(list(st.Absent), name) || len(members(text)) > 0 {
+				add("'[1]'", "'[null]'", "'[[]]'", `'["b","a"]'`, `'["a","a"]'`, `'["a","b","b"]'`, `'["a","c","b"]'`)
+			}
+		}
+	}
+	if p.dialect == "sqlite" {
+		for _, name := range sortedKeys(kind) {
+			bad = append(bad, p.badTypes(name, kind[name])...)
+		}
+	}
+	return bad
+}
+
+// badTypes lists literals of another type than the column's. SQLite would store them
+// in a table that is not STRICT.
+func (p *prompt) badTypes(column string, kind fsm.Kind) [][2]string {
+	switch kind {
+	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence, fsm.KindBool, fsm.KindTime:
+		return [][2]string{{column, "'no number'"}, {column, "1.5"}}
+	case fsm.KindString:
+		return [][2]string{{column, "x'61'"}}
+	}
+	return nil
+}
+
+// column is a column of a table that every machine has.
+type column struct {
+	name     string
+	kind     fsm.Kind
+	optional bool
+}
+
+var eventColumns = []column{
+	{"id", fsm.KindString, false}, {"rev", fsm.KindInt, false}, {"n", fsm.KindInt, false}, {"operation", fsm.KindString, false},
+	{"name", fsm.KindString, false}, {"from", fsm.KindString, true}, {"to", fsm.KindString, false}, {"at", fsm.KindTime, false},
+	{"actor", fsm.KindString, false}, {"reason", fsm.KindString, false}, {"request_id", fsm.KindString, true},
+	{"request_n", fsm.KindInt, false}, {"fingerprint", fsm.KindString, false}, {"labels", fsm.KindJSON, true},
+	{"inputs", fsm.KindJSON, true}, {"changes", fsm.KindJSON, true}, {"image", fsm.KindJSON, true}, {"version", fsm.KindInt, false},
+	{"cause", fsm.KindString, true}, {"guard", fsm.KindString, true}, {"sum", fsm.KindInt, false},
+}
+
+// attackColumns writes a row that is sound but for one column, which is absent
+// or of another type.
+func (p *prompt) attackColumns(table string, sound literals, columns []column) {
+	p.taken("a sound row of "+table, insert(table, sound))
+	for _, c := range columns {
+		if !c.optional {
+			p.refused(fmt.Sprintf("a row of %s without %s", table, c.name), insert(table, sound.with(c.name, "NULL")))
+		}
+		if p.dialect == "sqlite" {
+			for _, bad := range p.badTypes(c.name, c.kind) {
+				p.refused(fmt.Sprintf("a row of %s whose %s is %s", table, c.name, bad[1]), insert(table, sound.with(c.name, bad[1])))
+			}
+		}
+	}
+}
+
+// attackLog writes events that are wrong by themselves, or that change the log.
+func (p *prompt) attackLog() {
+	first := p.m.stateOrder[0]
+	rows := p.m.soundIn(first, 1)
+	if len(rows) == 0 {
+		p.t.Errorf("%s: no record can be made up", first.Name)
+		return
+	}
+	before, after := named(rows[0], "e"), named(rows[0], "e")
+	after.State, after.Rev = p.m.stateOrder[len(p.m.stateOrder)-1].stored, 2
+	moved := p.event("o", before, after)
+	born := p.event("o", fsm.Row{}, before).with("rev", "1")
+	kept := moved.with("n", "1", "to", moved["from"])
+	p.attackColumns(p.events(), moved, eventColumns)
+	for what, l := range map[string]literals{
+		"a creation":                          born,
+		"a recorded call":                     kept,
+		"a recorded call at revision 1":       kept.with("rev", "1"),
+		"an event with a request":             moved.with("request_id", "'r'"),
+		"an event with a request of a batch":  moved.with("request_id", "'r'", "request_n", "0"),
+		"an event with all that is optional":  moved.with("labels", "'{}'", "inputs", "'{}'", "changes", "'{}'", "image", "'{}'", "cause", "'c'", "guard", "'g'"),
+		"a recorded call with a later number": kept.with("n", "2"),
+	} {
+		p.taken(what, insert(p.events(), l))
+	}
+	for what, l := range map[string]literals{
+		"an event of revision 0":                  moved.with("rev", "0"),
+		"an event with a negative number":         kept.with("n", "-1"),
+		"revision 1 that comes from somewhere":    moved.with("rev", "1"),
+		"revision 2 that comes from nowhere":      moved.with("from", "NULL"),
+		"a recorded call that moves":              kept.with("from", "'elsewhere'"),
+		"a recorded call that comes from nowhere": kept.with("from", "NULL"),
+		"an empty request id":                     moved.with("request_id", "''"),
+		"a request of index -2":                   moved.with("request_id", "'r'", "request_n", "-2"),
+	} {
+		p.refused(what, insert(p.events(), l))
+	}
+	if p.dialect == "sqlite" {
+		p.taken("an event at place 1", insert(p.events(), moved.with("seq", "1")))
+		p.refused("an event at place 0", insert(p.events(), moved.with("seq", "0")))
+	}
+	there := insert(p.events(), moved)
+	p.refused("a change of an event", there, fmt.Sprintf(`UPDATE %s SET "actor" = 'you'`, quoteName(p.events())))
+	p.refused("the removal of an event", there, "DELETE FROM "+quoteName(p.events()))
+	if p.dialect == "postgres" {
+		p.refused("TRUNCATE of the log", there, "TRUNCATE "+quoteName(p.events()))
+	}
+}
+
+// attackSides writes rows of the other tables that no store writes.
+func (p *prompt) attackSides() {
+	outbox, groups := p.m.Machine+"_outbox", p.m.Machine+"_groups"
+	effect := literals{
+		"id": "'e'", "rev": "2", "effect": "'x'", "key": "'k'", "attempts": "0", "due": p.literal(theNow), "last_error": "''",
+	}
+	p.attackColumns(outbox, effect, []column{
+		{"id", fsm.KindString, false}, {"rev", fsm.KindInt, false}, {"effect", fsm.KindString, false}, {"key", fsm.KindString, false},
+		{"attempts", fsm.KindInt, false}, {"due", fsm.KindTime, false}, {"last_error", fsm.KindString, false},
+	})
+	p.refused("an effect with less than no attempts", insert(outbox, effect.with("attempts", "-1")))
+	p.refused("a second effect of one revision", insert(outbox, effect), insert(outbox, effect.with("effect", "'y'", "key", "'l'")))
+	p.taken("effects of two revisions", insert(outbox, effect), insert(outbox, effect.with("rev", "3")))
+	p.taken("effects of two records", insert(outbox, effect), insert(outbox, effect.with("id", "'f'")))
+
+	group := literals{"name": "'g'", "key": "'[]'", "number": "1"}
+	p.attackColumns(groups, group, []column{{"name", fsm.KindString, false}, {"key", fsm.KindString, false}, {"number", fsm.KindInt, false}})
+	p.refused("a group twice", insert(groups, group), insert(groups, group.with("number", "2")))
+	p.taken("groups of two rules", insert(groups, group), insert(groups, group.with("name", "'h'")))
+	p.taken("two groups of a rule", insert(groups, group), insert(groups, group.with("key", "'[1]'")))
+
+	meta := literals{"machine": "'another'", "version": "1", "hash": "'h'", "enforce": "'full'", "dialect": quoteText(p.dialect)}
+	p.attackColumns("fsm_meta", meta, []column{
+		{"machine", fsm.KindString, false}, {"version", fsm.KindInt, false}, {"hash", fsm.KindString, false},
+		{"enforce", fsm.KindString, false}, {"dialect", fsm.KindString, false},
+	})
+	p.refused("a second specification of this machine", insert("fsm_meta", meta.with("machine", quoteText(p.m.Machine))))
+	if p.dialect == "sqlite" {
+		p.attackRowids(outbox, groups)
+	}
+}
+
+// attackRowids looks for a column beside the key by which UPDATE OR REPLACE
+// could push a row out.
+func (p *prompt) attackRowids(tables ...string) {
+	for _, table := range append(tables, p.records(), "fsm_meta") {
+		text := fmt.Sprintf("UPDATE OR REPLACE %s SET rowid = 1", quoteName(table))
+		if _, err := p.try(text); err == nil || !strings.Contains(err.Error(), "no such column") {
+			p.t.Errorf("%s has a rowid besides its key: %v", table, err)
+		}
+	}
+}
