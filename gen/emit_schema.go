@@ -197,14 +197,12 @@ func (s *schemaText) columnType(t *spec.Type) string {
 // sqlCheck is one CHECK: the rule in the words of the specification and in SQL.
 type sqlCheck struct{ rule, sql string }
 
-// fieldChecks returns the rules that follow from the type of a field.
+// fieldChecks returns the rules that follow from the type of a field. An absent
+// value passes: a CHECK that yields NULL does not refuse.
 func (s *schemaText) fieldChecks(f *spec.Field) []sqlCheck {
 	col := column(f)
 	var checks []sqlCheck
 	add := func(rule, sql string) {
-		if f.Type.Optional {
-			sql = col + " IS NULL OR " + sql
-		}
 		checks = append(checks, sqlCheck{f.Name + " " + rule, sql})
 	}
 	switch t := &f.Type; t.Kind {

@@ -181,14 +181,13 @@ func (s *schemaText) postgresGuard() {
 	add("", `NEW."updated_at" < OLD."updated_at"`, stateField, "%s: updated_at never falls", old)
 	for _, f := range s.m.Fields {
 		col := column(f)
-		switch f.Type.Kind {
-		case spec.KindCounter:
-			add("", fmt.Sprintf("NEW.%s < OLD.%s", col, col), stateField, "%s: "+f.Name+" never falls", old)
-		case spec.KindSet:
-			add("", "NOT "+s.d.covers("NEW."+col, "OLD."+col), stateField, "%s: "+f.Name+" never loses a member", old)
-		}
-		if len(writers(s.m, f)) == 0 {
+		switch {
+		case len(writers(s.m, f)) == 0:
 			add("", s.differs(f), stateField, "%s: "+f.Name+" never changes after the creation", old)
+		case f.Type.Kind == spec.KindCounter:
+			add("", fmt.Sprintf("NEW.%s < OLD.%s", col, col), stateField, "%s: "+f.Name+" never falls", old)
+		case f.Type.Kind == spec.KindSet:
+			add("", "NOT "+s.d.covers("NEW."+col, "OLD."+col), stateField, "%s: "+f.Name+" never loses a member", old)
 		}
 	}
 	body = append(body, "RETURN NEW;")

@@ -109,11 +109,8 @@ func (s *schemaText) sqliteKeepRows() {
 			r.where = append(r.where, inStates(`NEW."state"`, u.states))
 			moved = append(moved, `OLD."state" NOT IN (`+stateWords(u.states)+")")
 		}
-		if update {
-			if len(moved) > 0 {
-				r.where = append(r.where, "("+strings.Join(moved, " OR ")+")")
-			}
-			inside = append(inside, `"id" <> OLD."id"`)
+		if update { // the record itself does not count: it is not in the group yet
+			r.where = append(r.where, "("+strings.Join(moved, " OR ")+")")
 		}
 		other := "SELECT 1 FROM " + t
 		if conditions := append(same, inside...); len(conditions) > 0 {
@@ -126,7 +123,9 @@ func (s *schemaText) sqliteKeepRows() {
 	update := s.raise("the id never changes", `NEW."id" IS NOT OLD."id"`)
 	for _, u := range uniqueRules(s.m) {
 		insert = append(insert, taken(u, false))
-		update = append(update, taken(u, true))
+		if len(u.fields) > 0 || u.states != nil { // else no update brings a second record
+			update = append(update, taken(u, true))
+		}
 	}
 	s.trigger("insert_keeps", "BEFORE INSERT ON "+t, "", insert)
 	s.trigger("update_keeps", "BEFORE UPDATE ON "+t, "", update)
@@ -164,8 +163,8 @@ func (s *schemaText) sqliteKeepEvents() {
 		{message: "the event is in the log already", where: []string{exists(`"id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n"`)}},
 		{message: "the place in the log is taken", where: []string{exists(`"seq" = NEW."seq"`)}},
 		{message: "the request id stands in the log already", where: []string{exists(`"id" = NEW."id" AND "request_id" = NEW."request_id"`)}},
-		{message: "the request id stands in the log already", where: []string{
-			`NEW."request_n" >= 0`, exists(`"request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0`)}},
+		{message: "the request id stands in the log already", where: []string{ // in the words of the index
+			exists(`"request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0`)}},
 	})
 	s.trigger("events_update", "BEFORE UPDATE ON "+t, "", s.raise("the log is append-only: an event never changes", ""))
 	s.trigger("events_delete", "BEFORE DELETE ON "+t, "", s.raise("the log is append-only: an event is never deleted", ""))
@@ -197,7 +196,7 @@ func (s *schemaText) sqliteEventMoves() {
 		{comment: "An event that is recorded only stands at the record's revision and state, and has the next number.",
 			message: "the record is not at the revision and state of the event",
 			where:   []string{`NEW."n" > 0`, record(`"rev" = NEW."rev" AND "state" = NEW."to"`)}},
-		{message: "the log has a gap", where: []string{`NEW."n" > 1`,
+		{message: "the log has a gap", where: []string{`NEW."n" > 0`,
 			"NOT EXISTS (SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1)`}},
 	})
 }
@@ -222,10 +221,9 @@ func wrapList(words []string, indent string) string {
 	return b.String()
 }
 
-// eventOf returns the condition that the log holds, or does not hold, the
-// event of the new revision.
+// eventOf returns the query for the event of the new revision.
 func (s *schemaText) eventOf(more string) string {
-	return "SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0` + more
+	return "SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND ` + more
 }
 
 func (s *schemaText) sqliteCreation() {
@@ -240,9 +238,9 @@ func (s *schemaText) sqliteCreation() {
 	if len(states) > 0 {
 		body = []refusal{
 			{message: "a record begins in " + stateNameList(states), where: []string{`NEW."state" NOT IN (` + stateWords(states) + ")"}},
-			{message: "a record begins at revision 1", where: []string{`NEW."rev" IS NOT 1`}},
+			// Only the event of revision 1 comes from nowhere: so does the record.
 			{message: "a record needs the event of its creation", where: []string{
-				"NOT EXISTS (" + s.eventOf(` AND "from" IS NULL AND "to" = NEW."state"`) + ")"}},
+				"NOT EXISTS (" + s.eventOf(`"from" IS NULL AND "to" = NEW."state"`) + ")"}},
 		}
 	}
 	s.trigger("insert", "BEFORE INSERT ON "+s.table(""), "", body)
@@ -270,24 +268,23 @@ func (s *schemaText) sqliteChanges() {
 		refusal{message: "created_at never changes", where: []string{`NEW."created_at" IS NOT OLD."created_at"`}},
 		refusal{message: "updated_at never falls", where: []string{`NEW."updated_at" < OLD."updated_at"`}},
 		refusal{message: "the new revision needs its event", where: []string{
-			"NOT EXISTS (" + s.eventOf(` AND "from" = OLD."state" AND "to" = NEW."state"`) + ")"}})
+			"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "from" = OLD."state" AND "to" = NEW."state"`) + ")"}})
 	for _, f := range s.m.Fields {
 		col := column(f)
 		changed := fmt.Sprintf("NEW.%s IS NOT OLD.%s", col, col)
-		switch f.Type.Kind {
-		case spec.KindCounter:
-			body = append(body, refusal{message: f.Name + " never falls", where: []string{fmt.Sprintf("NEW.%s < OLD.%s", col, col)}})
-		case spec.KindSet:
-			body = append(body, refusal{message: f.Name + " never loses a member", where: []string{
-				changed, "NOT (" + s.d.covers("NEW."+col, "OLD."+col) + ")"}})
-		}
 		ops := writers(s.m, f)
 		if len(ops) == 0 {
 			body = append(body, refusal{message: f.Name + " never changes after the creation", where: []string{changed}})
 			continue
 		}
+		switch f.Type.Kind {
+		case spec.KindCounter:
+			body = append(body, refusal{message: f.Name + " never falls", where: []string{fmt.Sprintf("NEW.%s < OLD.%s", col, col)}})
+		case spec.KindSet:
+			body = append(body, refusal{message: f.Name + " never loses a member", where: []string{"NOT (" + s.d.covers("NEW."+col, "OLD."+col) + ")"}})
+		}
 		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
-			changed, "NOT EXISTS (" + s.eventOf(` AND "operation" IN (`+operationWordList(ops)+")") + ")"}})
+			changed, "NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" IN (`+operationWordList(ops)+")") + ")"}})
 	}
 	s.trigger("update", "BEFORE UPDATE ON "+s.table(""), "", body)
 }

@@ -152,7 +152,7 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 			{"n is a count", `"n" >= 0`},
 			{"revision 1 is the creation", `"n" > 0 OR ("rev" = 1) = ("from" IS NULL)`},
 			{"a recorded call moves nothing", `"n" = 0 OR "from" IS NOT NULL AND "from" = "to"`},
-			{"request_id is not empty", `"request_id" IS NULL OR "request_id" <> ''`},
+			{"request_id is not empty", `"request_id" <> ''`},
 			{"request_n is an index", `"request_n" >= -1`},
 		}...))...)
 	}

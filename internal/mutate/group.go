@@ -33,7 +33,7 @@ func selectNumber(m *mutant) []string {
 
 // machineGroups returns the pure layer, the durable layer and, when it is
 // wanted, the schema of one generated package.
-func machineGroups(root, scratch, dir string, wanted func(group string) bool, attacks func() (*judge, error)) ([]*group, error) {
+func machineGroups(root, scratch, dir string, wanted func(group string) bool) ([]*group, error) {
 	scratch, err := os.MkdirTemp(scratch, "machine-")
 	if err != nil {
 		return nil, err
@@ -80,11 +80,7 @@ func machineGroups(root, scratch, dir string, wanted func(group string) bool, at
 	if !wanted("sql/" + name) {
 		return groups, nil
 	}
-	attack, err := attacks()
-	if err != nil {
-		return nil, err
-	}
-	sql, err := sqlGroup(root, scratch, dir, tests, attack)
+	sql, err := sqlGroup(root, scratch, dir, tests)
 	if err != nil {
 		return nil, err
 	}

@@ -178,22 +178,12 @@ type source struct {
 // sources returns all that is mutated.
 func sources() []source {
 	var list []source
-	var attacks *judge
-	compiled := func(root, scratch string) func() (*judge, error) {
-		return func() (*judge, error) {
-			var err error
-			if attacks == nil {
-				attacks, err = attackJudge(root, scratch)
-			}
-			return attacks, err
-		}
-	}
 	for _, dir := range machines {
 		name := filepath.Base(dir)
 		list = append(list, source{
 			groups: []string{"pure/" + name, "durable/" + name, "sql/" + name},
 			make: func(root, scratch string, wanted func(string) bool) ([]*group, error) {
-				return machineGroups(root, scratch, dir, wanted, compiled(root, scratch))
+				return machineGroups(root, scratch, dir, wanted)
 			},
 		})
 	}

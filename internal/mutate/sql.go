@@ -9,62 +9,124 @@ import (
 	"strings"
 )
 
-// sqlMutant is a change of a schema: one text becomes another one. Each stands
-// in the text once, since it reaches up to a name.
+// sqlMutant is a change of a schema: one text becomes another one. The text is
+// that of a whole table, index, trigger or view, which stands there once.
 type sqlMutant struct{ from, to string }
 
 var (
-	checkLine = regexp.MustCompile(`(?m)^    CONSTRAINT "((?:[^"]|"")+)" (CHECK|UNIQUE|PRIMARY KEY) \(.*\)(,?)$`)
-	table     = regexp.MustCompile(`(?ms)^CREATE TABLE IF NOT EXISTS "([^"]+)" \(\n.*?^\) STRICT.*?;$`)
-	index     = regexp.MustCompile(`(?m)^CREATE (UNIQUE )?INDEX IF NOT EXISTS "([^"]+)"[^;]*;`)
-	trigger   = regexp.MustCompile(`(?ms)^CREATE TRIGGER IF NOT EXISTS "([^"]+)".*?^END;`)
-	raise     = regexp.MustCompile(`(?ms)^    SELECT RAISE\(ABORT, '((?:[^']|'')*)'\).*?;$`)
+	sqlTable   = regexp.MustCompile(`(?ms)^CREATE TABLE IF NOT EXISTS "([^"]+)" \(\n.*?^\) STRICT.*?;$`)
+	sqlIndex   = regexp.MustCompile(`(?m)^CREATE (UNIQUE )?INDEX IF NOT EXISTS "([^"]+)" ON "[^"]+" \(([^;]*?)\)(?:\s+WHERE ([^;]*))?;$`)
+	sqlTrigger = regexp.MustCompile(`(?ms)^CREATE TRIGGER IF NOT EXISTS "([^"]+)".*?^END;`)
+	sqlCheck   = regexp.MustCompile(`(?m)^    CONSTRAINT "((?:[^"]|"")+)" CHECK \((.*)\),?$`)
+	sqlKey     = regexp.MustCompile(`(?m)^    (?:CONSTRAINT "((?:[^"]|"")+)" UNIQUE|PRIMARY KEY) \(([^()]*)\),?$`)
+	sqlNotNull = regexp.MustCompile(`(?m)^    "([^"]+)" [A-Z]+( NOT NULL)`)
+	sqlEnd     = regexp.MustCompile(`(?m)^\)( STRICT)(?:,( WITHOUT ROWID))?;$`)
+	sqlRaise   = regexp.MustCompile(`(?ms)^    SELECT RAISE\(ABORT, '((?:[^']|'')*)'\)(?:\n    WHERE (.*?))?;$`)
 )
 
-// sqlMutants finds the changes of a schema: every CHECK, unique index, trigger
-// and RAISE left out.
+// sqlMaker collects the changes of a schema.
+type sqlMaker struct {
+	file, schema string
+	list         []*mutant
+	changes      map[*mutant]sqlMutant
+
+	object string // the one that is changed
+	at     int    // where it stands in the schema
+	where  string // its name, for the report
+}
+
+// change notes that object[start:end] becomes to.
+func (s *sqlMaker) change(kind, text string, start, end int, to string) {
+	m := &mutant{
+		file: s.file, line: 1 + strings.Count(s.schema[:s.at+start], "\n"), fn: s.where, kind: kind, text: oneLine(text),
+		number: len(s.list) + 1,
+	}
+	s.list = append(s.list, m)
+	s.changes[m] = sqlMutant{s.object, s.object[:start] + to + s.object[end:]}
+}
+
+// each calls f for every object of a kind, with the places of its parts.
+func (s *sqlMaker) each(kind *regexp.Regexp, name int, f func(parts []int)) {
+	for _, o := range kind.FindAllStringSubmatchIndex(s.schema, -1) {
+		s.object, s.at, s.where = s.schema[o[0]:o[1]], o[0], s.schema[o[2*name]:o[2*name+1]]
+		parts := make([]int, len(o))
+		for i := range o {
+			if parts[i] = o[i]; o[i] >= 0 {
+				parts[i] -= o[0]
+			}
+		}
+		f(parts)
+	}
+}
+
+// sqlMutants finds the changes of a schema.
 func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
-	var list []*mutant
-	changes := map[*mutant]sqlMutant{}
-	add := func(kind, where, text string, at int, from, to string) {
-		m := &mutant{
-			file: file, line: 1 + strings.Count(schema[:at], "\n"), fn: where, kind: kind, text: oneLine(text),
-			number: len(list) + 1,
-		}
-		list = append(list, m)
-		changes[m] = sqlMutant{from, to}
+	s := &sqlMaker{file: file, schema: schema, changes: map[*mutant]sqlMutant{}}
+	s.each(sqlTable, 1, func([]int) { s.table() })
+	s.each(sqlIndex, 2, s.index)
+	s.each(sqlTrigger, 1, func([]int) { s.trigger() })
+	count(s.list)
+	return s.list, s.changes
+}
+
+// table changes columns and constraints.
+func (s *sqlMaker) table() {
+	for _, c := range sqlNotNull.FindAllStringSubmatchIndex(s.object, -1) {
+		s.change("drop not null", s.object[c[2]:c[3]], c[4], c[5], "")
 	}
-	for _, t := range table.FindAllStringSubmatchIndex(schema, -1) {
-		name, body := schema[t[2]:t[3]], schema[t[0]:t[1]]
-		for _, c := range checkLine.FindAllStringSubmatchIndex(body, -1) {
-			what, kind := body[c[2]:c[3]], body[c[4]:c[5]]
-			to := "    CONSTRAINT \"" + what + "\" CHECK (1)" + body[c[6]:c[7]]
-			add("drop "+strings.ToLower(kind), name, what, t[0]+c[0], body, body[:c[0]]+to+body[c[1]:])
+	for _, c := range sqlCheck.FindAllStringSubmatchIndex(s.object, -1) {
+		s.change("drop check", s.object[c[2]:c[3]], c[4], c[5], "1")
+		s.condition(c[4], c[5], false)
+	}
+	for _, c := range sqlKey.FindAllStringSubmatchIndex(s.object, -1) {
+		if c[2] >= 0 {
+			s.change("drop unique", s.object[c[2]:c[3]], c[0], c[5]+1, `    CONSTRAINT "`+s.object[c[2]:c[3]]+`" CHECK (1)`)
+		}
+		s.words("drop column", c[4], c[5])
+	}
+	end := sqlEnd.FindStringSubmatchIndex(s.object)
+	if end[4] < 0 {
+		s.change("drop strict", "STRICT", end[2], end[3], "")
+	} else {
+		s.change("drop strict", "STRICT", end[2], end[4], "")
+		s.change("drop without rowid", "WITHOUT ROWID", end[3], end[5], "")
+	}
+}
+
+// index changes an index.
+func (s *sqlMaker) index(parts []int) {
+	unique := parts[2] >= 0
+	if !unique {
+		s.change("drop index", s.where, 0, len(s.object), "")
+		return
+	}
+	s.change("drop unique index", s.where, 0, len(s.object), "")
+	s.change("make not unique", s.where, parts[2], parts[3], "")
+	s.words("drop column", parts[6], parts[7])
+	if parts[8] >= 0 {
+		s.change("drop where", s.object[parts[8]:parts[9]], parts[7]+1, parts[9], "")
+		s.condition(parts[8], parts[9], false)
+	}
+}
+
+// trigger changes a trigger and what it refuses.
+func (s *sqlMaker) trigger() {
+	s.change("drop trigger", s.where, 0, len(s.object), "")
+	raises := sqlRaise.FindAllStringSubmatchIndex(s.object, -1)
+	for _, r := range raises {
+		if len(raises) > 1 {
+			s.change("drop raise", s.object[r[2]:r[3]], r[0], r[1], "    SELECT 1;")
+		}
+		if r[4] >= 0 {
+			s.condition(r[4], r[5], true)
 		}
 	}
-	for _, i := range index.FindAllStringSubmatchIndex(schema, -1) {
-		text, kind := schema[i[0]:i[1]], "drop index"
-		if i[2] >= 0 {
-			kind = "drop unique index"
-		}
-		add(kind, "schema", schema[i[4]:i[5]], i[0], text, "")
-	}
-	for _, t := range trigger.FindAllStringSubmatchIndex(schema, -1) {
-		name, body := schema[t[2]:t[3]], schema[t[0]:t[1]]
-		add("drop trigger", "schema", name, t[0], body, "")
-		for _, r := range raise.FindAllStringSubmatchIndex(body, -1) {
-			what := body[r[2]:r[3]]
-			add("drop raise", name, what, t[0]+r[0], body, body[:r[0]]+"    SELECT 1;"+body[r[1]:])
-		}
-	}
-	count(list)
-	return list, changes
 }
 
 // sqlGroup returns the mutants of a machine's SQLite schema. They are judged by
-// the attacks of package gen, which look at every level, and then by the
-// generated tests over SQLite, which look at the level `checks`.
-func sqlGroup(root, scratch, dir string, tests, attacks *judge) (*group, error) {
+// the generated tests over SQLite: first by the attempts past the engine, then
+// by all others.
+func sqlGroup(root, scratch, dir string, tests *judge) (*group, error) {
 	name := filepath.Base(dir)
 	file := name + ".sqlite.sql"
 	b, err := os.ReadFile(filepath.Join(root, dir, file))
@@ -73,55 +135,23 @@ func sqlGroup(root, scratch, dir string, tests, attacks *judge) (*group, error) 
 	}
 	mutants, changes := sqlMutants(file, string(b))
 	for m, c := range changes {
-		if strings.Count(string(b), c.from) != 1 {
-			return nil, fmt.Errorf("%s: %d places are like the one of %s", file, strings.Count(string(b), c.from), m.name())
+		if n := strings.Count(string(b), c.from); n != 1 {
+			return nil, fmt.Errorf("%s: %d places are like the one of %s", file, n, m.name())
 		}
 		if err := os.WriteFile(sqlChange(scratch, m), []byte(c.from+"\n-----\n"+c.to), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	overSQLite := *tests
-	overSQLite.run = "^Test/^sqlite$"
-	attack, unique := *attacks, *attacks
-	attack.run = "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses|SchemaRefusesForgedEvents)$/^" + name + "$/^sqlite$"
-	unique.run = "^TestSchemaKeepsUniqueRules$/^(none|checks|full)$/^" + name + "$/^sqlite$"
+	prompt, whole := *tests, *tests
+	prompt.name, prompt.run = tests.name+" at the prompt", "^Test/^sqlite$/^prompt$"
+	whole.run = "^Test/^sqlite$"
 	return &group{
 		name: "sql/" + name, mutants: mutants,
-		env: func(m *mutant) []string { return []string{"FSMGEN_MUTANT_SQL=" + sqlChange(scratch, m)} },
-		judges: func(*mutant) []*judge {
-			return []*judge{&attack, &unique, &overSQLite}
-		},
+		env:    func(m *mutant) []string { return []string{"FSMGEN_MUTANT_SQL=" + sqlChange(scratch, m)} },
+		judges: func(*mutant) []*judge { return []*judge{&prompt, &whole} },
 	}, nil
 }
 
 func sqlChange(scratch string, m *mutant) string {
 	return filepath.Join(scratch, "change"+strconv.Itoa(m.number)+".txt")
-}
-
-// attackJudge compiles the tests of package gen, whose schemas take the change
-// that the environment names.
-func attackJudge(root, scratch string) (*judge, error) {
-	scratch, err := os.MkdirTemp(scratch, "attacks-")
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(root, "gen", "emit_schema_sqlite.go")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	const from, to = "return []byte(s.String())", "return []byte(fsmMutantSQL(s.String()))"
-	if strings.Count(string(b), from) != 1 {
-		return nil, fmt.Errorf("%s: expected one place with %q", path, from)
-	}
-	o := overlay{}
-	if err := o.put(scratch, path, strings.Replace(string(b), from, to, 1)); err != nil {
-		return nil, err
-	}
-	if err := o.put(scratch, filepath.Join(root, "gen", supportFile), supportSource("gen")); err != nil {
-		return nil, err
-	}
-	j := &judge{name: "attacks of gen", dir: "./gen", run: "^Test(SchemaChecksAlone|SchemaTakesEveryMove|SchemaRefuses|SchemaRefusesForgedEvents)$/^execution$/^sqlite$"}
-	err = j.build(root, scratch, o)
-	return j, err
 }

@@ -204,10 +204,9 @@ func (p *prompt) planCreation(s oneStep, event, row literals) []func() {
 	attack("an event of no operation", insert(p.events(), event.with("operation", "'no operation'")))
 
 	// A record that has no log: its creation cannot come later.
-	alone := named(s.after, "alone of "+s.after.ID)
-	if len(p.m.clashes(s.after, alone)) == 0 {
-		p.must(insert(p.records(), p.row(alone)))
-		attack("the creation of a record that is there", insert(p.events(), event.with("id", quoteText(alone.ID))))
+	if alone, ok := p.m.aside(s, "alone"); ok {
+		p.must(insert(p.records(), p.row(alone.after)))
+		attack("the creation of a record that is there", insert(p.events(), event.with("id", quoteText(alone.after.ID))))
 	}
 	// Events that were forged before do not serve: of another record, of a
 	// recorded call, of another state.
@@ -321,6 +320,16 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 		p.taken(s.String()+" within an instant", logged, p.update(id, born.with("updated_at", p.literal(s.before.UpdatedAt))))
 	})
 	for _, st := range p.m.stateOrder {
+		for column, own := range map[string]*state{"from": s.from, "to": s.to} {
+			if st == own {
+				continue
+			}
+			if forged, ok := p.m.aside(s, column+" "+st.Name); ok {
+				l := p.event(s.o.stored, forged.before, forged.after).with(column, quoteText(st.stored))
+				p.must(insert(p.records(), p.row(forged.before)), insert(p.events(), l))
+				attack(fmt.Sprintf("a step by an event whose %s is %s", column, st.Name), p.update(forged.before.ID, p.row(forged.after)))
+			}
+		}
 		if st == s.to {
 			continue
 		}
@@ -331,6 +340,38 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 		}
 	}
 	return attacks
+}
+
+// aside returns the same step of another record, in groups of its own.
+func (m *model) aside(s oneStep, why string) (oneStep, bool) {
+	id := why + " of " + s.after.ID
+	other := s
+	other.after = named(s.after, id)
+	other.after.Values = slices.Clone(s.after.Values)
+	if s.from != nil {
+		other.before = named(s.before, id)
+		other.before.Values = slices.Clone(s.before.Values)
+	}
+	for name := range m.grouped() {
+		f := m.fields[name]
+		text, ok := s.after.Values[f.index].(string)
+		if f.kind != fsm.KindString {
+			continue
+		}
+		if ok {
+			other.after.Values[f.index] = text + " " + id
+		}
+		if s.from == nil {
+			continue
+		}
+		if text, ok = s.before.Values[f.index].(string); ok {
+			other.before.Values[f.index] = text + " " + id
+		}
+	}
+	if !m.mustHold(other.after) || len(m.clashes(s.after, other.after)) > 0 {
+		return other, false
+	}
+	return other, s.from == nil || m.mustHold(other.before) && len(m.clashes(s.before, other.before))+len(m.clashes(s.after, other.before))+len(m.clashes(s.before, other.after)) == 0
 }
 
 // attackStep changes one field more, or to another value, than the step does.

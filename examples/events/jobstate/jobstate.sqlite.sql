@@ -85,7 +85,7 @@ CREATE TABLE IF NOT EXISTS "jobstate_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -175,8 +175,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: jobstate: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "jobstate_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "jobstate_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_events_update" BEFORE UPDATE ON "jobstate_events"
@@ -220,7 +219,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "jobstate" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: jobstate: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -228,10 +227,8 @@ CREATE TRIGGER IF NOT EXISTS "jobstate_insert" BEFORE INSERT ON "jobstate"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: a record begins in created')
     WHERE NEW."state" NOT IN ('created');
-    SELECT RAISE(ABORT, 'fsm: jobstate: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: jobstate: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_update" BEFORE UPDATE ON "jobstate"
@@ -257,14 +254,10 @@ BEGIN
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: jobstate: the new revision needs its event')
     WHERE NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
-    SELECT RAISE(ABORT, 'fsm: jobstate: expected never loses a member')
-    WHERE NEW."expected" IS NOT OLD."expected"
-      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."expected") WHERE value NOT IN (SELECT value FROM json_each(NEW."expected"))));
     SELECT RAISE(ABORT, 'fsm: jobstate: expected never changes after the creation')
     WHERE NEW."expected" IS NOT OLD."expected";
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied never loses a member')
-    WHERE NEW."satisfied" IS NOT OLD."satisfied"
-      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."satisfied") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
+    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."satisfied") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied is changed by expected_event only')
     WHERE NEW."satisfied" IS NOT OLD."satisfied"
       AND NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('expected_event'));

@@ -89,7 +89,7 @@ CREATE TABLE IF NOT EXISTS "naive_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -156,7 +156,7 @@ BEGIN
     WHERE NEW."id" IS NOT OLD."id";
     SELECT RAISE(ABORT, 'fsm: naive: the unique rule sequence_attempt is taken')
     WHERE (NEW."job_id" IS NOT OLD."job_id" OR NEW."attempt" IS NOT OLD."attempt")
-      AND EXISTS (SELECT 1 FROM "naive" WHERE "job_id" = NEW."job_id" AND "attempt" = NEW."attempt" AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "naive" WHERE "job_id" = NEW."job_id" AND "attempt" = NEW."attempt");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "naive_events_insert_keeps" BEFORE INSERT ON "naive_events"
@@ -168,8 +168,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: naive: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "naive_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: naive: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "naive_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "naive_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "naive_events_update" BEFORE UPDATE ON "naive_events"
@@ -211,7 +210,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "naive" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: naive: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "naive_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -219,10 +218,8 @@ CREATE TRIGGER IF NOT EXISTS "naive_insert" BEFORE INSERT ON "naive"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: naive: a record begins in leased')
     WHERE NEW."state" NOT IN ('leased');
-    SELECT RAISE(ABORT, 'fsm: naive: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: naive: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "naive_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "naive_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "naive_update" BEFORE UPDATE ON "naive"

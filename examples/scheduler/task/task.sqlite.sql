@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS "task_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -146,8 +146,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: task: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: task: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "task_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "task_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "task_events_update" BEFORE UPDATE ON "task_events"
@@ -189,7 +188,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "task" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: task: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -197,10 +196,8 @@ CREATE TRIGGER IF NOT EXISTS "task_insert" BEFORE INSERT ON "task"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: task: a record begins in pending')
     WHERE NEW."state" NOT IN ('pending');
-    SELECT RAISE(ABORT, 'fsm: task: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: task: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "task_update" BEFORE UPDATE ON "task"

@@ -100,7 +100,7 @@ CREATE TABLE IF NOT EXISTS "execution_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 );
 
@@ -151,8 +151,6 @@ CREATE INDEX IF NOT EXISTS "execution_state" ON "execution" ("state", "id");
 CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('committed');
 -- the sweeper asks what is due for expire
 CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
--- the group of guard attempts_left
-CREATE INDEX IF NOT EXISTS "execution_peers_attempts_left" ON "execution" ("job_id") WHERE "state" IN ('aborted');
 
 -- The Job of each group of execution records, computed from them: the first
 -- rule that holds wins.

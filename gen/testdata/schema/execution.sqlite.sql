@@ -98,7 +98,7 @@ CREATE TABLE IF NOT EXISTS "execution_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -147,8 +147,6 @@ CREATE INDEX IF NOT EXISTS "execution_state" ON "execution" ("state", "id");
 CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('committed');
 -- the sweeper asks what is due for expire
 CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
--- the group of guard attempts_left
-CREATE INDEX IF NOT EXISTS "execution_peers_attempts_left" ON "execution" ("job_id") WHERE "state" IN ('aborted');
 
 -- The Job of each group of execution records, computed from them: the first
 -- rule that holds wins.
@@ -195,14 +193,14 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the unique rule one_lease_per_job is taken')
     WHERE NEW."state" IN ('leased', 'in_progress')
       AND (NEW."job_id" IS NOT OLD."job_id" OR OLD."state" NOT IN ('leased', 'in_progress'))
-      AND EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "state" IN ('leased', 'in_progress') AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "state" IN ('leased', 'in_progress'));
     SELECT RAISE(ABORT, 'fsm: execution: the unique rule one_committed_per_job is taken')
     WHERE NEW."state" IN ('committed', 'done')
       AND (NEW."job_id" IS NOT OLD."job_id" OR OLD."state" NOT IN ('committed', 'done'))
-      AND EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "state" IN ('committed', 'done') AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "state" IN ('committed', 'done'));
     SELECT RAISE(ABORT, 'fsm: execution: the unique rule sequence_attempt is taken')
     WHERE (NEW."job_id" IS NOT OLD."job_id" OR NEW."attempt" IS NOT OLD."attempt")
-      AND EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "attempt" = NEW."attempt" AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "execution" WHERE "job_id" = NEW."job_id" AND "attempt" = NEW."attempt");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_events_insert_keeps" BEFORE INSERT ON "execution_events"
@@ -214,8 +212,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: execution: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "execution_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "execution_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_events_update" BEFORE UPDATE ON "execution_events"
@@ -257,7 +254,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "execution" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: execution: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -265,10 +262,8 @@ CREATE TRIGGER IF NOT EXISTS "execution_insert" BEFORE INSERT ON "execution"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: a record begins in leased')
     WHERE NEW."state" NOT IN ('leased');
-    SELECT RAISE(ABORT, 'fsm: execution: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: execution: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_update" BEFORE UPDATE ON "execution"

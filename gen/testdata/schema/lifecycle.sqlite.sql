@@ -44,9 +44,9 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'claimed', 'running', 'succeeded', 'failed', 'stalled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "payload is JSON" CHECK ("payload" IS NULL OR json_valid("payload")),
-    CONSTRAINT "result is JSON" CHECK ("result" IS NULL OR json_valid("result")),
-    CONSTRAINT "error is JSON" CHECK ("error" IS NULL OR json_valid("error")),
+    CONSTRAINT "payload is JSON" CHECK (json_valid("payload")),
+    CONSTRAINT "result is JSON" CHECK (json_valid("result")),
+    CONSTRAINT "error is JSON" CHECK (json_valid("error")),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "queued: owner is absent" CHECK ("state" <> 'queued' OR "owner" IS NULL),
     CONSTRAINT "queued: lease is absent" CHECK ("state" <> 'queued' OR "lease" IS NULL),
@@ -114,7 +114,7 @@ CREATE TABLE IF NOT EXISTS "lifecycle_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -181,7 +181,7 @@ BEGIN
     WHERE NEW."id" IS NOT OLD."id";
     SELECT RAISE(ABORT, 'fsm: lifecycle: the unique rule dedupe_enqueue is taken')
     WHERE (NEW."dedupe_key" IS NOT OLD."dedupe_key")
-      AND EXISTS (SELECT 1 FROM "lifecycle" WHERE "dedupe_key" = NEW."dedupe_key" AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "lifecycle" WHERE "dedupe_key" = NEW."dedupe_key");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "lifecycle_events_insert_keeps" BEFORE INSERT ON "lifecycle_events"
@@ -193,8 +193,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: lifecycle: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "lifecycle_events_update" BEFORE UPDATE ON "lifecycle_events"
@@ -238,7 +237,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "lifecycle" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: lifecycle: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -246,10 +245,8 @@ CREATE TRIGGER IF NOT EXISTS "lifecycle_insert" BEFORE INSERT ON "lifecycle"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: lifecycle: a record begins in queued')
     WHERE NEW."state" NOT IN ('queued');
-    SELECT RAISE(ABORT, 'fsm: lifecycle: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: lifecycle: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "lifecycle_update" BEFORE UPDATE ON "lifecycle"

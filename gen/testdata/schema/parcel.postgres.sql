@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "size is a known word" CHECK ("size" IS NULL OR "size" IN ('small', 'large')),
+    CONSTRAINT "size is a known word" CHECK ("size" IN ('small', 'large')),
     CONSTRAINT "tags is a set" CHECK ("fsm_is_set"("tags")),
     CONSTRAINT "moves is a count" CHECK ("moves" >= 0),
     CONSTRAINT "waiting: slot is absent" CHECK ("state" <> 'waiting' OR "slot" IS NULL),
@@ -109,7 +109,7 @@ CREATE TABLE IF NOT EXISTS "parcel_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 );
 

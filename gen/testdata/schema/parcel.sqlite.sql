@@ -40,9 +40,9 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('waiting', 'held', 'shelved', 'sent')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
-    CONSTRAINT "fragile is true or false" CHECK ("fragile" IS NULL OR "fragile" IN (0, 1)),
-    CONSTRAINT "note is JSON" CHECK ("note" IS NULL OR json_valid("note")),
-    CONSTRAINT "size is a known word" CHECK ("size" IS NULL OR "size" IN ('small', 'large')),
+    CONSTRAINT "fragile is true or false" CHECK ("fragile" IN (0, 1)),
+    CONSTRAINT "note is JSON" CHECK (json_valid("note")),
+    CONSTRAINT "size is a known word" CHECK ("size" IN ('small', 'large')),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
     CONSTRAINT "moves is a count" CHECK ("moves" >= 0),
     CONSTRAINT "waiting: slot is absent" CHECK ("state" <> 'waiting' OR "slot" IS NULL),
@@ -98,7 +98,7 @@ CREATE TABLE IF NOT EXISTS "parcel_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -172,10 +172,10 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the unique rule one_per_slot is taken')
     WHERE NEW."state" IN ('shelved')
       AND (NEW."slot" IS NOT OLD."slot" OR OLD."state" NOT IN ('shelved'))
-      AND EXISTS (SELECT 1 FROM "parcel" WHERE "slot" = NEW."slot" AND "state" IN ('shelved') AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "parcel" WHERE "slot" = NEW."slot" AND "state" IN ('shelved'));
     SELECT RAISE(ABORT, 'fsm: parcel: the unique rule dedupe_register is taken')
     WHERE (NEW."label" IS NOT OLD."label")
-      AND EXISTS (SELECT 1 FROM "parcel" WHERE "label" = NEW."label" AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "parcel" WHERE "label" = NEW."label");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_insert_sets" BEFORE INSERT ON "parcel"
@@ -201,8 +201,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: parcel: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "parcel_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "parcel_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_events_update" BEFORE UPDATE ON "parcel_events"
@@ -248,7 +247,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "parcel" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: parcel: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -256,10 +255,8 @@ CREATE TRIGGER IF NOT EXISTS "parcel_insert" BEFORE INSERT ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: a record begins in waiting')
     WHERE NEW."state" NOT IN ('waiting');
-    SELECT RAISE(ABORT, 'fsm: parcel: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: parcel: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_update" BEFORE UPDATE ON "parcel"
@@ -308,8 +305,7 @@ BEGIN
     WHERE NEW."size" IS NOT OLD."size"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
     SELECT RAISE(ABORT, 'fsm: parcel: tags never loses a member')
-    WHERE NEW."tags" IS NOT OLD."tags"
-      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
+    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
     SELECT RAISE(ABORT, 'fsm: parcel: tags is changed by shelve only')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve'));
