@@ -143,7 +143,7 @@ func sqlGroup(root, scratch, dir string, tests *judge) (*group, error) {
 		}
 	}
 	prompt, whole := *tests, *tests
-	prompt.name, prompt.run = tests.name+" at the prompt", "^Test/^sqlite$/^prompt$"
+	prompt.name, prompt.run = tests.name+" at the prompt", "^Test/^sqlite$/^(prompt|plans)$"
 	whole.run = "^Test/^sqlite$"
 	return &group{
 		name: "sql/" + name, mutants: mutants,

@@ -16,6 +16,7 @@ func (s *suite[R]) durable(st Store) func(*testing.T) {
 	return func(t *testing.T) {
 		if s.d.Descriptor.Schema.SQL[st.Name] != "" { // it keeps the records in a database
 			t.Run("prompt", func(t *testing.T) { s.prompt(t, st) })
+			t.Run("plans", func(t *testing.T) { s.plans(t, st) })
 		}
 		t.Run("transitions", func(t *testing.T) { s.transitions(t, st) })
 		t.Run("creations", func(t *testing.T) { s.creations(t, st) })

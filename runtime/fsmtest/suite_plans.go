@@ -1,0 +1,150 @@
+package fsmtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// explains is a store that shows the plans of its queries.
+type explains interface {
+	fsm.Transactional[*sql.Tx]
+	Explain(tx fsm.Tx, f func(fsm.Tx) error, seen func(query, plan string)) error
+}
+
+// watched is a store that notes the plan of every query.
+type watched struct {
+	explains
+	plans map[string]string // by query
+}
+
+func (w *watched) Table(s *fsm.Schema) (fsm.Table, error) {
+	t, err := w.explains.Table(s)
+	return watchedTable{t, w}, err
+}
+
+type watchedTable struct {
+	fsm.Table
+	w *watched
+}
+
+func (t watchedTable) Commit(ctx context.Context, w *fsm.Write) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+}
+
+func (t watchedTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return f(tx) })
+}
+
+func (t watchedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return t.Table.Update(ctx, func(tx fsm.Tx) error {
+		return t.w.explains.Explain(tx, f, func(query, plan string) { t.w.plans[query] = plan })
+	})
+}
+
+// plans looks at how the database finds what the machine asks for again and
+// again: by an index, and in its order. A database that has to read all records
+// for the few that are due gets slower with every record that is done.
+func (s *suite[R]) plans(t *testing.T, st Store) {
+	w := &watched{plans: map[string]string{}}
+	h := s.newHarness(t, Store{Name: st.Name, Open: func(t *testing.T) fsm.Store {
+		store, ok := st.Open(t).(explains)
+		if !ok {
+			t.Skip("the store does not show the plans of its queries")
+		}
+		w.explains = store
+		return w
+	}})
+	ask := func(f func() error) map[string]string {
+		t.Helper()
+		clear(w.plans)
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		return w.plans
+	}
+	// demand looks for queries with a text in them, and for words of each one's plan.
+	demand := func(plans map[string]string, query, wanted, unwanted string, least int) {
+		t.Helper()
+		found := 0
+		for _, text := range sortedKeys(plans) {
+			if !strings.Contains(text, query) {
+				continue
+			}
+			found++
+			if plan := plans[text]; !strings.Contains(plan, wanted) || unwanted != "" && strings.Contains(plan, unwanted) {
+				t.Errorf("%s\n\tis found by: %s\n\twant %q and not %q", text, plan, wanted, unwanted)
+			}
+		}
+		if found < least {
+			t.Errorf("%d queries have %q in them, want at least %d: %v", found, query, least, sortedKeys(plans))
+		}
+	}
+	if h.d.Sweep != nil {
+		plans := ask(func() error { _, err := h.d.Sweep(h.ctx); return err })
+		for _, column := range s.m.deadlines() {
+			demand(plans, quoteName(column)+" <= ", "("+column+"<?", "", 1)
+		}
+	}
+	if h.d.Deliver != nil {
+		plans := ask(func() error { _, err := h.d.Deliver(h.ctx); return err })
+		demand(plans, quoteName(s.m.Machine+"_outbox"), "(due<?", "TEMP B-TREE", 1)
+	}
+	for _, st := range s.m.stateOrder {
+		list := ask(func() error {
+			for _, err := range h.d.List(h.ctx, st.Name) {
+				return err
+			}
+			return nil
+		})
+		demand(list, `"state" IN (`, "(state=?", "TEMP B-TREE", 1)
+		count := ask(func() error { _, err := h.d.Count(h.ctx, st.Name); return err })
+		demand(count, `"state" IN (`, "(state=?", "TEMP B-TREE", 1)
+	}
+	for _, o := range s.m.operations {
+		if !o.Picks || o.Order == "" || h.d.Operations[o.Name].Pick == nil {
+			continue
+		}
+		c, ok := s.m.good(o, s.m.states[s.m.allowed(o)[0]], moves)
+		if !ok {
+			continue
+		}
+		c.call.RequestID = h.requestID()
+		plans := ask(func() error {
+			_, err := h.d.Operations[o.Name].Pick(h.ctx, 1, c.call)
+			var r *fsm.Refusal
+			if errors.As(err, &r) && r.Code == fsm.CodeNothingToDo {
+				return nil
+			}
+			return fmt.Errorf("pick from an empty store: %v; expected that there is nothing to do", err)
+		})
+		demand(plans, "ORDER BY ", "USING INDEX ", "TEMP B-TREE", 1)
+	}
+}
+
+// deadlines lists the stored names of the columns that triggers wait for.
+func (m *model) deadlines() []string {
+	var columns []string
+	for _, o := range m.operations {
+		for _, text := range o.Triggers {
+			rest, ok := strings.CutPrefix(text, "after ")
+			if !ok {
+				continue
+			}
+			name, _, _ := strings.Cut(rest, " + ")
+			if f := m.fields[name]; f != nil {
+				name = f.Stored
+			}
+			if !slices.Contains(columns, name) {
+				columns = append(columns, name)
+			}
+		}
+	}
+	return columns
+}
