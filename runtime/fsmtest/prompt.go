@@ -15,7 +15,7 @@ import (
 )
 
 // prompt is a hand at the SQL prompt of a store's database: it writes past the
-// engine and past the store. All that it writes is taken back.
+// engine and past the store.
 type prompt struct {
 	t       *testing.T
 	m       *model
@@ -23,12 +23,16 @@ type prompt struct {
 	tx      *sql.Tx
 	bare    bool // the triggers are gone
 	tried   int
+	wrong   int
 }
 
 var errTakenBack = errors.New("fsmtest: everything is taken back")
 
-// atPrompt puts records into an empty store and hands its database to f.
-func (s *suite[R]) atPrompt(t *testing.T, st Store, rows []fsm.Row, f func(*prompt)) {
+// atPrompt puts records into an empty store and hands its database to attack,
+// which leaves no trace. What prepare does before is committed: after a change
+// of the schema in its own transaction SQLite would read all of it anew for each
+// attempt.
+func (s *suite[R]) atPrompt(t *testing.T, st Store, rows []fsm.Row, prepare, attack func(*prompt)) {
 	t.Helper()
 	store := st.Open(t)
 	db, ok := store.(fsm.Transactional[*sql.Tx])
@@ -46,18 +50,38 @@ func (s *suite[R]) atPrompt(t *testing.T, st Store, rows []fsm.Row, f func(*prom
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := &prompt{t: t, m: s.m, dialect: st.Name}
+	if prepare != nil {
+		err := table.Update(ctx, func(tx fsm.Tx) error {
+			p.tx = db.Transaction(tx)
+			prepare(p)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	err = table.Update(ctx, func(tx fsm.Tx) error {
-		p := &prompt{t: t, m: s.m, dialect: st.Name, tx: db.Transaction(tx)}
+		p.tx = db.Transaction(tx)
 		if p.dialect == "sqlite" { // as it is at a prompt: REPLACE asks no trigger about the row that goes
 			p.must("PRAGMA recursive_triggers = 0")
 			defer p.must("PRAGMA recursive_triggers = 1")
 		}
-		f(p)
-		s.promptCount += p.tried
+		attack(p)
 		return errTakenBack
 	})
+	s.promptCount += p.tried
 	if !errors.Is(err, errTakenBack) {
 		t.Fatal(err)
+	}
+}
+
+// errorf reports a failure, and ends the test after a few.
+func (p *prompt) errorf(format string, args ...any) {
+	p.t.Helper()
+	p.t.Errorf(format, args...)
+	if p.wrong++; p.wrong == shown {
+		p.t.FailNow()
 	}
 }
 
@@ -96,7 +120,7 @@ func (p *prompt) try(statements ...string) (int, error) {
 func (p *prompt) taken(what string, statements ...string) {
 	p.t.Helper()
 	if _, err := p.try(statements...); err != nil {
-		p.t.Errorf("%s is lawful, but was refused: %v\n%s", what, err, strings.Join(statements, ";\n"))
+		p.errorf("%s is lawful, but was refused: %v\n%s", what, err, strings.Join(statements, ";\n"))
 	}
 }
 
@@ -107,11 +131,11 @@ func (p *prompt) refused(what string, statements ...string) {
 	at, err := p.try(statements...)
 	switch {
 	case err == nil:
-		p.t.Errorf("%s was accepted:\n%s", what, strings.Join(statements, ";\n"))
+		p.errorf("%s was accepted:\n%s", what, strings.Join(statements, ";\n"))
 	case at < len(statements)-1:
-		p.t.Errorf("%s: what comes before it was refused: %v\n%s", what, err, statements[at])
+		p.errorf("%s: what comes before it was refused: %v\n%s", what, err, statements[at])
 	case !isRefusal(err):
-		p.t.Errorf("%s: %v; expected the refusal of a constraint or a trigger\n%s", what, err, statements[len(statements)-1])
+		p.errorf("%s: %v; expected the refusal of a constraint or a trigger\n%s", what, err, statements[len(statements)-1])
 	}
 }
 

@@ -29,8 +29,8 @@ func (s *suite[R]) attackMoves(t *testing.T, st Store) {
 				rows = append(rows, step.before)
 			}
 		}
+		var attacks []func()
 		s.atPrompt(t, st, rows, func(p *prompt) {
-			var attacks []func()
 			for _, step := range b {
 				attacks = append(attacks, p.plan(step)...)
 			}
@@ -38,6 +38,7 @@ func (s *suite[R]) attackMoves(t *testing.T, st Store) {
 				attacks = append(attacks, p.forbiddenMoves()...)
 			}
 			p.must(script)
+		}, func(*prompt) {
 			for _, f := range attacks {
 				f()
 			}
@@ -311,6 +312,9 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 		}
 	}
 	p.must(insert(p.events(), p.recorded(s.o.stored, named(s.before, "double of "+id), 1)))
+	ahead := s.before
+	ahead.Rev = 20
+	attack("a recorded call at a revision that was forged", insert(p.events(), p.recorded(s.o.stored, ahead, 1)))
 	attack("a step without its event", step)
 	logged := insert(p.events(), event)
 	born := p.row(s.after)

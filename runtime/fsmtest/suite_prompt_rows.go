@@ -15,7 +15,7 @@ func (p *prompt) attackRecords() {
 		rows := p.m.recordsIn(st, 200)
 		sound := p.m.soundIn(st, 8)
 		if len(sound) == 0 {
-			p.t.Errorf("%s: no record can be made up", st.Name)
+			p.errorf("%s: no record can be made up", st.Name)
 			continue
 		}
 		for _, r := range sound {
@@ -153,7 +153,7 @@ func (p *prompt) attackLog() {
 	first := p.m.stateOrder[0]
 	rows := p.m.soundIn(first, 1)
 	if len(rows) == 0 {
-		p.t.Errorf("%s: no record can be made up", first.Name)
+		p.errorf("%s: no record can be made up", first.Name)
 		return
 	}
 	before, after := named(rows[0], "e"), named(rows[0], "e")
@@ -235,7 +235,7 @@ func (p *prompt) attackRowids(tables ...string) {
 	for _, table := range append(tables, p.records(), "fsm_meta") {
 		text := fmt.Sprintf("UPDATE OR REPLACE %s SET rowid = 1", quoteName(table))
 		if _, err := p.try(text); err == nil || !strings.Contains(err.Error(), "no such column") {
-			p.t.Errorf("%s has a rowid besides its key: %v", table, err)
+			p.errorf("%s has a rowid besides its key: %v", table, err)
 		}
 	}
 }
