@@ -62,7 +62,7 @@ func (p *prompt) attackIDs() {
 	if p.bare {
 		return
 	}
-	if p.dialect == "sqlite" || p.m.Enforce == "full" {
+	if p.dialect == "sqlite" { // a server looks at that when it looks at moves
 		p.moved("a new id", "a", literals{"id": "'c'"}, there)
 	}
 	p.moved("the id of another record", "a", literals{"id": "'b'"}, there, insert(p.records(), p.row(b)))
@@ -146,9 +146,18 @@ func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
 			if k.states == nil || slices.Contains(k.states, from.stored) {
 				continue
 			}
-			for _, c := range p.variants(k, from, a, nil) { // it enters by its state
+			outside := p.variants(k, from, a, nil)
+			for _, c := range outside { // it enters by its state
 				if len(p.m.clashes(a, c)) == 0 {
 					p.moved(what+" that comes from "+from.Name, "b", p.row(b), there, insert(p.records(), p.row(c)))
+					break
+				}
+			}
+			for _, c := range outside { // the same beside one that is outside, too
+				i := slices.IndexFunc(outside, func(o fsm.Row) bool { return len(p.m.clashes(o, b))+len(p.m.clashes(o, c)) == 0 })
+				if i >= 0 {
+					p.taken(fmt.Sprintf("%s: one that comes from %s beside one there", k.name, from.Name),
+						insert(p.records(), p.row(named(outside[i], "a"))), insert(p.records(), p.row(c)), p.update("b", p.row(b)))
 					break
 				}
 			}
