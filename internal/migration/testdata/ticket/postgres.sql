@@ -103,7 +103,7 @@ ALTER TABLE "ticket" ALTER COLUMN "reminders" DROP DEFAULT;
 ALTER TABLE "ticket" ADD CONSTRAINT "state is known" CHECK ("state" IN ('open', 'taken', 'solved', 'parked')) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3) NOT VALID;
@@ -162,7 +162,7 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ("fsm_is_set"("tags")),
-    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
     CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
@@ -219,7 +219,7 @@ CREATE TABLE IF NOT EXISTS "ticket_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 );
 

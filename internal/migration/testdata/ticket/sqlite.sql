@@ -108,7 +108,7 @@ CREATE TABLE "ticket_new" (
     CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
-    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
     CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
@@ -182,7 +182,7 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')),
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
-    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" IS NULL OR "rating" BETWEEN 1 AND 5),
+    CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
     CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
@@ -239,7 +239,7 @@ CREATE TABLE IF NOT EXISTS "ticket_events" (
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
     CONSTRAINT "revision 1 is the creation" CHECK ("n" > 0 OR ("rev" = 1) = ("from" IS NULL)),
     CONSTRAINT "a recorded call moves nothing" CHECK ("n" = 0 OR "from" IS NOT NULL AND "from" = "to"),
-    CONSTRAINT "request_id is not empty" CHECK ("request_id" IS NULL OR "request_id" <> ''),
+    CONSTRAINT "request_id is not empty" CHECK ("request_id" <> ''),
     CONSTRAINT "request_n is an index" CHECK ("request_n" >= -1)
 ) STRICT;
 
@@ -319,10 +319,10 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the unique rule one_number is taken')
     WHERE NEW."state" IN ('open', 'taken')
       AND (NEW."queue" IS NOT OLD."queue" OR NEW."number" IS NOT OLD."number" OR OLD."state" NOT IN ('open', 'taken'))
-      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number" AND "state" IN ('open', 'taken') AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number" AND "state" IN ('open', 'taken'));
     SELECT RAISE(ABORT, 'fsm: ticket: the unique rule sequence_count is taken')
     WHERE (NEW."queue" IS NOT OLD."queue" OR NEW."number" IS NOT OLD."number")
-      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number" AND "id" <> OLD."id");
+      AND EXISTS (SELECT 1 FROM "ticket" WHERE "queue" = NEW."queue" AND "number" = NEW."number");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_insert_sets" BEFORE INSERT ON "ticket"
@@ -354,8 +354,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the request id stands in the log already')
     WHERE EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "request_id" = NEW."request_id");
     SELECT RAISE(ABORT, 'fsm: ticket: the request id stands in the log already')
-    WHERE NEW."request_n" >= 0
-      AND EXISTS (SELECT 1 FROM "ticket_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
+    WHERE EXISTS (SELECT 1 FROM "ticket_events" WHERE "request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_events_update" BEFORE UPDATE ON "ticket_events"
@@ -398,7 +397,7 @@ BEGIN
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: ticket: the log has a gap')
-    WHERE NEW."n" > 1
+    WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
 END;
 
@@ -406,10 +405,8 @@ CREATE TRIGGER IF NOT EXISTS "ticket_insert" BEFORE INSERT ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record begins in open')
     WHERE NEW."state" NOT IN ('open');
-    SELECT RAISE(ABORT, 'fsm: ticket: a record begins at revision 1')
-    WHERE NEW."rev" IS NOT 1;
     SELECT RAISE(ABORT, 'fsm: ticket: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_update" BEFORE UPDATE ON "ticket"
@@ -456,8 +453,7 @@ BEGIN
     WHERE NEW."tries" IS NOT OLD."tries"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take'));
     SELECT RAISE(ABORT, 'fsm: ticket: tags never loses a member')
-    WHERE NEW."tags" IS NOT OLD."tags"
-      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
+    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
     SELECT RAISE(ABORT, 'fsm: ticket: tags is changed by tag only')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('tag'));
@@ -465,8 +461,7 @@ BEGIN
     WHERE NEW."rating" IS NOT OLD."rating"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers never loses a member')
-    WHERE NEW."watchers" IS NOT OLD."watchers"
-      AND NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."watchers") WHERE value NOT IN (SELECT value FROM json_each(NEW."watchers"))));
+    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."watchers") WHERE value NOT IN (SELECT value FROM json_each(NEW."watchers"))));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers is changed by follow only')
     WHERE NEW."watchers" IS NOT OLD."watchers"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('follow'));
