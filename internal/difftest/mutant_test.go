@@ -16,16 +16,44 @@ type specMutant struct {
 	apply func()
 }
 
-// coarse are the kinds that change what a specification says about states,
-// fields and guards; the finer ones move bounds, orders and names.
-var coarse = []string{
-	": drop the guard ", ": do not set ", ": do not clear ", ": do not increment ", ": do not add to ", ": need not have ", ": may have ",
-	": drop the invariant ", ": to ", ": not from ", ": also from ", "record only in ", ": drop branch ",
+// kinds sort mutants by their names; the first one that fits counts. The coarse
+// ones change what a specification says about states, fields and guards; the
+// finer ones move bounds, orders and names.
+var kinds = []struct {
+	name   string
+	marks  []string // parts of the name, one of which must be in it
+	coarse bool
+}{
+	{"projection", []string{": projection"}, false},
+	{"pick", []string{": next: "}, false},
+	{"drop a guard", []string{": drop the guard "}, true},
+	{"drop set, clear, increment, add", []string{": do not set ", ": do not clear ", ": do not increment ", ": do not add to "}, true},
+	{"weaken a state's promise", []string{": need not have ", ": may have ", ": drop the invariant "}, true},
+	{"another target", []string{": to "}, true},
+	{"one source less", []string{": not from "}, true},
+	{"one source more", []string{": also from "}, true},
+	{"recorded only", []string{": record only in ", ": not record only in "}, true},
+	{"drop a branch", []string{": drop branch "}, true},
+	{"order of guards or branches", []string{" before "}, false},
+	{"a guard's facts or states", []string{": guard "}, false},
+	{"a branch's facts or effect", []string{": branch "}, false},
+	{"terminal", []string{": terminal or not"}, false},
+	{"unique, dedupe_by", []string{" unique ", "drop unique", ": drop dedupe_by"}, false},
+	{"event name", []string{": the event of "}, false},
+	{"on_refusal", []string{": a refusal is recorded or not"}, false},
+	{"trigger, then", []string{"trigger ", ": drop then"}, false},
+	{"a value", []string{": later", ": one more", ": the opposite", " twice", ": input or "}, false},
 }
 
-// coarse reports whether the mutant is of one of those kinds.
-func (s specMutant) coarse() bool {
-	return slices.ContainsFunc(coarse, func(kind string) bool { return strings.Contains(s.name, kind) })
+// kind returns the index of the mutant's kind in kinds, or -1.
+func (s specMutant) kind() int {
+	return slices.IndexFunc(kinds, func(k struct {
+		name   string
+		marks  []string
+		coarse bool
+	}) bool {
+		return slices.ContainsFunc(k.marks, func(mark string) bool { return strings.Contains(s.name, mark) })
+	})
 }
 
 // specMutants lists the changes of a machine, always in the same order. One of
