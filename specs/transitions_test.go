@@ -156,6 +156,42 @@ func TestIngestPairs(t *testing.T) {
 	}
 }
 
+// TestForbiddenIsTheRest holds the closed tables of four sources to the
+// `forbidden` lines: each move out of a state that is no end and that the table
+// of the source does not have. Document 003 lists pairs of states, so a pair in
+// which a call is recorded only is one of them; the others list moves (001:88
+// says "no transition" of those).
+func TestForbiddenIsTheRest(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"execution", "jobstate", "lifecycle", "ingest"} {
+		m := parseMachine(t, name)
+		table := tables[name].transitions
+		if name == "ingest" {
+			table = append(slices.Clone(table), tables[name].recorded...)
+		}
+		var want, got []string
+		for _, from := range m.States {
+			for _, to := range m.States {
+				in := func(v move) bool { return v.From == from.Name && v.To == to.Name }
+				if !from.Terminal && !slices.ContainsFunc(table, in) {
+					want = append(want, from.Name+" -> "+to.Name)
+				}
+			}
+		}
+		for _, f := range m.Forbidden {
+			got = append(got, f.From.State.Name+" -> "+f.To.State.Name)
+			if f.Reason == "" {
+				t.Errorf("%s: line %d gives no reason", name, f.Pos.Line)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: forbidden moves (-rest of the table +file):\n%s", name, diff)
+		}
+	}
+}
+
 // TestTaskNever holds the forbidden moves of 004:88-95 to the file: they are
 // declared, and no operation makes one.
 func TestTaskNever(t *testing.T) {

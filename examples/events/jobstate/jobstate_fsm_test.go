@@ -34,7 +34,7 @@ var testTable = fsmtest.Table{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "07787ac9d9f60ab7d5cd3988e55db526e48602235751ea1729f13a0d830db8f4",
+	Hash:        "f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "none",
@@ -99,6 +99,16 @@ var testTable = fsmtest.Table{
 				{When: []string{"input.decision == undecided"}, RecordOnly: true},
 			},
 		},
+	},
+	Forbidden: []fsmtest.Move{
+		{From: "created", To: "created", Reason: "events are recorded only"},
+		{From: "created", To: "compensating", Reason: "events are recorded only"},
+		{From: "created", To: "done", Reason: "events are recorded only"},
+		{From: "created", To: "failed", Reason: "events are recorded only"},
+		{From: "running", To: "created", Reason: "the plan was started"},
+		{From: "compensating", To: "created", Reason: "the plan was started"},
+		{From: "compensating", To: "running", Reason: "the error stands"},
+		{From: "compensating", To: "compensating", Reason: "any other event changes nothing"},
 	},
 }
 

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "07787ac9d9f60ab7d5cd3988e55db526e48602235751ea1729f13a0d830db8f4",
+	Hash:        "f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6",
 	Table:       "jobstate",
 	Enforce:     "full",
 	RequestID:   fsm.Required,

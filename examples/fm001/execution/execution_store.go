@@ -24,7 +24,7 @@ var schema = &fsm.Schema{
 	Machine:     "execution",
 	Entity:      "Execution",
 	Version:     1,
-	Hash:        "a7df6fc22be33d1043b99064d20f5d1ae1528fa21f41d85e7864e5e001165e4a",
+	Hash:        "62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74",
 	Table:       "execution",
 	Enforce:     "full",
 	RequestID:   fsm.Required,

@@ -39,7 +39,7 @@ var testTable = fsmtest.Table{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "96c5238c8d360138d849cbc98456728e004c40217f553960b816121a2946bea3",
+	Hash:        "70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618",
 	Enforce:     "full",
 	RequestID:   "optional",
 	ExpectedRev: "optional",
@@ -105,6 +105,18 @@ var testTable = fsmtest.Table{
 			By:   "system",
 			Set:  []string{"run_after: now + 60s"},
 		},
+	},
+	Forbidden: []fsmtest.Move{
+		{From: "pending", To: "succeeded", Reason: "it was not executed"},
+		{From: "pending", To: "failed", Reason: "it was not executed"},
+		{From: "pending", To: "quarantined", Reason: "it has not failed"},
+		{From: "running", To: "pending", Reason: "an execution ends before the next one is queued"},
+		{From: "running", To: "quarantined", Reason: "it fails first"},
+		{From: "failed", To: "running", Reason: "it goes through the queue"},
+		{From: "failed", To: "succeeded", Reason: "it goes through the queue"},
+		{From: "quarantined", To: "running", Reason: "only an operator leads it back"},
+		{From: "quarantined", To: "succeeded", Reason: "only an operator leads it back"},
+		{From: "quarantined", To: "failed", Reason: "only an operator leads it back"},
 	},
 }
 

@@ -24,7 +24,7 @@ var schema = &fsm.Schema{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "96c5238c8d360138d849cbc98456728e004c40217f553960b816121a2946bea3",
+	Hash:        "70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618",
 	Table:       "ingest",
 	Enforce:     "full",
 	RequestID:   fsm.Optionally,

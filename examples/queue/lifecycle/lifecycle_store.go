@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "88aeecc2f751bb4464b4198913aabe1635894ad6d44aeabf809b3d26782d59c3",
+	Hash:        "9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316",
 	Table:       "lifecycle",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
