@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fsmgen/fsmgen/internal/count"
@@ -31,6 +32,13 @@ var groupRules = []Rule{
 		Doc: "Rules across records are proven for one group at a time: the records that share the key. A guard that counts by one field and a\n" +
 			"`unique` over the same states by another are about different groups, so neither backs the other; a projection by a third\n" +
 			"field gains nothing from either. Use the same fields, unless the rules mean different things on purpose.",
+	},
+	{
+		Code: "FSM508", Name: "guard and `unique` that do not agree", Severity: spec.Warning, Run: differentPromise,
+		Doc: "A guard that counts other records and a `unique` share a key and an error, so callers take the two for one promise: the guard\n" +
+			"refuses early, the index is the net. But they are about different states, or the guard lets in what the index refuses. Then some\n" +
+			"callers do their work first and meet the same refusal at the end of it, or the guard refuses what the index would allow. Let\n" +
+			"both name the same states, or give each an error of its own.",
 	},
 }
 
@@ -135,6 +143,36 @@ func differentKeys(p *Pass) {
 	key := m.Projection.Key[0]
 	p.report(finding{pos: key.Pos, mark: key.Field.Name, hint: "use the same fields in all of them, or leave `transitions` out"},
 		"the projection is by %s, and %s by other fields: its transitions are proven without them", count.Key(m.Projection.Key), enumerate(others, "and"))
+}
+
+func differentPromise(p *Pass) {
+	for _, g := range peers(p.Machine) {
+		if same, _ := backing(p.Machine, g); g.Peers.None && same == nil {
+			continue // FSM506 or FSM507 speaks of it
+		}
+		for _, u := range p.Machine.Unique {
+			if g.Error != u.Error || !count.Key(u.Fields).Same(g.Peers.Same) {
+				continue
+			}
+			at := finding{pos: g.Pos, mark: g.Name, related: also(u.Pos, "%s is declared here", u.Name)}
+			switch {
+			case g.Peers.Than > 1:
+				at.hint = fmt.Sprintf("write `none: {same: %s, in: [%s]}`, or give the guard an error of its own", bracketed(g.Peers.Same), stateNames(u.In))
+				p.report(at, "%s allows %d records there, and %s with the same error allows one", g.Name, g.Peers.Than, u.Name)
+			case !sameStates(g.Peers.In, u.In):
+				at.hint = fmt.Sprintf("write `in: [%s]` in both, or give the guard an error of its own", stateNames(u.In))
+				p.report(at, "%s looks at %s, and %s with the same error at %s", g.Name, stateNames(g.Peers.In), u.Name, stateNames(u.In))
+			}
+		}
+	}
+}
+
+// sameStates reports whether two lists name the same states in any order.
+func sameStates(a, b []spec.StateRef) bool {
+	within := func(a, b []spec.StateRef) bool {
+		return !slices.ContainsFunc(a, func(r spec.StateRef) bool { return !listed(r.State, b) })
+	}
+	return within(a, b) && within(b, a)
 }
 
 // stateNames joins the names of states as a list of the language does.

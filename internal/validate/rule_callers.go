@@ -1,0 +1,159 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// callerRules look at what a caller is told, and on whose word a record moves.
+var callerRules = []Rule{
+	{
+		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly,
+		Doc: `A call that is recorded only is answered like one that was carried out. That is right for a repeat: the work is done.
+Here the record has yet to come to where the operation works, so it cannot have been done in this round: the call of somebody who is
+too early, such as the heartbeat of a worker whose job was put back into the queue, is swallowed, and its sender believes that it
+worked. Leave the state out of ` + "`record_only_in`" + `, and the call is refused. Where cells have no ` + "`otherwise: reject`" + ` to fall back on,
+as in a machine that only logs what it is told, nothing is reported.`,
+	},
+	{
+		Code: "FSM110", Name: "owner that is not asked for", Severity: spec.Warning, Run: ownerUnasked,
+		Doc: `The record has an owner in this state, and most operations that callers run there ask with ` + "`field == actor`" + ` whether the
+caller is the one. This one asks nobody: a worker that lost the record, or any other, moves it under the owner's hands. Require the
+guard. Where somebody else may do it, say who: another guard on ` + "`actor`" + `, ` + "`by: operator`" + ` or ` + "`by: system`" + `. An operation that gives
+the record another owner is not meant.`,
+	},
+}
+
+// recordedEarly looks at the states under `record_only_in` of an operation from
+// which its work is still ahead and in which it cannot be behind.
+func recordedEarly(p *Pass) {
+	m := p.Machine
+	for _, op := range m.Operations {
+		standing := done(m, op)
+		for _, r := range op.RecordOnlyIn {
+			if standing[r.State] || !refusesElse(m, r.State) || !ahead(m, r.State, op) {
+				continue
+			}
+			p.report(finding{pos: r.Pos, mark: r.State.Name, related: also(op.Pos, "%s is declared here", op.Name),
+				hint: fmt.Sprintf("take %s out of `record_only_in`, so that the call is refused there", r.State.Name)},
+				"%s in %s is answered as if it had worked, but there it comes too early: %s cannot have happened yet", op.Name, r.State.Name, op.Name)
+		}
+	}
+}
+
+// refusesElse reports whether a cell of the state that nothing lists is refused.
+func refusesElse(m *spec.Machine, s *spec.State) bool {
+	if s.Otherwise != spec.OtherwiseUnset {
+		return s.Otherwise == spec.OtherwiseReject
+	}
+	return m.Otherwise == spec.OtherwiseReject
+}
+
+// done marks the states in which the work of an operation may be behind a
+// record: those it leads to, and what follows until it can happen again.
+func done(m *spec.Machine, op *spec.Operation) map[*spec.State]bool {
+	seen := map[*spec.State]bool{}
+	var visit func(s *spec.State)
+	visit = func(s *spec.State) {
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		if listed(s, op.From) {
+			return // the next call is no repeat
+		}
+		_, ways := exits(m, s)
+		for _, v := range ways {
+			visit(v.to)
+		}
+	}
+	for _, v := range moves(op) {
+		visit(v.to)
+	}
+	return seen
+}
+
+// ahead reports whether a record in the state can come to where the operation
+// works.
+func ahead(m *spec.Machine, s *spec.State, op *spec.Operation) bool {
+	seen := map[*spec.State]bool{}
+	var visit func(s *spec.State) bool
+	visit = func(s *spec.State) bool {
+		if listed(s, op.From) {
+			return true
+		}
+		if seen[s] {
+			return false
+		}
+		seen[s] = true
+		_, ways := exits(m, s)
+		return slices.ContainsFunc(ways, func(v move) bool { return visit(v.to) })
+	}
+	return visit(s)
+}
+
+// ownerUnasked looks for the odd one out: most operations that move an owned
+// record ask for its owner, and one does not.
+func ownerUnasked(p *Pass) {
+	for _, f := range p.Machine.Fields {
+		var asking []*spec.Operation
+		odd := map[*spec.Operation][]string{} // the states in which it moves what somebody owns
+		for _, op := range p.Machine.Operations {
+			if op.By != spec.ByCaller || handsOver(op, f) {
+				continue
+			}
+			var owned []string
+			for _, s := range op.From {
+				if hasOwner(s.State, f) {
+					owned = append(owned, s.State.Name)
+				}
+			}
+			switch {
+			case len(owned) == 0:
+			case asksOwner(op, f):
+				asking = append(asking, op)
+			case !asksActor(op):
+				odd[op] = owned
+			}
+		}
+		if len(asking) <= len(odd) {
+			continue // the owner is one user among others
+		}
+		for _, op := range p.Machine.Operations {
+			if owned := odd[op]; owned != nil {
+				p.report(finding{pos: op.Pos, mark: op.Name, related: also(asking[0].Pos, "%s asks for it", asking[0].Name),
+					hint: fmt.Sprintf("require a guard with `%s == actor`, or say with `by: operator` or a guard on `actor` who else may do it", f.Name)},
+					"anybody can %s in %s, where %s says whose the record is", op.Name, enumerate(owned, "and"), f.Name)
+			}
+		}
+	}
+}
+
+// hasOwner reports whether the field surely holds somebody in the state.
+func hasOwner(s *spec.State, f *spec.Field) bool {
+	return !f.Type.Optional || slices.ContainsFunc(s.Present, func(r spec.FieldRef) bool { return r.Field == f })
+}
+
+// asksOwner reports whether a guard of the operation lets only the actor in
+// whom the field names.
+func asksOwner(op *spec.Operation, f *spec.Field) bool {
+	return slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool {
+		return slices.ContainsFunc(r.When, func(x *spec.Fact) bool {
+			return x.Op == spec.Eq && (x.Left.Field == f && x.Right.Kind == spec.TermActor || x.Right.Field == f && x.Left.Kind == spec.TermActor)
+		})
+	})
+}
+
+// asksActor reports whether any fact of the operation looks at the actor.
+func asksActor(op *spec.Operation) bool {
+	named := func(x *spec.Fact) bool { _, ok := actorIn(x); return ok }
+	return slices.ContainsFunc(facts(op), named) ||
+		slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool { return slices.ContainsFunc(r.When, named) })
+}
+
+// handsOver reports whether an operation gives the record another owner.
+func handsOver(op *spec.Operation, f *spec.Field) bool {
+	return slices.ContainsFunc(effects(op), func(e branchEffects) bool { return sets(e.effects, f) })
+}
