@@ -315,5 +315,5 @@ CREATE OR REPLACE TRIGGER "execution_truncate" BEFORE TRUNCATE ON "execution"
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('execution', 1, 'a7df6fc22be33d1043b99064d20f5d1ae1528fa21f41d85e7864e5e001165e4a', 'full', 'postgres')
+VALUES ('execution', 1, '62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -273,5 +273,5 @@ CREATE OR REPLACE TRIGGER "ingest_truncate" BEFORE TRUNCATE ON "ingest"
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('ingest', 1, '96c5238c8d360138d849cbc98456728e004c40217f553960b816121a2946bea3', 'full', 'postgres')
+VALUES ('ingest', 1, '70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -284,5 +284,5 @@ CREATE OR REPLACE TRIGGER "jobstate_truncate" BEFORE TRUNCATE ON "jobstate"
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('jobstate', 1, '07787ac9d9f60ab7d5cd3988e55db526e48602235751ea1729f13a0d830db8f4', 'full', 'postgres')
+VALUES ('jobstate', 1, 'f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

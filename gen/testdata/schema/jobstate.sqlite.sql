@@ -273,4 +273,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('jobstate', 1, '07787ac9d9f60ab7d5cd3988e55db526e48602235751ea1729f13a0d830db8f4', 'full', 'sqlite');
+VALUES ('jobstate', 1, 'f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6', 'full', 'sqlite');

@@ -306,4 +306,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('lifecycle', 1, '88aeecc2f751bb4464b4198913aabe1635894ad6d44aeabf809b3d26782d59c3', 'full', 'sqlite');
+VALUES ('lifecycle', 1, '9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316', 'full', 'sqlite');
