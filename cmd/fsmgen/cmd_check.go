@@ -20,14 +20,15 @@ var checkFormats = []string{formatText, formatJSON, formatSARIF, formatGitHub}
 
 func (c *cli) checkCommand() *cobra.Command {
 	var format string
-	var asJSON bool
+	var asJSON, strict bool
 	cmd := &cobra.Command{
 		Use:   "check SPEC...",
 		Short: "Report what is wrong with specifications",
 		Long: `Check reads specifications and prints all findings, sorted by position, to the
 standard output. "-" reads the standard input. The exit code is 1 when there is
-an error; warnings alone leave it 0.`,
+an error; warnings alone leave it 0, or make it 1 with --strict.`,
 		Example: `  fsmgen check specs/*.yaml
+  fsmgen check --strict specs/*.yaml   # in CI: warnings fail, too
   fsmgen check --json - < job.yaml
   fsmgen check --format sarif specs/*.yaml > fsmgen.sarif`,
 		Args:              cobra.MinimumNArgs(1),
@@ -36,18 +37,19 @@ an error; warnings alone leave it 0.`,
 			if asJSON {
 				format = formatJSON
 			}
-			return c.check(args, format)
+			return c.check(args, format, strict)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text, json, sarif (2.1.0) or github (workflow commands)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings, too")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
 	c.modelFlags(cmd)
 	oneOf(cmd, "format", checkFormats...)
 	return cmd
 }
 
-func (c *cli) check(paths []string, format string) error {
+func (c *cli) check(paths []string, format string, strict bool) error {
 	if err := allowed("--format", format, checkFormats...); err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (c *cli) check(paths []string, format string) error {
 	if err != nil {
 		return err
 	}
-	if anyErrors(sources) {
+	if anyErrors(sources) || strict && newReport(sources, nil).Warnings > 0 {
 		return errFindings
 	}
 	return nil
