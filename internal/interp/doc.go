@@ -44,8 +44,12 @@
 //     and writes then meets them in the other order; that shows only when one
 //     call breaks both, which no proven specification does.
 //   - A record-only outcome runs no effect and no `then`: nothing changed.
-//   - In an order, an absent field comes before every present one (after them
-//     when the key is descending); ties are broken by id, bytewise.
+//   - In an order, an absent field comes after every present one, in both
+//     directions; ties are broken by id, bytewise.
+//   - `next` takes the first record whose step is not refused. Where none is
+//     left, the answer is that there is nothing to do, not why.
+//   - A number of a sequence is given once in its group, also when its record has
+//     moved to another one; where it moves, its number must be free.
 //   - A system operation that names its record has the request id
 //     sys:<operation>:<rev>, with the expected revision or else the one that
 //     was read; so has a step of `then` that follows a delivered effect. One

@@ -81,17 +81,22 @@ func (w World) create(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 	return w.commit(m, fresh, c, origin{machine: true})
 }
 
-// pickAndApply is an operation whose record the store picks.
+// pickAndApply is an operation whose record the store picks: the first that it
+// can be applied to. One whose step would be refused is passed over, be it by a
+// branch, by `unique`, by an invariant or by what `then` leads to: a record that
+// is blocked must not keep the others back.
 func (w World) pickAndApply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 	if out, refusal, known := w.replay(m, c, true); known {
 		return out, w, refusal
 	}
-	r, ok := w.pick(m, c)
-	if !ok {
-		return Outcome{}, w, c.refuse(CodeNothingToDo, "")
+	for _, r := range w.candidates(m, c) {
+		c.ID = r.ID
+		if out, next, refusal := w.commit(m, r, c, origin{machine: true}); refusal == nil {
+			return out, next, nil
+		}
 	}
-	c.ID = r.ID
-	return w.commit(m, r, c, origin{machine: true})
+	c.ID = ""
+	return Outcome{}, w, c.refuse(CodeNothingToDo, "")
 }
 
 // apply is an operation on a record that the call names: replay comes before

@@ -70,21 +70,35 @@ func (w World) others(m *spec.Machine, r Record, c Call) Others {
 	}
 	next := make(map[string]int64)
 	for _, f := range m.Fields {
-		if f.Type.Kind == spec.KindSequence {
+		if f.Type.Kind == spec.KindSequence && len(c.Op.Creates) > 0 {
 			next[f.Name] = w.last(m, f, grouped) + 1
 		}
 	}
 	return Others{Count: count, Next: next}
 }
 
-// last returns the highest number of a sequence in the group of r. A group
+// last returns the highest number of a sequence in the group of r: of those that
+// its records have, whatever group they were made in, and of those that were given
+// in it, since a number whose record has moved away is not given again. A group
 // whose key is absent is a group like any other here: a number must be given.
 func (w World) last(m *spec.Machine, f *spec.Field, r Record) int64 {
 	var last int64
-	for _, o := range w.Records {
+	look := func(o Record) {
 		other := func(per *spec.Field) bool { return o.Value(m, per) != r.Value(m, per) }
 		if !slices.ContainsFunc(f.Per, other) {
 			last = max(last, o.Value(m, f).Num)
+		}
+	}
+	for _, o := range w.Records {
+		look(o)
+	}
+	for _, e := range w.Log {
+		if e.From == nil {
+			made, err := Fold(m, []Event{e})
+			if err != nil {
+				panic("interp: the event of a creation cannot be folded: " + err.Error())
+			}
+			look(made)
 		}
 	}
 	return last
@@ -120,10 +134,31 @@ func (w World) unique(m *spec.Machine, op *spec.Operation, from *spec.State, r R
 			}
 		}
 	}
-	// `dedupe_by` of fields is an index over all states, whoever sets them.
+	// So are the numbers of a sequence and the fields of `dedupe_by`, in all
+	// states and whatever changes them.
+	implied := func(rule string, fields []spec.FieldRef) *Refusal {
+		if len(w.same(m, fields, nil, r)) == 0 {
+			return nil
+		}
+		return &Refusal{Code: CodeNotUnique, Operation: op.Name, State: name(from), Name: rule}
+	}
+	for _, f := range m.Fields {
+		if f.Type.Kind != spec.KindSequence {
+			continue
+		}
+		fields := []spec.FieldRef{{Field: f}}
+		for _, per := range f.Per {
+			fields = append(fields, spec.FieldRef{Field: per})
+		}
+		if refusal := implied("sequence_"+f.Name, fields); refusal != nil {
+			return refusal
+		}
+	}
 	for _, o := range m.Operations {
-		if d := o.DedupeBy; d != nil && d.Unique == nil && len(w.same(m, d.Fields, nil, r)) > 0 {
-			return &Refusal{Code: CodeNotUnique, Operation: op.Name, State: name(from), Name: "dedupe_" + o.Name}
+		if d := o.DedupeBy; d != nil && d.Unique == nil {
+			if refusal := implied("dedupe_"+o.Name, d.Fields); refusal != nil {
+				return refusal
+			}
 		}
 	}
 	return nil
@@ -148,22 +183,23 @@ func (w World) existing(m *spec.Machine, r Record, c Call) (Record, bool) {
 	return found[0], true
 }
 
-// pick returns the record that `next` finds: the first in its order that is in
-// `from` and passes `where` and `require`.
-func (w World) pick(m *spec.Machine, c Call) (Record, bool) {
+// candidates returns the records that `next` may find, in its order: those in
+// `from` that pass `where` and `require`.
+func (w World) candidates(m *spec.Machine, c Call) []Record {
 	var fit []Record
 	for _, r := range w.Records {
 		if inStates(r.State, c.Op.From) && all(m, c.Op.Next.Where, r, c) && failing(m, r, c, w.others(m, r, c)) == nil {
 			fit = append(fit, r)
 		}
 	}
-	if len(fit) == 0 {
-		return Record{}, false
-	}
-	return slices.MinFunc(fit, func(a, b Record) int {
+	slices.SortFunc(fit, func(a, b Record) int {
 		for _, o := range c.Op.Next.Order {
-			by := a.Value(m, o.Field).Compare(b.Value(m, o.Field))
-			if o.Descending {
+			x, y := a.Value(m, o.Field), b.Value(m, o.Field)
+			by := x.Compare(y)
+			switch { // absent values come last, in both directions
+			case x.Kind == KindAbsent || y.Kind == KindAbsent:
+				by = -by
+			case o.Descending:
 				by = -by
 			}
 			if by != 0 {
@@ -171,5 +207,6 @@ func (w World) pick(m *spec.Machine, c Call) (Record, bool) {
 			}
 		}
 		return cmp.Compare(a.ID, b.ID)
-	}), true
+	})
+	return fit
 }
