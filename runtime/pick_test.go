@@ -100,3 +100,34 @@ func TestPickReturnsRefusalsOfTheCall(t *testing.T) {
 	_, err := m.Pick(t.Context(), 1, call)
 	code(t, err, fsm.CodeInvalidInput, "due")
 }
+
+// A record that goes to another group takes its number of a sequence with it.
+// Where that is taken it is refused at once, for looking again helps only a
+// creation, and a pick passes over it.
+func TestNumberTakenElsewhere(t *testing.T) {
+	t.Parallel()
+	schema := storetest.Schema()
+	schema.Columns[schema.Column("weight")].Kind = fsm.KindSequence
+	schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"lane", "weight"}})
+	m := open(t, newStore(), schema, fixed())
+	for i, id := range []string{"p1", "p2", "p3"} {
+		in := in(id)
+		in.Lane, in.Weight = []string{"a", "b", "a"}[i], fsm.Some([]int64{1, 1, 2}[i])
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in)))
+	}
+	asked := 0
+	call := storetest.Hold(meta("r"), "a", start)
+	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
+		asked++
+		p.Lane, p.Rev = "b", p.Rev+1
+		return fsm.Step{From: "waiting", To: "waiting"}, nil
+	}
+	_, err := m.Apply(t.Context(), fsm.Ref{ID: "p1", Rev: 1}, call)
+	if code(t, err, fsm.CodeNotUnique, "sequence_weight"); asked != 1 {
+		t.Errorf("decided %d times, want once", asked)
+	}
+	outs, err := m.Pick(t.Context(), 1, call)
+	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p3" {
+		t.Errorf("got %v, %v, want p3", outs, err)
+	}
+}

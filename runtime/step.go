@@ -152,10 +152,11 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 }
 
 // conflict makes a refusal of a broken unique rule, except where looking again
-// gives a better answer: an existing record, or the next number.
+// gives a better answer: a creation then finds the existing record, or gets the
+// next number. A record that comes from another group keeps its number.
 func (m *Machine[R]) conflict(err error, op *Operation[R], id, state string) error {
 	var c *ConflictError
-	if !errors.As(err, &c) || c.Rule == op.Dedupe && op.Creates || m.isSequence(c.Rule) {
+	if !errors.As(err, &c) || op.Creates && (c.Rule == op.Dedupe || m.isSequence(c.Rule)) {
 		return err
 	}
 	return m.notUnique(c, op, id, state)

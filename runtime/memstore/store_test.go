@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -202,5 +204,42 @@ func TestMigrateToAnotherSpecification(t *testing.T) {
 	}
 	if err := foreign.Migrate(t.Context()); !errors.Is(err, fsm.ErrSchemaMismatch) {
 		t.Errorf("another machine's table was taken: %v", err)
+	}
+}
+
+// A sequence goes on behind a number that came into the group with its record,
+// also when the record has left it again.
+func TestNumbersFollowThoseThatMoveIn(t *testing.T) {
+	t.Parallel()
+	schema := storetest.Schema()
+	schema.Columns[schema.Column("weight")].Kind = fsm.KindSequence
+	schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"lane", "weight"}})
+	s := memstore.New()
+	table := open(t, s, schema)
+	number := func(lane string) (n int64) {
+		err := table.Update(t.Context(), func(tx fsm.Tx) (err error) {
+			n, err = tx.NextNumber(fsm.PeerQuery{Name: "weight", Sequence: true, Columns: []string{"lane"}, Values: []any{lane}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	p := storetest.Parcel{ID: "p1", State: "waiting", Rev: 1, Lane: "a", Weight: fsm.Some(int64(7))}
+	write := func(prev fsm.Ref, before string) {
+		row := storetest.Encode(&p)
+		w := &fsm.Write{Prev: prev, PrevState: before, Row: &row, Event: fsm.Event{ID: p.ID, Rev: p.Rev, To: "waiting", RequestN: -1}}
+		if err := table.Commit(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(fsm.Ref{ID: "p1"}, "")
+	got := []int64{number("a"), number("b")}
+	p.Rev, p.Lane = 2, "b"
+	write(fsm.Ref{ID: "p1", Rev: 1}, "waiting")
+	got = append(got, number("b"), number("a"))
+	if diff := cmp.Diff([]int64{8, 1, 8, 9}, got); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
 }

@@ -139,6 +139,7 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 		t.unique[k.text] = id
 	}
 	t.rows[id] = cloneRow(*next)
+	t.reserve(tx, s, next)
 	if old == nil {
 		i, _ := slices.BinarySearch(t.ids, id)
 		t.ids = slices.Insert(t.ids, i, id)
@@ -159,6 +160,33 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 		t.ids = slices.Delete(t.ids, i, i+1)
 	})
 	return nil
+}
+
+// reserve makes the sequences go on behind the numbers of a row: it may have come
+// into its group with one that was given elsewhere.
+func (t *table) reserve(tx *Tx, s *fsm.Schema, row *fsm.Row) {
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		if c.Kind != fsm.KindSequence {
+			continue
+		}
+		u := slices.IndexFunc(s.Uniques, func(u fsm.UniqueRule) bool { return u.Name == "sequence_"+c.Name })
+		n, ok := row.Values[i].(int64)
+		if u < 0 || !ok {
+			continue
+		}
+		var group []any
+		for _, name := range s.Uniques[u].Columns {
+			if name != c.Stored {
+				group = append(group, row.Values[s.Column(name)])
+			}
+		}
+		key := joined(c.Name, group)
+		if old := t.groups[key]; old < n {
+			t.groups[key] = n
+			tx.later(func() { t.groups[key] = old })
+		}
+	}
 }
 
 // note appends an event and its request.
