@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/prove"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -198,6 +199,11 @@ func (w *testWriter) writeOperation(m *spec.Machine, o *spec.Operation) {
 		guards = append(guards, r.Guard.Name)
 	}
 	w.text("Require", strings.Join(guards, ", "))
+	var implied []string
+	for _, g := range prove.Implied(m, o) {
+		implied = append(implied, g.Name)
+	}
+	w.text("Implied", strings.Join(implied, ", "))
 	if o.OnRefusalRecordOnly {
 		w.text("OnRefusal", "record only")
 	}

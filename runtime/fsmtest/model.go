@@ -149,6 +149,11 @@ func compile(t Table) (*model, error) {
 			}
 			x.require = append(x.require, m.guards[g])
 		}
+		for _, g := range list(o.Implied) {
+			if !slices.Contains(list(o.Require), g) {
+				return nil, fmt.Errorf("operation %s: %q is implied, but not required", o.Name, g)
+			}
+		}
 		for _, b := range o.Choose {
 			x.branches = append(x.branches, &branch{Branch: b, when: facts(b.When), effects: parseEffects(b.Set, b.Clear, b.Increment, b.Add)})
 		}
@@ -185,6 +190,9 @@ func (m *model) stateOf(stored string) *state {
 	}
 	return nil
 }
+
+// implied reports whether the proof found that a guard refuses no sound record.
+func (o *operation) implied(guard string) bool { return slices.Contains(list(o.Implied), guard) }
 
 func (o *operation) input(name string) *input {
 	for _, in := range o.inputs {

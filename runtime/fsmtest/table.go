@@ -83,6 +83,7 @@ type Operation struct {
 	By          string // "caller" when empty
 	Inputs      []Input
 	Require     string   // guards, in order
+	Implied     string   // those of Require that refuse no record which keeps its promises: they follow from these and from the guards before
 	OnRefusal   string   // "record only", or empty
 	Set         []string // "lease: input"
 	Clear       string

@@ -1,6 +1,9 @@
 package fsmtest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -37,12 +40,55 @@ recover | .       | -> closed | .
 	}
 }
 
-// A guard that never fails is no mistake of the generated code: the check lets
-// one pass that always holds.
+// noted keeps what a test says instead of saying it.
+type noted struct{ errors, logs []string }
+
+func (n *noted) Errorf(format string, args ...any) {
+	n.errors = append(n.errors, fmt.Sprintf(format, args...))
+}
+func (n *noted) Logf(format string, args ...any) {
+	n.logs = append(n.logs, fmt.Sprintf(format, args...))
+}
+
+// A guard that no case fails at is untested, unless the proof says that it can
+// refuse nothing.
 func TestGuardThatNeverFails(t *testing.T) {
 	t.Parallel()
-	o := &operation{require: []*guard{{Guard: Guard{Name: "always", When: []string{"level == level"}}}}}
-	(&suite[struct{}]{}).mustHappen(t, o, map[string]int{}, map[string]bool{})
+	for _, tt := range []struct {
+		name          string
+		implied       string
+		ways          map[string]int
+		alone         map[string]bool
+		errors, notes int
+	}{
+		{"untested", "", nil, nil, 1, 0},
+		{"implied", "always", nil, nil, 0, 0},
+		{"another is implied", "other", nil, nil, 1, 0},
+		{"it fails", "", map[string]int{"guard always": 3}, map[string]bool{"always": true}, 0, 0},
+		{"it is recorded", "", map[string]int{"record only, guard always": 1}, map[string]bool{"always": true}, 0, 0},
+		{"it fails with others only", "", map[string]int{"guard always": 3}, nil, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := &operation{Operation: Operation{Implied: tt.implied}, require: []*guard{{Guard: Guard{Name: "always"}}}}
+			var n noted
+			(&suite[struct{}]{}).mustHappen(&n, o, tt.ways, tt.alone)
+			if len(n.errors) != tt.errors || len(n.logs) != tt.notes {
+				t.Errorf("errors %q, notes %q", n.errors, n.logs)
+			}
+		})
+	}
+}
+
+// What the table calls implied has to be required.
+func TestImpliedIsRequired(t *testing.T) {
+	t.Parallel()
+	x := demo
+	x.Operations = slices.Clone(x.Operations)
+	x.Operations[1].Implied = "over"
+	if _, err := compile(x); err == nil || !strings.Contains(err.Error(), "not required") {
+		t.Errorf("got %v, want an error", err)
+	}
 }
 
 // The index of `dedupe_by` refuses what another creation puts into its place.
