@@ -49,6 +49,15 @@ func (s *suite[R]) newHarness(t *testing.T, st Store, opts ...fsm.Option) *harne
 	return h
 }
 
+// tracedHarness is newHarness; what is done in it is part of a trace, if there is one.
+func (s *suite[R]) tracedHarness(t *testing.T, st Store) *harness[R] {
+	t.Helper()
+	h := s.newHarness(t, st)
+	h.note = s.note
+	h.traced(TraceLine{Kind: "walk"}, Call{}, fsm.Outcome[R]{}, nil)
+	return h
+}
+
 // open opens the machine.
 func (h *harness[R]) open(opts ...fsm.Option) {
 	h.t.Helper()
@@ -69,6 +78,9 @@ func (h *harness[R]) seed(rows ...fsm.Row) {
 	for _, r := range rows {
 		r.Rev = 1
 		h.w.seed(r)
+		if h.note != nil {
+			h.note(TraceLine{Kind: "seed", Row: traceRow(r)})
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *suite[R]) others(t *testing.T, st Store) {
 			continue
 		}
 		t.Run(o.Name, func(t *testing.T) {
-			h := s.newHarness(t, st)
+			h := s.tracedHarness(t, st)
 			n := 0
 			froms := []*state{nil}
 			if !o.creates {
@@ -33,13 +33,13 @@ func (s *suite[R]) others(t *testing.T, st Store) {
 				}
 				for _, other := range s.m.stateOrder {
 					for _, k := range s.m.crowds(o) {
-						for _, sameGroup := range []bool{true, false} {
+						for _, where := range s.m.wheres(o) {
 							n++
 							c := c.clone()
 							if !s.m.apart(o, &c, n) {
-								h = s.newHarness(t, st)
+								h = s.tracedHarness(t, st)
 							}
-							h.crowded(n, o, c, other, k, sameGroup)
+							h.crowded(n, o, c, other, k, where)
 						}
 					}
 				}
@@ -48,9 +48,34 @@ func (s *suite[R]) others(t *testing.T, st Store) {
 	}
 }
 
+// Where the others of a crowd are.
+const (
+	sameGroup  = "in the same group"
+	otherGroup = "in another group"
+	nextGroup  = "in the group it goes to"
+)
+
+// wheres lists the groups that the others are put into.
+func (m *model) wheres(o *operation) []string {
+	if !o.creates && m.regroups(o) {
+		return []string{sameGroup, otherGroup, nextGroup}
+	}
+	return []string{sameGroup, otherGroup}
+}
+
+// regroups reports whether an operation changes a field of a group.
+func (m *model) regroups(o *operation) bool {
+	groups := m.grouped()
+	in := func(e effects) bool {
+		return slices.ContainsFunc(e.set, func(a assign) bool { return groups[a.field] }) ||
+			slices.ContainsFunc(e.clear, func(name string) bool { return groups[name] })
+	}
+	return in(o.effects) || slices.ContainsFunc(o.branches, func(b *branch) bool { return in(b.effects) })
+}
+
 // looksAround reports whether what the operation does depends on other records.
 func (m *model) looksAround(o *operation) bool {
-	if slices.ContainsFunc(o.require, func(g *guard) bool { return g.Fewer > 0 }) || o.Dedupe != "" {
+	if slices.ContainsFunc(o.require, func(g *guard) bool { return g.Fewer > 0 }) || m.regroups(o) {
 		return true
 	}
 	for _, u := range m.Uniques {
@@ -97,16 +122,19 @@ func (m *model) crowds(o *operation) []int {
 
 // crowded runs the operation once, with k others in a state. Records and groups
 // bear the number n, so that they do not meet those of other runs.
-func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int, sameGroup bool) {
+func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int, where string) {
 	h.t.Helper()
-	what := fmt.Sprintf("with %d others in %s, same group %t", k, other.Name, sameGroup)
+	what := fmt.Sprintf("with %d others in %s, %s", k, other.Name, where)
 	id := fmt.Sprintf("record-%d", n)
 	c.row.ID, c.call.ID = id, id
 	// The group the call is about: that of its own record, or of the one it makes.
 	group := c.row
-	if o.creates {
+	switch {
+	case o.creates:
 		group = h.m.blank(id)
 		h.m.apply(o, o.effects, h.m.blank(id), &group, c.call)
+	case where == nextGroup:
+		group = h.m.decide(o, c.row, c.call).row
 	}
 	base, ok := h.m.soundRow(other)
 	if !ok {
@@ -121,7 +149,7 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 			f := h.m.fields[name]
 			before := r.Values[f.index]
 			r.Values[f.index] = group.Values[f.index]
-			if text, ok := r.Values[f.index].(string); ok && !sameGroup && f.kind == fsm.KindString {
+			if text, ok := r.Values[f.index].(string); ok && where == otherGroup && f.kind == fsm.KindString {
 				r.Values[f.index] = text + " elsewhere"
 			}
 			if !h.m.sound(r) { // the state forbids it: a value of its own, in a group of its own
@@ -166,7 +194,7 @@ func (w *world) number(r *fsm.Row) {
 	r.Values = slices.Clone(r.Values)
 	for _, f := range w.m.fields {
 		if f.kind == fsm.KindSequence {
-			r.Values[f.index] = w.last[w.sequenceKey(f, *r)] + 1
+			r.Values[f.index] = w.nextNumber(f, *r)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fsmtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +17,23 @@ func (h *harness[R]) queue(o *operation) {
 	keys := list(o.Order)
 	n := 0
 	var rows []fsm.Row
-	add := func(c theCase, step int) {
+	trial, call := h.w.clone(), h.m.pickCall(o)
+	add := func(c theCase, step int, alone bool) {
 		n++
 		r := c.clone().row
 		r.ID = fmt.Sprintf("record-%02d", n)
-		h.m.apart(o, &theCase{row: r, call: Call{Inputs: map[string]any{}}}, n)
+		if alone {
+			h.m.apart(o, &theCase{row: r, call: Call{Inputs: map[string]any{}}}, n)
+		} else {
+			h.m.together(&r)
+		}
+		for _, f := range o.where { // it is to find the record
+			for _, t := range []term{f.left, f.right} {
+				if x := h.m.fields[t.field]; x != nil {
+					r.Values[x.index] = c.row.Values[x.index]
+				}
+			}
+		}
 		h.m.number(&r, int64(10_000-10*n)) // far enough apart for the shifts below
 		for i, key := range keys {
 			name := strings.TrimPrefix(key, "-")
@@ -45,25 +58,47 @@ func (h *harness[R]) queue(o *operation) {
 				r.Values[f.index] = before
 			}
 		}
+		r.Rev = 1
+		if trial.uniqueBroken(verdict{row: r}) != nil {
+			return
+		}
+		trial.seed(r)
 		rows = append(rows, r)
 	}
 	for _, name := range h.m.allowed(o) {
 		st := h.m.states[name]
-		if c, ok := h.m.good(o, st, moves); ok {
+		if c, ok := h.m.pickable(o, st, call.Inputs); ok {
 			for step := range 4 {
-				add(c, step)
+				add(c, step, true)
+			}
+			for step := range 2 { // of one group: what is picked may block the others
+				add(c, step, false)
 			}
 		}
 		for _, c := range h.m.byWay(o, st) { // also those that a guard refuses
-			add(c, 4)
+			add(c, 4, true)
 		}
 	}
 	for _, st := range h.m.stateOrder {
 		if r, ok := h.m.soundRow(st); ok {
-			add(theCase{row: r}, 0)
+			add(theCase{row: r}, 0, true)
 		}
 	}
 	h.seed(rows...)
+}
+
+// together gives a record the texts of one group, in all fields by which records
+// are grouped, as far as its state allows.
+func (m *model) together(r *fsm.Row) {
+	r.Values = slices.Clone(r.Values)
+	for _, name := range sortedKeys(m.grouped()) {
+		f := m.fields[name]
+		if before := r.Values[f.index]; f.kind == fsm.KindString {
+			if r.Values[f.index] = "the " + name; !m.sound(*r) {
+				r.Values[f.index] = before
+			}
+		}
+	}
 }
 
 // next lets the store pick: the first in the order, one after the other, until
@@ -74,7 +109,7 @@ func (s *suite[R]) next(t *testing.T, st Store) {
 			continue
 		}
 		t.Run(o.Name, func(t *testing.T) {
-			h := s.newHarness(t, st)
+			h := s.tracedHarness(t, st)
 			h.queue(o)
 			// An operation that leads back to where it starts may find records
 			// for ever: then enough of them were seen.
@@ -93,7 +128,8 @@ func (s *suite[R]) next(t *testing.T, st Store) {
 					}
 					break
 				}
-				if i == 1 && o.By != "system" && s.m.RequestID != "none" {
+				// A trace has no log of the records before, so a replay cannot be told there.
+				if i == 1 && o.By != "system" && s.m.RequestID != "none" && s.note == nil {
 					h.pick(what+", again", o, 0, call)
 					other := call
 					other.Actor = "somebody else"
@@ -105,19 +141,33 @@ func (s *suite[R]) next(t *testing.T, st Store) {
 	}
 }
 
-// pickCall is a call that picks: the inputs of a good case.
+// pickCall is a call that picks: the inputs of a case that it finds.
 func (m *model) pickCall(o *operation) Call {
 	c := m.baseCall(o)
 	if o.By == "system" {
 		c.Reason = ""
 	}
 	for _, name := range m.allowed(o) {
-		if g, ok := m.good(o, m.states[name], moves); ok {
+		if g, ok := m.pickable(o, m.states[name], nil); ok {
 			c.Inputs = g.call.Inputs
 			break
 		}
 	}
 	return c
+}
+
+// pickable is the first case of an operation from a state that moves and that
+// `where` finds; with inputs, among those that have them.
+func (m *model) pickable(o *operation, s *state, inputs map[string]any) (theCase, bool) {
+	for c := range m.cases(o, s) {
+		if inputs != nil {
+			c.call.Inputs = inputs
+		}
+		if m.sound(c.row) && m.allHold(o.where, o, c.row, c.call) && moves(m.decide(o, c.row, c.call)) {
+			return c.clone(), true
+		}
+	}
+	return theCase{}, false
 }
 
 // pick runs `next` in both and compares; n 0 is the form for one record.

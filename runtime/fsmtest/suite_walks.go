@@ -25,9 +25,7 @@ func (s *suite[R]) walks(t *testing.T, st Store) {
 }
 
 func (s *suite[R]) walk(t *testing.T, st Store, r *rand.Rand) {
-	h := s.newHarness(t, st)
-	h.note = s.note
-	h.traced(TraceLine{Kind: "walk"}, Call{}, fsm.Outcome[R]{}, nil)
+	h := s.tracedHarness(t, st)
 	calls := map[string][]Call{}
 	for _, o := range s.m.operations {
 		calls[o.Name] = s.m.someCalls(o)

@@ -23,10 +23,10 @@ const traceLimit = 80
 // and what came of it. Nothing in it is what the tests expect, so that another
 // reading of the specification can be compared with it.
 type TraceLine struct {
-	Kind      string // "case": one record and one call; "walk": a new empty store; "step", "sweep", "startup" and "deliver": in that store
+	Kind      string // "case": one record and one call; "walk": a new empty store; "seed", "step", "sweep", "startup" and "deliver": in that store
 	Engine    string // "pure", or the name of the store
 	Operation string
-	Row       *TraceRow // of a case that is no creation: the record before
+	Row       *TraceRow // of a seed: the record; of a case that is no creation: the one before
 	At        fsm.Ref   // of a step: the target; without an id the store picks
 	Call      TraceCall
 	Count     int // of sweep, startup and deliver: how many
@@ -148,8 +148,8 @@ func (h *harness[R]) traced(l TraceLine, c Call, got fsm.Outcome[R], err error) 
 	h.note(l)
 }
 
-// trace writes every case over the pure layer and over every store, and then
-// the walks.
+// trace writes every case over the pure layer and over every store, then the
+// walks, and the calls that meet other records.
 func (s *suite[R]) trace(t *testing.T) {
 	f, err := os.Create(*traceFile)
 	if err != nil {
@@ -180,6 +180,8 @@ func (s *suite[R]) trace(t *testing.T) {
 		for walk := range walkCount {
 			s.walk(t, st, walkSource(walk))
 		}
+		s.next(t, st)
+		s.others(t, st)
 	}
 }
 

@@ -110,6 +110,19 @@ func (w *world) sequenceKey(f *field, r fsm.Row) string {
 	return b.String()
 }
 
+// nextNumber follows all numbers that were given in the group of r, and those of
+// the records that came into it with theirs.
+func (w *world) nextNumber(f *field, r fsm.Row) int64 {
+	key := w.sequenceKey(f, r)
+	last := w.last[key]
+	for _, o := range w.rows {
+		if w.sequenceKey(f, o) == key {
+			last = max(last, o.Values[f.index].(int64))
+		}
+	}
+	return last + 1
+}
+
 // others lists the records of the group of r in these states, r itself left out.
 func (w *world) others(fields, in string, r fsm.Row) []fsm.Row {
 	key := w.groupKey(list(fields), r)
@@ -180,82 +193,6 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 	return w.commit(o, r, c, false, "")
 }
 
-// pick is a call of an operation that lets the store choose up to n records.
-func (w *world) pick(o *operation, n int, c Call) []expected {
-	if v := w.acceptCall(o, &c); v.code != "" {
-		return []expected{{verdict: v}}
-	}
-	if c.RequestID != "" && o.By != "system" {
-		if e, known := w.replay(o, "", c); known {
-			if e.code != "" {
-				return []expected{e}
-			}
-			return w.replayedBatch(c.RequestID)
-		}
-	}
-	ids := w.fitting(o, c)
-	if len(ids) == 0 {
-		return []expected{{verdict: refused(fsm.CodeNothingToDo)}}
-	}
-	var list []expected
-	for _, id := range ids[:min(n, len(ids))] {
-		call := c
-		call.ID = id
-		list = append(list, w.commit(o, w.rows[id], call, call.RequestID != "", ""))
-	}
-	return list
-}
-
-// fitting lists the records that `next` may pick, the first one first.
-func (w *world) fitting(o *operation, c Call) []string {
-	c.At = fsm.Time(c.At)
-	var fit []fsm.Row
-	for _, id := range sortedKeys(w.rows) {
-		r := w.rows[id]
-		k := o.cells[w.m.stateOf(r.State).Name].kind
-		if k != cellMove && k != cellChoose || !w.m.allHold(o.where, o, r, c) {
-			continue
-		}
-		call := c
-		call.Peers = w.peers(o, r, c)
-		if !slices.ContainsFunc(o.require, func(g *guard) bool { return !w.m.passes(g, o, r, call) }) {
-			fit = append(fit, r)
-		}
-	}
-	slices.SortStableFunc(fit, func(a, b fsm.Row) int {
-		for _, key := range list(o.Order) {
-			name, descending := strings.CutPrefix(key, "-")
-			t := term{field: name}
-			x, y := w.m.termValue(t, o, a, c), w.m.termValue(t, o, b, c)
-			d := 0
-			switch {
-			case x == nil || y == nil: // absent values come last, whatever the direction
-				d = map[bool]int{true: 1}[x == nil] - map[bool]int{true: 1}[y == nil]
-			case descending:
-				d = compareValues(y, x)
-			default:
-				d = compareValues(x, y)
-			}
-			if d != 0 {
-				return d
-			}
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	var ids []string
-	for _, r := range fit {
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
-
-func compareValues(a, b any) int {
-	if x, ok := a.(bool); ok {
-		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[b.(bool)]
-	}
-	return compare(a, b)
-}
-
 // peers counts what the guards and sequences of an operation ask for.
 func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
 	grouped := r
@@ -271,7 +208,7 @@ func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
 	}
 	for _, name := range w.m.order {
 		if f := w.m.fields[name]; f.kind == fsm.KindSequence && o.creates {
-			p[name] = w.last[w.sequenceKey(f, grouped)] + 1
+			p[name] = w.nextNumber(f, grouped)
 		}
 	}
 	return p
@@ -341,7 +278,18 @@ func (w *world) uniqueBroken(v verdict) *Unique {
 			return u
 		}
 	}
-	// `dedupe_by` of fields is an index over all states, whoever sets them.
+	// So are the numbers of a sequence and the fields of `dedupe_by`, in all
+	// states and whatever changes them.
+	for _, name := range w.m.order {
+		f := w.m.fields[name]
+		if f.kind != fsm.KindSequence {
+			continue
+		}
+		fields := strings.Join(append(list(f.Per), name), ",")
+		if len(w.others(fields, "", v.row)) > 0 {
+			return &Unique{Name: "sequence_" + name, Fields: fields}
+		}
+	}
 	for _, o := range w.m.operations {
 		if o.Dedupe != "" && o.DedupeIn == "" && len(w.others(o.Dedupe, "", v.row)) > 0 {
 			return &Unique{Name: "dedupe_" + o.Name, Fields: o.Dedupe}
