@@ -26,6 +26,15 @@ type state struct {
 	name     string
 	terminal bool
 	promises map[string]promise
+	should   map[string]promise
+	facts    map[string]fact // by field: what its invariant says of it
+	counted  map[string]bool // counters that its invariant says are 1 at least
+}
+
+// fact is what an invariant says of one field, and values that keep it.
+type fact struct {
+	text   string
+	values []string
 }
 
 // machine is one random machine on its way to become text.
@@ -36,8 +45,12 @@ type machine struct {
 	counters map[string][]string // counter to the operations that change it
 	sets     map[string][]string
 	states   []*state
-	guards   []string // that callers can require
-	clauses  []string // that everybody can require: no actor
+	caps     map[string]int    // counter to the most that the machine's invariant allows
+	capped   map[string]string // ... and to the guard that keeps it
+	guards   []string          // that callers can require
+	clauses  []string          // that everybody can require: no actor
+	own      []string          // the texts of guards that one operation needs
+	probes   []string
 	text     strings.Builder
 	ops      []string // their texts
 	group    string   // a mandatory text field that makes groups; empty: none
@@ -48,7 +61,9 @@ var pool = strings.Fields(`
 	open taken parked shipped lost won idle busy ready warm cold north south draft review signed sealed frozen
 	owner due weight colour note size tries likes parts room floor buyer seller price paid flag level mode track
 	take give drop push pull lift sink turn bind join split merge close begin stop pass hold free call ring
-	value text data list item core row key target input_x kind cell step table index order_x query check_x`)
+	value text data list item core row key target input_x kind cell step table index order_x query check_x
+	store actor_x event state_x record replay result amount rate batch stage phase round wave shift lane
+	dock gate yard crate pallet label stamp brand shade form shape edge corner width height depth speed`)
 
 // colours are the words of enums.
 var colours = strings.Fields("red green blue amber teal")
@@ -61,7 +76,7 @@ var texts = []string{
 
 // Random returns the text of a random specification.
 func Random(r *rand.Rand) string {
-	m := &machine{Rand: r, counters: map[string][]string{}, sets: map[string][]string{}}
+	m := &machine{Rand: r, counters: map[string][]string{}, sets: map[string][]string{}, caps: map[string]int{}, capped: map[string]string{}}
 	for _, i := range r.Perm(len(pool)) {
 		m.names = append(m.names, pool[i])
 	}
@@ -115,21 +130,61 @@ func (m *machine) declare() {
 		m.group = m.nextName()
 		m.fields = append(m.fields, field{m.group, "string", false})
 	}
-	for range m.IntN(2) {
-		m.counters[m.nextName()] = nil
+	for range m.IntN(3) {
+		c := m.nextName()
+		m.counters[c] = nil
+		if m.chance(2) {
+			m.caps[c], m.capped[c] = 2+m.IntN(3), m.nextName()
+		}
 	}
-	if m.chance(3) {
+	for range m.IntN(3) {
+		m.probes = append(m.probes, m.nextName())
+	}
+	for m.chance(3) {
 		m.sets[m.nextName()] = nil
 	}
 	n := 2 + m.IntN(4)
 	for i := range n {
-		s := &state{name: m.nextName(), promises: map[string]promise{}, terminal: i == n-1 || i > 1 && m.chance(4)}
+		s := &state{
+			name: m.nextName(), promises: map[string]promise{}, should: map[string]promise{}, facts: map[string]fact{},
+			counted: map[string]bool{}, terminal: i == n-1 || i > 1 && m.chance(4),
+		}
 		for _, f := range m.fields {
-			if f.optional && m.chance(2) {
+			switch {
+			case f.optional && m.chance(2):
 				s.promises[f.name] = one(m, []promise{present, absent})
+			case f.optional && m.chance(4):
+				s.should[f.name] = one(m, []promise{present, absent})
+			}
+			if (!f.optional || s.promises[f.name] == present) && m.chance(4) {
+				m.promiseFact(s, f)
 			}
 		}
+		for _, c := range sortedKeys(m.counters) {
+			s.counted[c] = i > 0 && m.chance(5)
+		}
 		m.states = append(m.states, s)
+	}
+}
+
+// promiseFact draws what the invariant of a state says of a field that is present.
+func (m *machine) promiseFact(s *state, f field) {
+	n := m.IntN(3)
+	switch words := strings.Split(f.kind, "|"); {
+	case f.kind == "bool":
+		v := one(m, []string{"true", "false"})
+		s.facts[f.name] = fact{f.name + " == " + v, []string{v}}
+	case len(words) > 1 && m.chance(2):
+		s.facts[f.name] = fact{f.name + " == " + words[0], words[:1]}
+	case len(words) > 1:
+		s.facts[f.name] = fact{f.name + " != " + words[0], words[1:]}
+	case strings.HasPrefix(f.kind, "int"):
+		s.facts[f.name] = one(m, []fact{
+			{fmt.Sprintf("%s >= %d", f.name, n), []string{fmt.Sprint(n), fmt.Sprint(n + 1)}},
+			{fmt.Sprintf("%s < %d", f.name, n+1), []string{fmt.Sprint(n), "0"}},
+			{fmt.Sprintf("%s != %d", f.name, n), []string{fmt.Sprint(n + 1)}},
+			{fmt.Sprintf("%d == %s", n, f.name), []string{fmt.Sprint(n)}},
+		})
 	}
 }
 
@@ -143,6 +198,23 @@ func (m *machine) head() {
 		m.printf("requests: {request_id: %s, expected_rev: %s}\n", one(m, []string{"required", "optional", "none"}), one(m, []string{"required", "optional", "none"}))
 	}
 	m.printf("otherwise: %s\n", one(m, []string{"reject", "reject", "record_only"}))
+	var facts []string
+	for _, c := range sortedKeys(m.counters) {
+		if most, ok := m.caps[c]; ok {
+			facts = append(facts, fmt.Sprintf("%s <= %d", c, most))
+		}
+	}
+	for _, f := range m.fields {
+		if f.kind == "int 0.." && !f.optional && m.chance(2) {
+			facts = append(facts, f.name+" > -1")
+		}
+	}
+	if m.chance(5) {
+		facts = append(facts, "created_at <= updated_at")
+	}
+	if len(facts) > 0 {
+		m.printf("invariant: ['%s']\n", strings.Join(facts, "', '"))
+	}
 }
 
 // declarations writes fields, states and guards.
@@ -171,29 +243,66 @@ func (m *machine) declarations() {
 		m.printf("  %s: {type: sequence, per: %s}\n", m.nextName(), m.group)
 	}
 	m.printf("states:\n")
+	asked := map[string]bool{}
 	for _, s := range m.states {
-		m.state(s)
+		m.state(s, asked)
+	}
+	if len(asked) > 0 {
+		m.printf("probes:\n")
+	}
+	for _, p := range sortedKeys(asked) {
+		m.printf("  %s: {doc: %s, message: %s}\n", p, quoted(one(m, texts)), quoted(one(m, texts)))
 	}
 	if m.chance(4) {
 		m.printf("removed:\n  gone: {to: %s}\n", m.states[0].name)
 	}
 }
 
-func (m *machine) state(s *state) {
-	m.printf("  %s:\n    doc: %s\n", s.name, quoted(one(m, texts)))
+// presence writes the fields that are to be present, and those that are not.
+func presence(promises map[string]promise) []string {
+	var parts []string
 	for _, p := range []struct {
 		key string
 		is  promise
 	}{{"present", present}, {"absent", absent}} {
 		var names []string
-		for _, name := range sortedKeys(s.promises) {
-			if s.promises[name] == p.is {
+		for _, name := range sortedKeys(promises) {
+			if promises[name] == p.is {
 				names = append(names, name)
 			}
 		}
 		if len(names) > 0 {
-			m.printf("    %s: [%s]\n", p.key, strings.Join(names, ", "))
+			parts = append(parts, fmt.Sprintf("%s: [%s]", p.key, strings.Join(names, ", ")))
 		}
+	}
+	return parts
+}
+
+// state writes a state, and notes the probes that it asks.
+func (m *machine) state(s *state, asked map[string]bool) {
+	m.printf("  %s:\n    doc: %s\n", s.name, quoted(one(m, texts)))
+	for _, line := range presence(s.promises) {
+		m.printf("    %s\n", line)
+	}
+	if should := presence(s.should); len(should) > 0 {
+		m.printf("    should: {%s}\n", strings.Join(should, ", "))
+	}
+	var facts []string
+	for _, name := range sortedKeys(s.facts) {
+		facts = append(facts, s.facts[name].text)
+	}
+	for _, c := range sortedKeys(s.counted) {
+		if s.counted[c] && m.counters[c] != nil {
+			facts = append(facts, c+" >= 1")
+		}
+	}
+	if len(facts) > 0 {
+		m.printf("    invariant: ['%s']\n", strings.Join(facts, "', '"))
+	}
+	if len(m.probes) > 0 && m.chance(3) {
+		p := one(m, m.probes)
+		asked[p] = true
+		m.printf("    probe: [%s]\n", p)
 	}
 	if s.terminal {
 		m.printf("    terminal: true\n")

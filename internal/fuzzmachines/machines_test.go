@@ -30,7 +30,8 @@ var (
 	number = flag.Int("machines", 10, "how many random machines are generated and type-checked")
 	tested = flag.Int("tested", 2, "of how many of them the generated tests are run")
 	seed   = flag.Uint64("seed", 1, "the first seed")
-	limit  = flag.Duration("limit", time.Minute, "how long the generated tests of one machine may take")
+	share  = flag.Uint64("sqlite", 4, "one in this many machines is tested over SQLite too; 0: none")
+	limit  = flag.Duration("limit", 3*time.Minute, "how long the generated tests of one machine may take")
 )
 
 // batch is how many packages one module holds: what a failure leaves behind
@@ -86,7 +87,7 @@ func draw(t *testing.T) []sound {
 		if m == nil || found.HasErrors() {
 			continue
 		}
-		files, err := gen.Generate(m, gen.Options{Package: fmt.Sprintf("random%d", s)})
+		files, err := gen.Generate(m, options(s))
 		var more spec.Diagnostics
 		if errors.As(err, &more) {
 			t.Errorf("seed %d passes the check, but is not generated: %v\n%s", s, more, text)
@@ -99,6 +100,15 @@ func draw(t *testing.T) []sound {
 	}
 	t.Logf("%d of %d machines pass the check; the others are refused for %v", len(list), tries, refused)
 	return list
+}
+
+// options are those of a seed, so that it can be repeated alone.
+func options(seed uint64) gen.Options {
+	o := gen.Options{Package: fmt.Sprintf("random%d", seed)}
+	if *share > 0 && seed%*share == 0 {
+		o.TestStore = "sqlite"
+	}
+	return o
 }
 
 // TestRandomIsStable demands the same text for the same seed, and different ones
@@ -124,7 +134,7 @@ func TestRandomUsesTheLanguage(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`doc: present: absent: terminal: final: otherwise: was: changed_by: per: guards: when: none: fewer: unique: creates: choose:
 		input: require: on_refusal: record_only_in: set: clear: increment: add: event: dedupe_by: next: trigger: effect: atomic: by: reject: record_only:
-		forbidden: projection: at_least: removed: requests: version:`)
+		forbidden: projection: at_least: removed: requests: version: invariant: should: then: probe: probes: where: order: covers input.`)
 	missing := map[string]bool{}
 	for _, key := range want {
 		missing[key] = true
@@ -155,8 +165,8 @@ func load(t *testing.T) loaded {
 	t.Helper()
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		runtime, runtime+"/fsmtest", runtime+"/memstore", "context", "database/sql", "database/sql/driver", "embed",
-		"errors", "fmt", "iter", "slices", "strconv", "testing", "time")
+		runtime, runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
+		"errors", "fmt", "iter", "path/filepath", "slices", "strconv", "testing", "time")
 	if err != nil {
 		t.Fatal(err)
 	}

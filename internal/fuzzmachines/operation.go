@@ -2,6 +2,7 @@ package fuzzmachines
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,15 +80,25 @@ type writer struct {
 	name       string
 	by         string
 	creates    bool
+	silent     bool // it gets no inputs: a step of `then`
+	branch     bool // of `choose`: it cannot require anything
+	still      bool // a branch of it records only, so it changes nothing itself
 	set, clear []string
 	increments []string
 	adds       []string
 	inputs     []string
+	require    []string
+	must       map[string]bool // counters that the target wants counted
+	never      map[string]bool // counters that the branches count
 	lines      []string
 }
 
 func (m *machine) operation(by string) *writer {
-	return &writer{machine: m, name: m.nextName(), by: by}
+	taken := strings.Fields("core list table record open text data replay result events")
+	i := slices.IndexFunc(m.names, func(n string) bool { return m.chance(9) || !slices.Contains(taken, n) })
+	name := m.names[i]
+	m.names = slices.Delete(m.names, i, i+1)
+	return &writer{machine: m, name: name, by: by, must: map[string]bool{}, never: map[string]bool{}}
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -95,9 +106,12 @@ func (w *writer) line(format string, args ...any) {
 }
 
 // value draws what a field is set to. An absent value is for those that may have
-// none.
+// none. A step without inputs may find nothing: the empty text.
 func (w *writer) value(f field, mayBeAbsent bool) string {
 	ways := []string{"input", "input"}
+	if w.silent {
+		ways, mayBeAbsent = nil, false
+	}
 	if f.optional && mayBeAbsent {
 		ways = append(ways, "input or absent")
 	}
@@ -116,15 +130,76 @@ func (w *writer) value(f field, mayBeAbsent bool) string {
 	case strings.Contains(f.kind, "|"):
 		ways = append(ways, one(w.machine, strings.Split(f.kind, "|")))
 	}
+	if len(ways) == 0 {
+		return ""
+	}
 	return one(w.machine, ways)
+}
+
+// assign sets a field to a value that is there.
+func (w *writer) assign(f field, value string) {
+	if value != "" {
+		w.set = append(w.set, f.name+": "+value)
+	}
+}
+
+// keeps reports whether what the target says of a field holds in all sources.
+func keeps(from []*state, to *state, field string) bool {
+	for _, s := range from {
+		if s.facts[field].text != to.facts[field].text {
+			return false
+		}
+	}
+	return len(from) > 0
+}
+
+// ask writes a guard of the operation's own and requires it.
+func (w *writer) ask(condition string) {
+	name := w.nextName()
+	w.own = append(w.own, fmt.Sprintf("  %s: {when: '%s', error: not_%s}\n", name, condition, name))
+	w.require = append(w.require, name)
+}
+
+// established makes hold what the target's invariant says of a field: by a value,
+// or by a guard where the record may be so already. It reports whether there was
+// something to do.
+func (w *writer) established(from []*state, to *state, f field) bool {
+	fact, ok := to.facts[f.name]
+	if !ok {
+		return false
+	}
+	stated := false // by some source: a guard may never pass there
+	known := !f.optional
+	for _, s := range from {
+		stated = stated || s.facts[f.name].text != ""
+		known = known || s.promises[f.name] == present
+	}
+	switch {
+	case keeps(from, to, f.name) && !w.chance(3):
+	case len(from) > 0 && !w.branch && !stated && known && w.chance(3):
+		w.ask(fact.text)
+	default:
+		w.assign(f, one(w.machine, fact.values))
+	}
+	return true
 }
 
 // enter draws the effects that make the promises of the target hold when the
 // record comes from one of the sources; none means that it is made.
 func (w *writer) enter(from []*state, to *state) {
+	for _, c := range sortedKeys(w.counters) {
+		kept := len(from) > 0
+		for _, s := range from {
+			kept = kept && s.counted[c]
+		}
+		w.must[c] = w.must[c] || to.counted[c] && !kept
+	}
 	for _, f := range w.fields {
+		if w.established(from, to, f) {
+			continue
+		}
 		if w.creates && !f.optional {
-			w.set = append(w.set, f.name+": "+w.value(f, false))
+			w.assign(f, w.value(f, false))
 			continue
 		}
 		known := free
@@ -139,16 +214,20 @@ func (w *writer) enter(from []*state, to *state) {
 		if w.creates {
 			known = absent
 		}
-		switch want := to.promises[f.name]; {
+		want := to.promises[f.name]
+		if want == free && !w.chance(3) {
+			want = to.should[f.name]
+		}
+		switch {
 		case want == present && (known != present || w.chance(3)):
-			w.set = append(w.set, f.name+": "+w.value(f, false))
+			w.assign(f, w.value(f, false))
 		case want == absent && known != absent:
 			w.clear = append(w.clear, f.name)
-		case want == free && w.chance(5) && f.name != w.group:
+		case want == free && w.chance(5) && (f.name != w.group || w.chance(2)):
 			if f.optional && !w.creates && w.chance(3) {
 				w.clear = append(w.clear, f.name)
 			} else {
-				w.set = append(w.set, f.name+": "+w.value(f, true))
+				w.assign(f, w.value(f, true))
 			}
 		}
 	}
@@ -156,14 +235,17 @@ func (w *writer) enter(from []*state, to *state) {
 
 // counts draws which counters and sets the operation changes.
 func (w *writer) counts() {
+	if w.still {
+		return
+	}
 	for _, c := range sortedKeys(w.counters) {
-		if !w.creates && w.chance(2) {
-			w.counters[c] = append(w.counters[c], w.name)
+		if !w.creates && !w.never[c] && (w.must[c] || w.chance(3)) {
+			w.count(c)
 			w.increments = append(w.increments, c)
 		}
 	}
 	for _, s := range sortedKeys(w.sets) {
-		if w.chance(2) {
+		if w.chance(2) && !w.silent {
 			w.sets[s] = append(w.sets[s], w.name)
 			if w.creates {
 				w.set = append(w.set, s+": input")
@@ -171,6 +253,16 @@ func (w *writer) counts() {
 				w.adds = append(w.adds, s+": input")
 			}
 		}
+	}
+}
+
+// count notes that the operation counts, and requires that there is room.
+func (w *writer) count(counter string) {
+	if !slices.Contains(w.counters[counter], w.name) {
+		w.counters[counter] = append(w.counters[counter], w.name)
+	}
+	if guard, ok := w.capped[counter]; ok {
+		w.require = append(w.require, guard)
 	}
 }
 
@@ -184,6 +276,15 @@ func (w *writer) done() {
 		head = append(head, "    by: "+w.by)
 	}
 	w.counts()
+	if len(w.require) > 0 {
+		slices.Sort(w.require)
+		w.require = slices.Compact(w.require)
+		w.Shuffle(len(w.require), func(i, j int) { w.require[i], w.require[j] = w.require[j], w.require[i] })
+		w.line("require: [%s]", strings.Join(w.require, ", "))
+		if !w.creates && w.chance(5) {
+			w.line("on_refusal: record_only")
+		}
+	}
 	if len(w.inputs) > 0 {
 		w.line("input: {%s}", strings.Join(w.inputs, ", "))
 	}
@@ -217,6 +318,7 @@ func (m *machine) creation() {
 	if m.group != "" && m.chance(4) {
 		w.line("dedupe_by: %s", m.group)
 	}
+	w.then(m.states[0])
 	w.done()
 }
 
@@ -228,11 +330,96 @@ func (w *writer) who() {
 	}
 	require = append(require, w.clauses...)
 	if len(require) > 0 && w.chance(2) {
-		w.line("require: [%s]", strings.Join(some(w.machine, require), ", "))
-		if w.chance(4) {
-			w.line("on_refusal: record_only")
+		w.require = append(w.require, some(w.machine, require)...)
+	}
+	if !w.silent && w.by != "system" && w.chance(6) {
+		w.compareInput()
+	}
+}
+
+// compareInput draws a guard that compares an input with the record.
+func (w *writer) compareInput() {
+	in := w.nextName()
+	f := one(w.machine, w.fields)
+	order := one(w.machine, []string{"==", "!=", "<", "<=", ">", ">="})
+	switch {
+	case len(w.sets) > 0 && w.chance(2):
+		w.inputs = append(w.inputs, in+": string")
+		w.ask("input." + in + one(w.machine, []string{" in ", " not in "}) + one(w.machine, sortedKeys(w.sets)))
+	case strings.HasPrefix(f.kind, "int"):
+		w.inputs = append(w.inputs, in+": int")
+		w.ask(fmt.Sprintf("%s %s input.%s", f.name, order, in))
+	case f.kind == "time":
+		w.inputs = append(w.inputs, in+": optional time")
+		w.ask(fmt.Sprintf("input.%s %s %s", in, order, f.name))
+	case f.kind == "string":
+		w.inputs = append(w.inputs, in+": string")
+		w.ask(fmt.Sprintf("input.%s %s %s", in, one(w.machine, []string{"==", "!="}), f.name))
+	default:
+		w.inputs = append(w.inputs, in+": optional bool")
+		w.ask("input." + in + one(w.machine, []string{" is present", " is absent", " == true"}))
+	}
+}
+
+// next lets the store pick the record.
+func (w *writer) next() {
+	var parts []string
+	switch {
+	case w.chance(3):
+		parts = append(parts, "where: ['"+w.fieldFact(w.by == "caller")+"']")
+	case w.group != "" && w.chance(2):
+		in := w.nextName()
+		w.inputs = append(w.inputs, in+": string")
+		parts = append(parts, "where: "+w.group+" == input."+in)
+	}
+	keys := []string{"created_at", "updated_at"}
+	for _, f := range w.fields {
+		if f.kind != "json" {
+			keys = append(keys, f.name)
 		}
 	}
+	keys = some(w.machine, keys)
+	for i := range keys {
+		keys[i] = one(w.machine, []string{"", "-"}) + keys[i]
+	}
+	parts = append(parts, "order: ["+strings.Join(keys[:min(2, len(keys))], ", ")+"]")
+	w.line("next: {%s}", strings.Join(parts, ", "))
+}
+
+// reaches reports whether a step without inputs can establish what a state promises.
+func (w *writer) reaches(from, to *state) bool {
+	for _, f := range w.fields {
+		_, stated := to.facts[f.name]
+		if !stated && to.promises[f.name] == present && from.promises[f.name] != present && w.value(f, false) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// then draws a second step that follows in the same transaction, or after the
+// effect: from the state that the first one leads to.
+func (w *writer) then(at *state) {
+	if at.terminal || !w.chance(4) {
+		return
+	}
+	step := w.operation("system")
+	step.silent = true
+	step.line("from: %s", at.name)
+	to := one(w.machine, w.states)
+	if step.reaches(at, to) && !w.chance(4) {
+		step.line("to: %s", to.name)
+		step.enter([]*state{at}, to)
+	} else {
+		step.line("to: same")
+	}
+	step.who()
+	if w.chance(4) {
+		step.trigger()
+	}
+	step.outside([]*state{at})
+	step.done()
+	w.line("then: %s", step.name)
 }
 
 func (m *machine) move(from []*state, to *state) {
@@ -244,10 +431,11 @@ func (m *machine) move(from []*state, to *state) {
 	switch {
 	case w.by == "system":
 		w.trigger()
-	case m.chance(4):
-		w.line("next: {order: [%s]}", one(m, []string{"created_at", "-updated_at", "id"}))
+	case m.chance(3):
+		w.next()
 	}
 	w.outside(from)
+	w.then(to)
 	w.done()
 }
 
@@ -271,10 +459,10 @@ func (w *writer) trigger() {
 
 // outside draws an effect, and the states in which a call is only recorded.
 func (w *writer) outside(from []*state) {
-	if w.chance(5) {
+	if w.chance(4) {
 		key := ""
 		if w.group != "" && w.chance(2) {
-			key = ", key: " + w.group
+			key = ", key: [" + w.group + "]"
 		}
 		w.line("effect: {name: %s_effect%s, atomic: %t}", w.name, key, w.chance(2))
 	}
@@ -299,16 +487,20 @@ func (m *machine) stay(from []*state) {
 	w.line("from: %s", stateNames(from))
 	w.line("to: same")
 	for _, f := range m.fields {
-		mayBeAbsent, keep := true, f.name == m.group || !m.chance(2)
+		mayBeAbsent, keep := true, f.name == m.group && !m.chance(3) || !m.chance(2)
 		for _, s := range from {
 			mayBeAbsent = mayBeAbsent && s.promises[f.name] == free
-			keep = keep || s.promises[f.name] == absent
+			keep = keep || s.promises[f.name] == absent || s.facts[f.name].text != ""
 		}
 		if !keep {
-			w.set = append(w.set, f.name+": "+w.value(f, mayBeAbsent))
+			w.assign(f, w.value(f, mayBeAbsent))
 		}
 	}
 	w.who()
+	if m.chance(4) {
+		w.next()
+	}
+	w.outside(from)
 	w.done()
 }
 
@@ -329,16 +521,28 @@ func (m *machine) branching(from []*state) {
 			w.line("  - {%sreject: no_%s}", when, word)
 		case 1:
 			w.line("  - {%srecord_only: true}", when)
+			w.still = true
 		default:
 			to := one(m, m.states)
-			b := &writer{machine: m, name: w.name}
+			b := &writer{machine: m, name: w.name, branch: true, must: map[string]bool{}}
 			b.enter(from, to)
+			var counted []string
+			for _, c := range sortedKeys(b.must) {
+				if b.must[c] {
+					counted = append(counted, c)
+					w.count(c)
+					w.never[c] = true
+				}
+			}
 			parts := when + "to: " + to.name
 			if len(b.set) > 0 {
 				parts += ", set: {" + strings.Join(b.set, ", ") + "}"
 			}
 			if len(b.clear) > 0 {
 				parts += ", clear: [" + strings.Join(b.clear, ", ") + "]"
+			}
+			if len(counted) > 0 {
+				parts += ", increment: [" + strings.Join(counted, ", ") + "]"
 			}
 			w.line("  - {%s}", parts)
 		}

@@ -8,8 +8,14 @@ import (
 // rest writes what stands below the operations: guards, and rules over several
 // records.
 func (m *machine) rest() {
-	if len(m.guards)+len(m.clauses) > 0 {
+	if len(m.guards)+len(m.clauses)+len(m.own)+len(m.caps) > 0 {
 		m.printf("guards:\n")
+	}
+	m.text.WriteString(strings.Join(m.own, ""))
+	for _, c := range sortedKeys(m.caps) {
+		if m.counters[c] != nil {
+			m.printf("  %s: {when: %s < %d, error: not_%s}\n", m.capped[c], c, m.caps[c], m.capped[c])
+		}
 	}
 	for _, g := range m.guards {
 		m.guard(g, true)
@@ -42,7 +48,7 @@ func (m *machine) guard(name string, caller bool) {
 		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.group, m.bare(some(m, m.states)))
 	default:
 		facts := []string{m.fact(caller)}
-		if second := m.fact(caller); m.chance(2) {
+		if second := m.fact(caller); m.chance(2) && second != facts[0] {
 			facts = append(facts, second)
 		}
 		condition = "when: ['" + strings.Join(facts, "', '") + "']"
@@ -66,6 +72,14 @@ func (m *machine) fact(caller bool) string {
 			return s + one(m, []string{" is present", " is absent"})
 		}
 	}
+	if len(m.sets) > 1 && m.chance(3) {
+		return strings.Join(sortedKeys(m.sets)[:2], " covers ")
+	}
+	return m.fieldFact(caller)
+}
+
+// fieldFact draws a fact about a field that is neither a counter nor a set.
+func (m *machine) fieldFact(caller bool) string {
 	f := one(m, m.fields)
 	if f.optional && m.chance(3) {
 		return f.name + one(m, []string{" is present", " is absent"})

@@ -134,7 +134,11 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 		group = h.m.blank(id)
 		h.m.apply(o, o.effects, h.m.blank(id), &group, c.call)
 	case where == nextGroup:
-		group = h.m.decide(o, c.row, c.call).row
+		v := h.m.decide(o, c.row, c.call)
+		if !moves(v) {
+			return // its own mark has made it another case
+		}
+		group = v.row
 	}
 	base, ok := h.m.soundRow(other)
 	if !ok {
