@@ -272,6 +272,17 @@ func (c *checker) passes(s *state, self int, l *local, op *spec.Operation) bool 
 	})
 }
 
+// duplicate reports whether a record has the fields of some `dedupe_by` in common
+// with another one: an index over all states, which every operation meets.
+func (c *checker) duplicate(s *state, self int, l *local) bool {
+	for i, d := range c.dedupe {
+		if d != nil && c.m.Operations[i].DedupeBy.Unique == nil && c.count(s, self, d.key, l.keys[d.key], nil) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // collides returns the `unique` that the record at self breaks, or nil.
 func (c *checker) collides(s *state, self int, l *local) *spec.Unique {
 	for i, u := range c.m.Unique {

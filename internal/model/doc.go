@@ -25,7 +25,11 @@
 // workers, counter steps and states; package count proves the rules across
 // records without them. Inputs are taken from the values that make a difference
 // to some rule, two of each kind; a rule that needs three different strings is
-// not exercised in full. That a store keeps one operation atomic is presumed.
+// not exercised in full. That a store keeps one operation atomic is presumed. A
+// pick is a call of the record that it gets, and which one that is may be any that
+// the operation can be applied to. The numbers of a sequence are not told apart: a
+// record may always go to another group here, which a store refuses where the
+// number is taken.
 //
 // [FSM801]: https://github.com/fsmgen/fsmgen/blob/main/internal/validate/RULES.md
 package model

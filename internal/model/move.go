@@ -135,6 +135,9 @@ func (c *checker) land(v move, op *spec.Operation, to uint16, repeatable bool, e
 chain:
 	for step := op; ; {
 		l := c.t.at(to)
+		if c.duplicate(s, v.slot, l) {
+			return true
+		}
 		if u := c.collides(s, v.slot, l); u != nil {
 			if !c.o.NoIndex {
 				return true

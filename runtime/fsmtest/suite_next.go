@@ -24,13 +24,16 @@ func (h *harness[R]) queue(o *operation) {
 		r.ID = fmt.Sprintf("record-%02d", n)
 		if alone {
 			h.m.apart(o, &theCase{row: r, call: Call{Inputs: map[string]any{}}}, n)
+			h.m.spread(&r, int64(n))
 		} else {
 			h.m.together(&r)
 		}
-		for _, f := range o.where { // it is to find the record
-			for _, t := range []term{f.left, f.right} {
-				if x := h.m.fields[t.field]; x != nil {
-					r.Values[x.index] = c.row.Values[x.index]
+		if finds := func(r fsm.Row) bool { return h.m.allHold(o.where, o, r, call) }; finds(c.row) && !finds(r) {
+			for _, f := range o.where {
+				for _, t := range []term{f.left, f.right} {
+					if x := h.m.fields[t.field]; x != nil {
+						r.Values[x.index] = c.row.Values[x.index]
+					}
 				}
 			}
 		}
@@ -87,6 +90,19 @@ func (h *harness[R]) queue(o *operation) {
 	h.seed(rows...)
 }
 
+// spread adds n to the numbers by which records are grouped, as far as the state
+// of the record allows.
+func (m *model) spread(r *fsm.Row, n int64) {
+	for _, name := range sortedKeys(m.grouped()) {
+		f := m.fields[name]
+		if before, ok := r.Values[f.index].(int64); ok && f.kind == fsm.KindInt {
+			if r.Values[f.index] = before + n; !m.sound(*r) {
+				r.Values[f.index] = before
+			}
+		}
+	}
+}
+
 // together gives a record the texts of one group, in all fields by which records
 // are grouped, as far as its state allows.
 func (m *model) together(r *fsm.Row) {
@@ -141,7 +157,8 @@ func (s *suite[R]) next(t *testing.T, st Store) {
 	}
 }
 
-// pickCall is a call that picks: the inputs of a case that it finds.
+// pickCall is a call that picks: the inputs of a case that it finds, or else of
+// one that moves.
 func (m *model) pickCall(o *operation) Call {
 	c := m.baseCall(o)
 	if o.By == "system" {
@@ -150,16 +167,24 @@ func (m *model) pickCall(o *operation) Call {
 	for _, name := range m.allowed(o) {
 		if g, ok := m.pickable(o, m.states[name], nil); ok {
 			c.Inputs = g.call.Inputs
-			break
+			return c
+		}
+	}
+	for _, name := range m.allowed(o) {
+		if g, ok := m.good(o, m.states[name], moves); ok {
+			c.Inputs = g.call.Inputs
+			return c
 		}
 	}
 	return c
 }
 
 // pickable is the first case of an operation from a state that moves and that
-// `where` finds; with inputs, among those that have them.
+// `where` finds; with inputs, among those that have them. It has no others in its groups.
 func (m *model) pickable(o *operation, s *state, inputs map[string]any) (theCase, bool) {
-	for c := range m.cases(o, s) {
+	dims := slices.DeleteFunc(m.allowedIn(s, m.dims(o)), func(d dim) bool { return strings.HasPrefix(d.name, dimPeers) })
+	for choice := range combine(dims, cellLimit) {
+		c := m.build(o, s, dims, choice)
 		if inputs != nil {
 			c.call.Inputs = inputs
 		}
