@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/fsmgen/fsmgen v0.0.0
+	github.com/mattn/go-sqlite3 v1.14.52
+	github.com/ncruces/go-sqlite3 v0.35.6
 	go.etcd.io/etcd/server/v3 v3.7.3
 )
 
@@ -26,6 +28,8 @@ require (
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/ncruces/go-sqlite3-wasm/v6 v6.3.35304 // indirect
+	github.com/ncruces/julianday v1.0.0 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.5 // indirect
