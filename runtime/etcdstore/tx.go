@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -291,87 +290,4 @@ func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
 	x.over.put(key, fmt.Appendf(nil, "%d", last+1))
 	x.over.put(x.t.keys.written(), nil)
 	return last + 1, nil
-}
-
-// Settle removes a delivery.
-func (x *txn) Settle(id string, rev int64) error {
-	return x.deliver(id, rev, func(*fsm.Delivery) bool { return false })
-}
-
-// Postpone notes a failed delivery.
-func (x *txn) Postpone(id string, rev int64, due time.Time, lastError string) error {
-	return x.deliver(id, rev, func(d *fsm.Delivery) bool {
-		d.Attempts++
-		d.Due, d.LastError = due, lastError
-		return true
-	})
-}
-
-// deliver changes a delivery, or removes it when f says so.
-func (x *txn) deliver(id string, rev int64, f func(*fsm.Delivery) (keep bool)) error {
-	if x.ended {
-		return errEnded
-	}
-	key := x.t.keys.outbox(id, rev)
-	d, err := x.waiting(key)
-	if err != nil || d == nil {
-		return err
-	}
-	x.over.drop(x.t.keys.due(d))
-	x.over.drop(key)
-	if f(d) {
-		text, err := encodeDelivery(d)
-		if err != nil {
-			return err
-		}
-		x.over.put(key, text)
-		x.over.put(x.t.keys.due(d), nil)
-	}
-	x.over.put(x.t.keys.written(), nil)
-	return nil
-}
-
-// commit writes everything, if what was read is still so.
-func (x *txn) commit() error {
-	if err := x.ctx.Err(); err != nil {
-		return err
-	}
-	if len(x.over) == 0 {
-		return nil // it has read one snapshot
-	}
-	t := x.t
-	request := &txnRequest{Compare: []compare{t.asExpected()}}
-	if len(x.reads)+len(x.empty) >= maxReads { // one compare holds everything still
-		if err := x.load(t.keys.written()); err != nil {
-			return err
-		}
-		x.track(t.keys.written())
-	}
-	if mod, ok := x.reads[t.keys.written()]; ok {
-		request.Compare = append(request.Compare, unchanged(t.keys.written(), mod))
-	} else {
-		for key, mod := range x.reads {
-			request.Compare = append(request.Compare, unchanged(key, mod))
-		}
-		for sp := range x.empty {
-			request.Compare = append(request.Compare, absent(sp.from, sp.to))
-		}
-		request.Compare = append(request.Compare, t.fresh(x.rev))
-	}
-	var err error
-	if request.Success, err = t.nest(x.over.ops(), len(request.Compare), 1); err != nil {
-		return err
-	}
-	request.Failure = []requestOp{{Range: &rangeRequest{Key: []byte(t.keys.layout())}}}
-	var answer txnResponse
-	if err := t.store.client.write(x.ctx, txnPath, request, &answer); err != nil {
-		return t.fault(err, x.last)
-	}
-	if answer.Succeeded {
-		return nil
-	}
-	if got := answer.ranges(1)[0].KVs; len(got) == 0 || string(got[0].Value) != t.fingerprint {
-		return t.mismatch("the keys below %q are not laid out for this specification", t.keys.base)
-	}
-	return errConflict
 }

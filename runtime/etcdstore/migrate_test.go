@@ -1,0 +1,130 @@
+package etcdstore_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// A specification with other indexes builds them from the rows; whoever has the
+// old one cannot write any more.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	store := open(t, serve(t, d))
+	m := openMachine(t, store)
+	if _, err := m.CreateMany(t.Context(), many(300, "p")); err != nil {
+		t.Fatal(err)
+	}
+	next := storetest.Schema()
+	next.Hash, next.Version = "next", 2
+	next.Columns = append(next.Columns, fsm.Column{Name: "extra", Stored: "extra", Kind: fsm.KindCounter})
+	next.Indexes = append(next.Indexes, fsm.Index{Name: "by_creation", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"waiting"}})
+	tab, err := store.Table(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, tab.Check(t.Context()), fsm.CodeSchemaMismatch)
+	if err := tab.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := d.holding("/x/by_creation"); n != 300 {
+		t.Errorf("the new index has %d rows, want 300", n)
+	}
+	_, err = m.Create(t.Context(), register("old"))
+	wantCode(t, err, fsm.CodeSchemaMismatch)
+	_, err = m.Apply(t.Context(), fsm.Ref{ID: "p0000"}, storetest.Bill(storetest.Meta{}))
+	wantCode(t, err, fsm.CodeSchemaMismatch)
+	err = tab.View(t.Context(), func(r fsm.Reader) error {
+		row, err := r.Row("p0007")
+		if err == nil && row.Values[len(row.Values)-1] != int64(0) {
+			t.Errorf("the new column is %v, want 0", row.Values[len(row.Values)-1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	back := table(t, store) // the old one migrates back
+	if n := d.holding("/x/by_creation"); n != 0 {
+		t.Errorf("%d keys of the dropped index are left", n)
+	}
+	if err := back.Commit(t.Context(), creation("new")); err != nil {
+		t.Error(err)
+	}
+}
+
+// Rows that do not fit keep everything as it is.
+func TestMigrateRefused(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	store := open(t, serve(t, d))
+	m := openMachine(t, store)
+	if _, err := m.CreateMany(t.Context(), many(2, "p")); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*fsm.Schema){
+		"a unique rule": func(s *fsm.Schema) {
+			s.Uniques = append(s.Uniques, fsm.UniqueRule{Name: "one_per_lane", Columns: []string{"lane"}})
+		},
+		"a state": func(s *fsm.Schema) { s.States = s.States[1:] },
+		"a kind":  func(s *fsm.Schema) { s.Columns[1].Kind = fsm.KindInt },
+	} {
+		next := storetest.Schema()
+		next.Hash = name
+		change(next)
+		tab, err := store.Table(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, tab.Migrate(t.Context()), fsm.CodeSchemaMismatch)
+		if _, err := m.Create(t.Context(), register("after "+name)); err != nil {
+			t.Errorf("%s: the old specification cannot go on: %v", name, err)
+		}
+	}
+}
+
+// A migration that broke off keeps writers out until it is done again.
+func TestMigrateBrokenOff(t *testing.T) {
+	t.Parallel()
+	member := serve(t, newData())
+	store := open(t, member)
+	m := openMachine(t, store)
+	if _, err := m.CreateMany(t.Context(), many(300, "p")); err != nil {
+		t.Fatal(err)
+	}
+	next := storetest.Schema()
+	next.Hash = "next"
+	next.Indexes = next.Indexes[1:]
+	tab, err := store.Table(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	member.fault(func(_ http.ResponseWriter, path string, _ []byte) bool {
+		if calls++; calls == 8 {
+			cancel()
+		}
+		return false
+	}, nil)
+	if err := tab.Migrate(ctx); err == nil {
+		t.Fatal("it was not broken off")
+	}
+	member.fault(nil, nil)
+	_, err = m.Create(t.Context(), register("q"))
+	wantCode(t, err, fsm.CodeSchemaMismatch)
+	wantCode(t, tab.Check(t.Context()), fsm.CodeSchemaMismatch)
+	if err := tab.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
