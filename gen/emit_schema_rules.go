@@ -172,7 +172,7 @@ func lookups(m *spec.Machine) []lookup {
 		}
 		same, in := refFields(g.Peers.Same), refStates(g.Peers.In)
 		known := slices.ContainsFunc(uniques, func(u uniqueRule) bool {
-			return u.states == nil && beginsWith(u.fields, same) || slices.Equal(u.fields, same) && sameStates(u.states, in)
+			return slices.Equal(u.fields, same) && (u.states == nil || sameStates(u.states, in))
 		})
 		if !known {
 			all = append(all, lookup{why: "the group of guard " + g.Name, name: []string{"peers", g.Name}, fields: same, states: in})
@@ -181,17 +181,13 @@ func lookups(m *spec.Machine) []lookup {
 	if m.Projection != nil {
 		key := refFields(m.Projection.Key)
 		known := slices.ContainsFunc(uniques, func(u uniqueRule) bool {
-			return u.states == nil && beginsWith(u.fields, key)
+			return u.states == nil && len(u.fields) >= len(key) && slices.Equal(u.fields[:len(key)], key)
 		})
 		if !known {
 			all = append(all, lookup{why: "the key of the projection", name: []string{"projection"}, fields: key})
 		}
 	}
 	return all
-}
-
-func beginsWith(fields, with []*spec.Field) bool {
-	return len(fields) >= len(with) && slices.Equal(fields[:len(with)], with)
 }
 
 func sameStates(a, b []*spec.State) bool {

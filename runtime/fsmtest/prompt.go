@@ -24,6 +24,7 @@ type prompt struct {
 	bare    bool // the triggers are gone
 	tried   int
 	wrong   int
+	bent    map[string]int // how often a field was changed to another value, by way
 }
 
 var errTakenBack = errors.New("fsmtest: everything is taken back")
@@ -50,7 +51,7 @@ func (s *suite[R]) atPrompt(t *testing.T, st Store, rows []fsm.Row, prepare, att
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &prompt{t: t, m: s.m, dialect: st.Name}
+	p := &prompt{t: t, m: s.m, dialect: st.Name, bent: map[string]int{}}
 	if prepare != nil {
 		err := table.Update(ctx, func(tx fsm.Tx) error {
 			p.tx = db.Transaction(tx)

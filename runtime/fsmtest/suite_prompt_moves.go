@@ -382,25 +382,24 @@ func (m *model) aside(s oneStep, why string) (oneStep, bool) {
 
 // attackStep changes one field more, or to another value, than the step does.
 func (p *prompt) attackStep(s oneStep, event literals) {
-	if s.n > 3 {
-		return
-	}
 	logged := insert(p.events(), event)
 	for _, name := range p.m.order {
 		f := p.m.fields[name]
 		was := s.before.Values[f.index]
 		allowed := s.o.writes(name)
 		tried := map[bool]bool{}
+		done := func(less bool) bool { return tried[less] || p.bent[fmt.Sprint(s.way, name, less)] > 2 }
 		for _, v := range append(p.m.valuesOf(f), nil) {
 			r := altered(s.after, f, v)
 			if v == was || v == nil && !f.optional || !p.m.mustHold(r) {
 				continue
 			}
 			less := f.less(v, was)
-			if !allowed && less || tried[less] || f.kind == fsm.KindSet && !f.isGrown(v, was) && !less {
+			if !allowed && less || done(less) || f.kind == fsm.KindSet && !f.isGrown(v, was) && !less {
 				continue
 			}
 			tried[less] = true
+			p.bent[fmt.Sprint(s.way, name, less)]++
 			what := fmt.Sprintf("%s: %s that becomes %s, it was %s", s, name, show(v), show(was))
 			if allowed && !less {
 				p.taken(what, logged, p.update(r.ID, p.row(r)))

@@ -151,6 +151,8 @@ CREATE INDEX IF NOT EXISTS "execution_state" ON "execution" ("state", "id");
 CREATE INDEX IF NOT EXISTS "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('committed');
 -- the sweeper asks what is due for expire
 CREATE INDEX IF NOT EXISTS "execution_due_expire" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('leased', 'in_progress');
+-- the group of guard attempts_left
+CREATE INDEX IF NOT EXISTS "execution_peers_attempts_left" ON "execution" ("job_id") WHERE "state" IN ('aborted');
 
 -- The Job of each group of execution records, computed from them: the first
 -- rule that holds wins.
