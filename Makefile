@@ -59,8 +59,8 @@ crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 .PHONY: faults
 faults: ## break processes, disks, servers and connections in the long form; print the figures (Linux, strace, PostgreSQL, C compiler)
 	@table=$$(mktemp); trap 'rm -f "$$table"' EXIT; \
-	export FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
-	$(GO) test ./internal/faults -count=1 -v -timeout 120m -args -long; \
+	export FSMGEN_FAULTS_LONG=1 FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
+	$(GO) test ./internal/faults -count=1 -v -timeout 120m; \
 	(cd internal/e2e && $(GO) test ./... -count=1 -v -timeout 120m -args -long); \
 	$(GO) run ./internal/faults/table $$table
 

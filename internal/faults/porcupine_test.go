@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -24,6 +26,9 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
+
+// quiet keeps the warnings about the throw-away server's settings out of the output.
+var quiet = postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 
 // beat is one heartbeat call: who holds revision At asks under a request id.
 type beat struct {
@@ -124,7 +129,7 @@ func TestLinearizable(t *testing.T) {
 			t.Parallel()
 			store := c.open(t)
 			defer store.Close()
-			h := play(t, &faults.Faulty{Store: store, Rate: 0.1}, size(c.short, c.all))
+			h := play(t, &faults.Faulty{Store: store, Rate: 0.1}, faults.Size(c.short, c.all))
 			if h.illegal > 0 {
 				t.Errorf("%d records have a history that no right store can have; the first: %s", h.illegal, h.first)
 			}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -16,9 +14,6 @@ import (
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 )
-
-// quiet keeps the warnings about the throw-away server's settings out of the output.
-var quiet = postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 
 // openPostgres opens the machine on a server, with tables.
 func openPostgres(t *testing.T, dsn string) *faults.Subject {
@@ -79,7 +74,7 @@ func TestServerKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server; run without -short")
 	}
-	kills := size(3, 50)
+	kills := faults.Size(3, 50)
 	server := pgtest.Start(t, "synchronous_commit=off", "wal_writer_delay=200ms")
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
 	l := faults.Begin(t.Context(), 8, a, b)
@@ -94,7 +89,7 @@ func TestServerKills(t *testing.T) {
 	}
 	work(t, l, 100)
 	r := finish(t, l, a, 100*kills)
-	lost, acked := killHandWritten(t, server, size(3, 10))
+	lost, acked := killHandWritten(t, server, faults.Size(3, 10))
 	if lost == 0 {
 		t.Error("the control, sessions without synchronous_commit, lost nothing: the test cannot see a loss")
 	}
@@ -159,7 +154,7 @@ func TestServerStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stops a server; run without -short")
 	}
-	stops := size(2, 50)
+	stops := faults.Size(2, 50)
 	server := pgtest.Start(t)
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
 	a.Limit, b.Limit = 700*time.Millisecond, 700*time.Millisecond
@@ -192,7 +187,7 @@ func TestConnectionCuts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("cuts hundreds of connections; run without -short")
 	}
-	cuts := size(60, 1000)
+	cuts := faults.Size(60, 1000)
 	server := pgtest.Start(t)
 	dir := t.TempDir()
 	proxy, err := faults.Listen(filepath.Join(dir, ".s.PGSQL.5432"), server.Socket())
@@ -224,7 +219,7 @@ func TestHostileSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ends hundreds of sessions; run without -short")
 	}
-	rounds := size(40, 500)
+	rounds := faults.Size(40, 500)
 	server := pgtest.Start(t, "deadlock_timeout=50ms", "lock_timeout=150ms", "idle_in_transaction_session_timeout=500ms", "default_transaction_isolation=serializable")
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
 	db, err := sql.Open("pgx", server.DSN())
@@ -292,7 +287,7 @@ func TestFailOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs two servers; run without -short")
 	}
-	rounds := size(1, 3)
+	rounds := faults.Size(1, 3)
 	var all faults.Result
 	for range rounds {
 		primary := pgtest.Start(t)

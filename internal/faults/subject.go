@@ -46,6 +46,22 @@ func Open(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB) (*S
 	return &Subject{M: m, db: db}, err
 }
 
+// OpenOver migrates, if asked to, and opens the machine over a store and a
+// database, which the function that it returns closes.
+func OpenOver(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB, migrate bool) (*Subject, func() error, error) {
+	end := func() error { return errors.Join(db.Close(), store.Close()) }
+	if migrate {
+		if err := Migrate(ctx, store, db); err != nil {
+			return nil, nil, errors.Join(err, end())
+		}
+	}
+	s, err := Open(ctx, store, db)
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return s, end, nil
+}
+
 // steps of an execution's life, in their order; each makes the revision of its
 // place, from 1.
 const steps = 4

@@ -1,4 +1,4 @@
-package faults_test
+package faults
 
 import (
 	"bytes"
@@ -11,19 +11,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/faults"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 func init() {
-	children["io"] = func(ctx context.Context, path string) error { return writeUntilError(ctx, path, false) }
-	children["deaf"] = func(ctx context.Context, path string) error { return writeUntilError(ctx, path, true) }
+	children["io"] = func(ctx context.Context, d Driver, place string) error { return d.writeUntilError(ctx, place, false) }
+	children["deaf"] = func(ctx context.Context, d Driver, place string) error { return d.writeUntilError(ctx, place, true) }
 }
 
 // writeUntilError writes until a call fails, says so, tries one more call, and
 // ends without closing. A deaf one acknowledges whatever it is answered.
-func writeUntilError(ctx context.Context, path string, deaf bool) error {
-	s, _, err := openSQLite(ctx, path, false)
+func (d Driver) writeUntilError(ctx context.Context, path string, deaf bool) error {
+	s, _, err := d.Open(ctx, path, false)
 	if err != nil {
 		fmt.Println("! open")
 		os.Exit(0)
@@ -34,7 +33,7 @@ func writeUntilError(ctx context.Context, path string, deaf bool) error {
 	}
 	if err := drive(ctx, s, h); err != nil {
 		kind := "certain"
-		if faults.Unknown(err) {
+		if Unknown(err) {
 			kind = "unknown"
 		}
 		next := s.Drive(ctx, "next", 1, told(os.Stdout))
@@ -44,38 +43,37 @@ func writeUntilError(ctx context.Context, path string, deaf bool) error {
 	return nil
 }
 
-// Every n-th write and sync of a run fails. What was acknowledged is there
-// when the database is opened again, what was not is settled by the same call,
-// and after an unknown commit the store writes no more.
-func TestIOErrors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fails hundreds of system calls; run without -short")
-	}
+// IOErrors lets every n-th write and sync of a run fail, of those the first of
+// every so many. What was acknowledged is there when the database is opened
+// again, what was not is settled by the same call, and after an unknown commit
+// the store writes no more.
+func IOErrors(t *testing.T, d Driver, every int) {
+	t.Helper()
 	strace := needStrace(t)
 	faultsOf := []struct{ call, code string }{
 		{"pwrite64", "EIO"}, {"pwrite64", "ENOSPC"}, {"fsync,fdatasync", "EIO"}, {"ftruncate", "EIO"},
 	}
-	run := &ioRun{t: t, strace: strace, child: "io", template: emptyDatabase(t)}
+	run := &ioRun{t: t, d: d, strace: strace, child: "io", template: d.emptyDatabase(t)}
 	var all ioSum
 	var parts []string
 	for _, f := range faultsOf {
-		sum := run.all(f.call, f.code, size(29, 1))
+		sum := run.all(f.call, f.code, every)
 		all.add(sum)
 		parts = append(parts, fmt.Sprintf("%s %s %d", f.call, f.code, sum.injected))
 	}
-	if all.injected == 0 || all.unknown == 0 || all.opening == 0 && *long {
+	if all.injected == 0 || all.unknown == 0 || all.opening == 0 && Long() {
 		t.Errorf("%+v: the test shows nothing", all)
 	}
 	if all.lost > 0 {
 		t.Errorf("%d silent losses: %s", all.lost, all.first)
 	}
-	control := &ioRun{t: t, strace: strace, child: "deaf", template: run.template}
-	deaf := control.all("pwrite64", "EIO", size(60, 20))
+	control := &ioRun{t: t, d: d, strace: strace, child: "deaf", template: run.template}
+	deaf := control.all("pwrite64", "EIO", Size(60, 20))
 	if deaf.lost == 0 {
 		t.Error("the control, which acknowledges a failed commit, lost nothing: the test cannot see a loss")
 	}
-	faults.Report(t, faults.Row{
-		Test: "I/O errors", Store: "SQLite (modernc)", How: "strace -e inject at every n-th call of 52 transitions",
+	Report(t, Row{
+		Test: "I/O errors", Store: d.Name, How: "strace -e inject at every n-th call of 52 transitions",
 		Figures: fmt.Sprintf("%d injected (%s): silent losses %d; %d surfaced while opening, %d as unknown (all settled; the store was poisoned each time), %d as certain, %d in a checkpoint that nobody waits for",
 			all.injected, strings.Join(parts, ", "), all.lost, all.opening, all.unknown, all.certain, all.quiet),
 		Control: fmt.Sprintf("acknowledging failed commits lost %d transitions", deaf.lost),
@@ -83,10 +81,10 @@ func TestIOErrors(t *testing.T) {
 }
 
 // emptyDatabase returns a migrated database's content.
-func emptyDatabase(t *testing.T) []byte {
+func (d Driver) emptyDatabase(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
-	_, end, err := openSQLite(t.Context(), path, true)
+	_, end, err := d.Open(t.Context(), path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +117,7 @@ func (s *ioSum) add(o ioSum) {
 
 type ioRun struct {
 	t             *testing.T
+	d             Driver
 	strace, child string
 	template      []byte
 }
@@ -150,7 +149,7 @@ func (r *ioRun) one(call, code string, n int) (sum ioSum) {
 		t.Fatal(err)
 	}
 	trace := filepath.Join(dir, "trace")
-	run := childCommand(r.child, path, childEnv+"_COUNT=13")
+	run := r.d.childCommand(r.child, path, childEnv+"_COUNT=13")
 	cmd := exec.Command(r.strace, append([]string{"-f", "-qq", "-s", "0", "-e", "signal=none", "-e", "trace=" + call,
 		"-e", fmt.Sprintf("inject=%s:error=%s:when=%d", call, code, n), "-o", trace}, run.Args...)...)
 	cmd.Env = run.Env
@@ -205,7 +204,7 @@ func (r *ioRun) one(call, code string, n int) (sum ioSum) {
 // after opens the database again without faults, settles what was open, and
 // says what is wrong.
 func (r *ioRun) after(ctx context.Context, path string, c calls) (string, error) {
-	s, end, err := openSQLite(ctx, path, false)
+	s, end, err := r.d.Open(ctx, path, false)
 	if err != nil {
 		return "", err
 	}

@@ -1,10 +1,8 @@
-package faults_test
+package faults
 
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,27 +12,22 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	modernc "modernc.org/sqlite"
-
-	"github.com/fsmgen/fsmgen/internal/faults"
-	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
 func init() {
-	children["exit"] = func(ctx context.Context, path string) error { return writeAndExit(ctx, path, false) }
-	children["normal"] = func(ctx context.Context, path string) error { return writeAndExit(ctx, path, true) }
+	children["exit"] = func(ctx context.Context, d Driver, place string) error { return d.writeAndExit(ctx, place, false) }
+	children["normal"] = func(ctx context.Context, d Driver, place string) error { return d.writeAndExit(ctx, place, true) }
 }
 
 // writeAndExit writes and ends without closing the database, as a machine does
 // whose power is cut.
-func writeAndExit(ctx context.Context, path string, normal bool) error {
-	var s *faults.Subject
+func (d Driver) writeAndExit(ctx context.Context, path string, normal bool) error {
+	var s *Subject
 	var err error
 	if normal {
-		s, err = openNormal(ctx, path)
+		s, err = d.Normal(ctx, path)
 	} else {
-		s, _, err = openSQLite(ctx, path, false)
+		s, _, err = d.Open(ctx, path, false)
 	}
 	if err == nil {
 		err = drive(ctx, s, told(os.Stdout))
@@ -59,26 +52,28 @@ func needStrace(t *testing.T) string {
 	return path
 }
 
-// The power goes at every point of a run's writes, with any part of what was
-// not synced on the disk. What was acknowledged by then is there, and the
-// database is whole.
-func TestPowerCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays thousands of power cuts; run without -short")
-	}
+// PowerCuts cuts the power at points spread over a run's writes, with any part
+// of what was not synced on the disk. What was acknowledged by then is there,
+// and the database is whole.
+func PowerCuts(t *testing.T, d Driver, executions, points int) {
+	t.Helper()
 	strace := needStrace(t)
-	full := cutPower(t, strace, "exit", size(60, 750), size(300, 5000))
+	full := d.cutPower(t, strace, "exit", executions, points)
 	if full.lost > 0 || full.broken > 0 {
 		t.Errorf("of %d points %d lose an acknowledged transition and %d are no database: %s", full.points, full.lost, full.broken, full.first)
 	}
-	normal := cutPower(t, strace, "normal", size(60, 375), size(100, 1500))
-	if normal.lost == 0 {
-		t.Error("the control with synchronous=NORMAL lost nothing: the test cannot see a loss")
+	control := "that of the other driver"
+	if d.Normal != nil {
+		normal := d.cutPower(t, strace, "normal", executions/2, Size(100, 1500))
+		if normal.lost == 0 {
+			t.Error("the control with synchronous=NORMAL lost nothing: the test cannot see a loss")
+		}
+		control = fmt.Sprintf("synchronous=NORMAL: %d points, %d lose up to %d transitions", normal.points, normal.lost, normal.worst)
 	}
-	faults.Report(t, faults.Row{
-		Test: "power cut", Store: "SQLite (modernc), synchronous=FULL", How: "replay of the writes and syncs that strace saw, unsynced sectors kept, dropped or torn",
+	Report(t, Row{
+		Test: "power cut", Store: d.Name + ", synchronous=FULL", How: "replay of the writes and syncs that strace saw, unsynced sectors kept, dropped or torn",
 		Figures: fmt.Sprintf("%d points in a run of %d transitions: lost %d, broken %d", full.points, full.acked, full.lost, full.broken),
-		Control: fmt.Sprintf("synchronous=NORMAL: %d points, %d lose up to %d transitions", normal.points, normal.lost, normal.worst),
+		Control: control,
 	})
 }
 
@@ -87,7 +82,7 @@ type cuts struct {
 	first                              string
 }
 
-func cutPower(t *testing.T, strace, child string, executions, points int) cuts {
+func (d Driver) cutPower(t *testing.T, strace, child string, executions, points int) cuts {
 	t.Helper()
 	ctx := t.Context()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -95,7 +90,7 @@ func cutPower(t *testing.T, strace, child string, executions, points int) cuts {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "x.db")
-	_, end, err := openSQLite(ctx, path, true)
+	_, end, err := d.Open(ctx, path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +102,8 @@ func cutPower(t *testing.T, strace, child string, executions, points int) cuts {
 		t.Fatal(err)
 	}
 	trace := filepath.Join(t.TempDir(), "trace")
-	run := childCommand(child, path, fmt.Sprintf("%s_COUNT=%d", childEnv, executions))
-	cmd := exec.Command(strace, append([]string{"-f", "-qq", "-y", "-xx", "-s", "2000000", "-e", "trace=" + faults.Calls, "-e", "signal=none", "-o", trace}, run.Args...)...)
+	run := d.childCommand(child, path, fmt.Sprintf("%s_COUNT=%d", childEnv, executions))
+	cmd := exec.Command(strace, append([]string{"-f", "-qq", "-y", "-xx", "-s", "2000000", "-e", "trace=" + Calls, "-e", "signal=none", "-o", trace}, run.Args...)...)
 	cmd.Env = run.Env
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
@@ -120,17 +115,17 @@ func cutPower(t *testing.T, strace, child string, executions, points int) cuts {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	ops, err := faults.ReadTrace(f, dir)
+	ops, err := ReadTrace(f, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replayCuts(t, ops, first, points)
+	return d.replayCuts(t, ops, first, points)
 }
 
 // replayCuts cuts the power at points spread over the trace.
-func replayCuts(t *testing.T, ops []faults.Op, first []byte, points int) cuts {
+func (d Driver) replayCuts(t *testing.T, ops []Op, first []byte, points int) cuts {
 	t.Helper()
-	disk := faults.NewDisk(map[string][]byte{"x.db": first})
+	disk := NewDisk(map[string][]byte{"x.db": first})
 	rng := rand.New(rand.NewPCG(1, uint64(points)))
 	var got cuts
 	var mu sync.Mutex
@@ -140,7 +135,7 @@ func replayCuts(t *testing.T, ops []faults.Op, first []byte, points int) cuts {
 	told := 0
 	for i, op := range ops {
 		disk.Do(op)
-		if op.Kind == faults.OpSay {
+		if op.Kind == OpSay {
 			c, err := readCalls(string(op.Data))
 			if err != nil {
 				t.Fatal(err)
@@ -165,7 +160,7 @@ func replayCuts(t *testing.T, ops []faults.Op, first []byte, points int) cuts {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots; os.RemoveAll(dir) }()
-				lost, err := look(t.Context(), filepath.Join(dir, "x.db"), want, n%25 == 0)
+				lost, err := d.look(t.Context(), filepath.Join(dir, "x.db"), want, n%25 == 0)
 				mu.Lock()
 				defer mu.Unlock()
 				got.points++
@@ -201,8 +196,8 @@ func scratch() string {
 
 // look opens what a power cut left and returns how many acknowledged
 // transitions are not there. With whole it audits everything.
-func look(ctx context.Context, path string, acked map[string]int, whole bool) (int, error) {
-	s, end, err := openSQLite(ctx, path, false)
+func (d Driver) look(ctx context.Context, path string, acked map[string]int, whole bool) (int, error) {
+	s, end, err := d.Open(ctx, path, false)
 	if err != nil {
 		if strings.Contains(err.Error(), "schema") || strings.Contains(err.Error(), "no such table") {
 			return total(acked), nil // nothing is there, not even the tables
@@ -210,7 +205,7 @@ func look(ctx context.Context, path string, acked map[string]int, whole bool) (i
 		return 0, err
 	}
 	defer end()
-	db, err := openLedger(path)
+	db, err := d.Ledger(path)
 	if err != nil {
 		return 0, err
 	}
@@ -249,55 +244,4 @@ func total(acked map[string]int) (n int) {
 		n += rev
 	}
 	return n
-}
-
-// openNormal opens the machine over connections that fall back to
-// synchronous=NORMAL once the store has looked at their settings.
-func openNormal(ctx context.Context, path string) (*faults.Subject, error) {
-	connector, err := modernc.NewConnector("file:" + path + "?" + storeSettings)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(&lying{connector})
-	store, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		return nil, err
-	}
-	ledger, err := openLedger(path)
-	if err != nil {
-		return nil, err
-	}
-	return faults.Open(ctx, store, ledger)
-}
-
-// storeSettings are what a store asks of a connection.
-const storeSettings = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
-	"&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_txlock=immediate&_dqs=0"
-
-type lying struct{ driver.Connector }
-
-func (l *lying) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := l.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &lyingConn{c.(fullConn)}, nil
-}
-
-// fullConn is what database/sql uses of the driver's connection.
-type fullConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-}
-
-type lyingConn struct{ fullConn }
-
-func (c *lyingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if _, err := c.ExecContext(ctx, "PRAGMA synchronous=NORMAL", nil); err != nil {
-		return nil, err
-	}
-	return c.fullConn.BeginTx(ctx, opts)
 }

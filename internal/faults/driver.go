@@ -1,95 +1,78 @@
-package faults_test
+package faults
 
 import (
 	"context"
 	"database/sql"
-	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-
-	_ "modernc.org/sqlite" // the driver of the ledger
-
-	"github.com/fsmgen/fsmgen/internal/faults"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
-var long = flag.Bool("long", false, "the long form: every fault as often as the published table says")
+// Driver is a way to open a database.
+type Driver struct {
+	Name string // in the table of figures
+	// Open opens the machine at a place, a path or an address; with migrate it
+	// makes the tables. The function closes it.
+	Open func(ctx context.Context, place string, migrate bool) (*Subject, func() error, error)
+	// Ledger opens the database beside the store.
+	Ledger func(place string) (*sql.DB, error)
+	// Normal opens the machine in sessions that do not wait for the disk; nil
+	// where there is no way.
+	Normal func(ctx context.Context, place string) (*Subject, error)
+}
 
-// size returns how often a fault is made.
-func size(short, all int) int {
-	if *long {
-		return all
+// Long reports whether the long form is asked for.
+func Long() bool { return os.Getenv("FSMGEN_FAULTS_LONG") == "1" }
+
+// Size returns how often a fault is made.
+func Size(short, long int) int {
+	if Long() {
+		return long
 	}
 	return short
 }
 
 const childEnv = "FSMGEN_FAULTS_CHILD"
 
-// children are what this binary does as the process that gets broken.
-var children = map[string]func(ctx context.Context, path string) error{
-	"write": func(ctx context.Context, path string) error { return writeAll(ctx, path, told) },
-	"eager": func(ctx context.Context, path string) error { return writeAll(ctx, path, toldTooEarly) },
+// children are what a test binary does as the process that gets broken.
+var children = map[string]func(ctx context.Context, d Driver, place string) error{
+	"write": func(ctx context.Context, d Driver, place string) error { return writeAll(ctx, d, place, told) },
+	"eager": func(ctx context.Context, d Driver, place string) error {
+		return writeAll(ctx, d, place, toldTooEarly)
+	},
 }
 
-func TestMain(m *testing.M) {
+// Main is the TestMain of a package whose tests break processes over these
+// drivers: the processes are the test binary itself.
+func Main(m *testing.M, drivers ...Driver) {
 	name := os.Getenv(childEnv)
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	if err := children[name](context.Background(), os.Getenv(childEnv+"_PATH")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(3)
+	for _, d := range drivers {
+		if d.Name != os.Getenv(childEnv+"_DRIVER") {
+			continue
+		}
+		if err := children[name](context.Background(), d, os.Getenv(childEnv+"_PLACE")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		os.Exit(0)
 	}
-	os.Exit(0)
+	fmt.Fprintln(os.Stderr, "no such driver")
+	os.Exit(3)
 }
 
 // childCommand is this binary as a child.
-func childCommand(name, path string, env ...string) *exec.Cmd {
+func (d Driver) childCommand(name, place string, env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+name, childEnv+"_PATH="+path, "GOGC=off")
+	cmd.Env = append(os.Environ(), childEnv+"="+name, childEnv+"_DRIVER="+d.Name, childEnv+"_PLACE="+place, "GOGC=off")
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
-}
-
-// openSQLite opens the machine in a file; with migrate it makes the tables.
-func openSQLite(ctx context.Context, path string, migrate bool) (*faults.Subject, func() error, error) {
-	store, err := sqlite.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := openLedger(path)
-	if err != nil {
-		store.Close()
-		return nil, nil, err
-	}
-	end := func() error {
-		db.Close()
-		return store.Close()
-	}
-	if migrate {
-		if err := faults.Migrate(ctx, store, db); err != nil {
-			end()
-			return nil, nil, err
-		}
-	}
-	s, err := faults.Open(ctx, store, db)
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	return s, end, nil
-}
-
-func openLedger(path string) (*sql.DB, error) {
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "synchronous(FULL)"}}
-	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: filepath.ToSlash(path), RawQuery: q.Encode()}).String())
 }
 
 // The lines that a child writes about its calls, each in one write.
@@ -97,8 +80,8 @@ func asked(w io.Writer, id string, rev int) { fmt.Fprintf(w, "? %s %d\n", id, re
 func ack(w io.Writer, id string, rev int)   { fmt.Fprintf(w, "+ %s %d\n", id, rev) }
 
 // told is the honest hook: it acknowledges what was answered.
-func told(w io.Writer) faults.Hook {
-	return faults.Hook{
+func told(w io.Writer) Hook {
+	return Hook{
 		Asked: func(id string, rev int) { asked(w, id, rev) },
 		Told: func(id string, rev int, err error) {
 			if err == nil {
@@ -109,8 +92,8 @@ func told(w io.Writer) faults.Hook {
 }
 
 // toldTooEarly is the control: it acknowledges before the call.
-func toldTooEarly(w io.Writer) faults.Hook {
-	return faults.Hook{
+func toldTooEarly(w io.Writer) Hook {
+	return Hook{
 		Asked: func(id string, rev int) { asked(w, id, rev); ack(w, id, rev) },
 		Told:  func(string, int, error) {},
 	}
@@ -118,8 +101,8 @@ func toldTooEarly(w io.Writer) faults.Hook {
 
 // writeAll drives FSMGEN_FAULTS_CHILD_WRITERS writers until one fails, each
 // through FSMGEN_FAULTS_CHILD_COUNT executions (0: without an end).
-func writeAll(ctx context.Context, path string, hook func(io.Writer) faults.Hook) error {
-	s, end, err := openSQLite(ctx, path, false)
+func writeAll(ctx context.Context, d Driver, place string, hook func(io.Writer) Hook) error {
+	s, end, err := d.Open(ctx, place, false)
 	if err != nil {
 		return err
 	}
@@ -127,7 +110,7 @@ func writeAll(ctx context.Context, path string, hook func(io.Writer) faults.Hook
 	return drive(ctx, s, hook(os.Stdout))
 }
 
-func drive(ctx context.Context, s *faults.Subject, h faults.Hook) error {
+func drive(ctx context.Context, s *Subject, h Hook) error {
 	writers, count := 1, 0
 	fmt.Sscan(os.Getenv(childEnv+"_WRITERS"), &writers)
 	fmt.Sscan(os.Getenv(childEnv+"_COUNT"), &count)

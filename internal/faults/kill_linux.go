@@ -1,40 +1,34 @@
-package faults_test
+package faults
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/fsmgen/fsmgen/internal/faults"
 )
 
-// What a process was told before it was killed with SIGKILL is there, what it
-// was not told is settled by the same calls again, and no effect happened twice.
-func TestProcessKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills processes; run without -short")
-	}
-	kills := size(40, 2000)
-	got := killProcesses(t, "write", kills, true)
+// ProcessKills kills processes that write. What a process was told before it was
+// killed with SIGKILL is there, what it was not told is settled by the same
+// calls again, and no effect happened twice. place makes a new database's place.
+func ProcessKills(t *testing.T, d Driver, kills int, place func() string) {
+	t.Helper()
+	got := d.killProcesses(t, "write", place(), kills, true)
 	if wrong := got.Wrong(); wrong != "" {
 		t.Error(wrong)
 	}
 	if got.Acked < int64(kills) || got.unknown == 0 {
 		t.Errorf("%d acknowledged, %d unknown: the test shows nothing", got.Acked, got.unknown)
 	}
-	control := killProcesses(t, "eager", size(20, 60), false)
+	control := d.killProcesses(t, "eager", place(), Size(20, 60), false)
 	if control.Lost == 0 {
 		t.Error("the control, which acknowledges before the commit, lost nothing: the test cannot see a loss")
 	}
-	faults.Report(t, faults.Row{
-		Test: "kill -9 of the process", Store: "SQLite (modernc)", How: "SIGKILL after 0.5 to 40 ms of work by 4 writers",
+	Report(t, Row{
+		Test: "kill -9 of the process", Store: d.Name, How: "SIGKILL after 0.5 to 40 ms of work by 4 writers",
 		Figures: fmt.Sprintf("%d kills, %d acknowledged, lost %d, doubled %d; %d in flight: %d had been committed, %d had not, all settled; ledger %d = committed %d",
 			kills, got.Acked, got.Lost, got.Doubled, got.unknown, got.there, got.unknown-got.there, got.Ledger, got.Committed),
 		Control: fmt.Sprintf("acknowledging before the commit lost %d of %d", control.Lost, control.Acked),
@@ -42,15 +36,14 @@ func TestProcessKills(t *testing.T) {
 }
 
 type killed struct {
-	faults.Verdict
+	Verdict
 	unknown, there int // calls in flight, and those of them that had been committed
 }
 
-func killProcesses(t *testing.T, child string, kills int, settle bool) killed {
+func (d Driver) killProcesses(t *testing.T, child, place string, kills int, settle bool) killed {
 	t.Helper()
 	ctx := t.Context()
-	path := filepath.Join(t.TempDir(), "x.db")
-	_, end, err := openSQLite(ctx, path, true)
+	_, end, err := d.Open(ctx, place, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +53,13 @@ func killProcesses(t *testing.T, child string, kills int, settle bool) killed {
 	var got killed
 	acked := map[string]int{}
 	for n := range kills {
-		c := killOne(t, child, path, n)
+		c := d.killOne(t, child, place, n)
 		maps.Copy(acked, c.acked)
 		if settle {
-			got.settle(t, ctx, path, c, acked)
+			got.settle(t, d, place, c, acked)
 		}
 	}
-	s, end, err := openSQLite(ctx, path, false)
+	s, end, err := d.Open(ctx, place, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +71,10 @@ func killProcesses(t *testing.T, child string, kills int, settle bool) killed {
 }
 
 // settle makes the calls that were in flight again.
-func (k *killed) settle(t *testing.T, ctx context.Context, path string, c calls, acked map[string]int) {
+func (k *killed) settle(t *testing.T, d Driver, place string, c calls, acked map[string]int) {
 	t.Helper()
-	s, end, err := openSQLite(ctx, path, false)
+	ctx := t.Context()
+	s, end, err := d.Open(ctx, place, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +100,9 @@ func (k *killed) settle(t *testing.T, ctx context.Context, path string, c calls,
 }
 
 // killOne runs a child for a short time, kills it, and returns what it said.
-func killOne(t *testing.T, child, path string, n int) calls {
+func (d Driver) killOne(t *testing.T, child, place string, n int) calls {
 	t.Helper()
-	cmd := childCommand(child, path, childEnv+"_WRITERS=4", fmt.Sprintf("%s_NAME=k%d", childEnv, n))
+	cmd := d.childCommand(child, place, childEnv+"_WRITERS=4", fmt.Sprintf("%s_NAME=k%d", childEnv, n))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,136 @@
+package faults_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	modernc "modernc.org/sqlite"
+
+	"github.com/fsmgen/fsmgen/internal/faults"
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+)
+
+// The drivers of this module.
+var (
+	moderncSQLite = faults.Driver{Name: "SQLite (modernc)", Open: openSQLite, Ledger: openLedger, Normal: openNormal}
+	postgresPgx   = faults.Driver{Name: "PostgreSQL (client)", Open: openClient}
+)
+
+func TestMain(m *testing.M) { faults.Main(m, moderncSQLite, postgresPgx) }
+
+func TestProcessKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes; run without -short")
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		faults.ProcessKills(t, moderncSQLite, faults.Size(40, 2000), func() string { return filepath.Join(t.TempDir(), "x.db") })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		faults.ProcessKills(t, postgresPgx, faults.Size(20, 500), func() string { return pgtest.DSN(t) })
+	})
+}
+
+func TestPowerCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays thousands of power cuts; run without -short")
+	}
+	faults.PowerCuts(t, moderncSQLite, faults.Size(60, 750), faults.Size(300, 5000))
+}
+
+func TestIOErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fails hundreds of system calls; run without -short")
+	}
+	faults.IOErrors(t, moderncSQLite, faults.Size(29, 1))
+}
+
+// openSQLite opens the machine in a file; with migrate it makes the tables.
+func openSQLite(ctx context.Context, path string, migrate bool) (*faults.Subject, func() error, error) {
+	store, err := sqlite.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := openLedger(path)
+	if err != nil {
+		store.Close()
+		return nil, nil, err
+	}
+	return faults.OpenOver(ctx, store, db, migrate)
+}
+
+func openLedger(path string) (*sql.DB, error) {
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "synchronous(FULL)"}}
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: filepath.ToSlash(path), RawQuery: q.Encode()}).String())
+}
+
+// openClient opens the machine on a server.
+func openClient(ctx context.Context, dsn string, migrate bool) (*faults.Subject, func() error, error) {
+	store, err := postgres.Open(ctx, dsn, quiet)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		store.Close()
+		return nil, nil, err
+	}
+	return faults.OpenOver(ctx, store, db, migrate)
+}
+
+// openNormal opens the machine over connections that fall back to
+// synchronous=NORMAL once the store has looked at their settings.
+func openNormal(ctx context.Context, path string) (*faults.Subject, error) {
+	connector, err := modernc.NewConnector("file:" + path + "?" + storeSettings)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&lying{connector})
+	store, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := openLedger(path)
+	if err != nil {
+		return nil, err
+	}
+	return faults.Open(ctx, store, ledger)
+}
+
+// storeSettings are what a store asks of a connection.
+const storeSettings = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
+	"&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_txlock=immediate&_dqs=0"
+
+type lying struct{ driver.Connector }
+
+func (l *lying) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := l.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &lyingConn{c.(fullConn)}, nil
+}
+
+// fullConn is what database/sql uses of the driver's connection.
+type fullConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+}
+
+type lyingConn struct{ fullConn }
+
+func (c *lyingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if _, err := c.ExecContext(ctx, "PRAGMA synchronous=NORMAL", nil); err != nil {
+		return nil, err
+	}
+	return c.fullConn.BeginTx(ctx, opts)
+}
