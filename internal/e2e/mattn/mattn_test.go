@@ -1,0 +1,35 @@
+// Package mattn tests the store over github.com/mattn/go-sqlite3, which needs cgo.
+package mattn
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/fsmgen/fsmgen/internal/e2e/sqlitetest"
+	"github.com/fsmgen/fsmgen/internal/faults"
+)
+
+func init() {
+	sql.Register("mattn", &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
+		for _, p := range sqlitetest.Pragmas {
+			if _, err := c.Exec("PRAGMA "+p, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+var open sqlitetest.Open = func(path string) (*sql.DB, error) {
+	return sql.Open("mattn", "file:"+path+"?_txlock=immediate")
+}
+
+var driver = open.Driver("SQLite (mattn)")
+
+func TestMain(m *testing.M) { faults.Main(m, driver) }
+
+func TestConformance(t *testing.T) { open.Conformance(t) }
+
+func TestFaults(t *testing.T) { sqlitetest.Faults(t, driver) }
