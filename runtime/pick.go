@@ -106,6 +106,13 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 		}
 	}
 	if len(outs) == 0 {
+		if !q.own || again {
+			// Those that would have fitted may have been taken by an earlier try of
+			// this request, whose commit the query has just waited for.
+			if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
+				return outs, err
+			}
+		}
 		return nil, m.refusal(CodeNothingToDo, q.op, "", "")
 	}
 	return outs, nil

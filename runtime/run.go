@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	maxTries    = 12 // of one call: after a moved record, a busy store or a lost answer
-	maxLookups  = 5  // of one lost answer, each with a fresh context
+	maxTries    = 12               // of one call: after a moved record, a busy store or a lost answer
+	busyLimit   = 10 * time.Second // from the begin of a call on: a store that is still busy then is not asked again
+	maxLookups  = 5                // of one lost answer, each with a fresh context
 	lookupLimit = 5 * time.Second
 )
 
@@ -41,6 +42,7 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 	}
 	var last error
 	var open error // of a try that may still land, for all that is known
+	begun := time.Now()
 	settled := func(err error) error {
 		if open == nil || conclusive(err) {
 			return err
@@ -65,7 +67,7 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 			return nil
 		case retriable(err):
 			continue
-		case errors.As(err, &refused) && refused.Code == CodeBusy:
+		case errors.As(err, &refused) && refused.Code == CodeBusy && time.Since(begun) < busyLimit:
 			continue
 		case certain || refused != nil || !ambiguous(err):
 			return settled(err)

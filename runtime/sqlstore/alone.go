@@ -12,9 +12,10 @@ import (
 // commitAlone commits one write by itself, in one statement to a server. One that
 // met another writer is made again.
 func (t *table) commitAlone(ctx context.Context, w *fsm.Write) error {
+	begun := time.Now()
 	for i := 1; ; i++ {
 		err := t.onceAlone(ctx, w)
-		if i == attempts || !errors.Is(err, fsm.ErrBusy) {
+		if i == attempts || !errors.Is(err, fsm.ErrBusy) || time.Since(begun) > t.dialect.patience() {
 			return err
 		}
 		if !linger(ctx, i) {
@@ -36,7 +37,7 @@ func linger(ctx context.Context, i int) bool {
 func (t *table) onceAlone(ctx context.Context, w *fsm.Write) error {
 	s, err := t.store.writers.take(ctx)
 	if err != nil {
-		return (&job{ctx: ctx, t: t, w: w}).unopened(err)
+		return t.unopened(ctx, err)
 	}
 	broken := true
 	defer func() { t.store.writers.give(s, broken) }()

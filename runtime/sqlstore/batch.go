@@ -39,7 +39,7 @@ func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, brok
 		}
 	}
 	ctx := context.WithoutCancel(batch[0].ctx)
-	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation()})
+	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)})
 	if err != nil {
 		all(func(j *job) error { return j.t.fault("begin a transaction", err) })
 		meaning := s.dialect.failure(err)

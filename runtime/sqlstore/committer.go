@@ -155,7 +155,7 @@ func (c *committer) lead(j *job) {
 			batch = c.gather(j, func(_, _ *job) bool { return true }) // it would be the same for all of them
 		}
 		for _, b := range batch {
-			b.answer(b.unopened(err))
+			b.answer(b.t.unopened(b.ctx, err))
 		}
 		finished = true
 		return
@@ -186,17 +186,6 @@ func (j *job) lost(err error) error {
 // refuse is the answer of a job that surely wrote nothing.
 func (j *job) refuse(code fsm.Code, err error) error {
 	return &fsm.Refusal{Code: code, Machine: j.t.schema.Machine, ID: j.w.Prev.ID, Operation: j.w.Event.Operation, Cause: err}
-}
-
-// unopened is the answer of a job for which no session was to be had.
-func (j *job) unopened(err error) error {
-	if ctx := j.ctx.Err(); ctx != nil {
-		return ctx
-	}
-	if errors.Is(err, fsm.ErrClosed) {
-		return err
-	}
-	return j.refuse(fsm.CodeBusy, err)
 }
 
 // gather returns the batch of first: who waits, in the order of their coming,

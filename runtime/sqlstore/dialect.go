@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -15,9 +16,12 @@ type Dialect interface {
 
 	// writers is how many sessions may write at the same time; 0: any number.
 	writers() int
+	// patience is how long an answer is waited for; 0: as long as it takes.
+	patience() time.Duration
 	// settings returns an error that names every setting of the session that
-	// would break the store's promises, and how to mend it.
-	settings(ctx context.Context, q querier) error
+	// would break the store's promises, and how to mend it. What it sets itself
+	// is for the session, or for the transaction only.
+	settings(ctx context.Context, q querier, transaction bool) error
 	// file returns the database's file, for the lock beside it. Empty: a server.
 	file(ctx context.Context, q querier) (string, error)
 	// snapshot begins a transaction that reads one state of the database.
@@ -25,8 +29,18 @@ type Dialect interface {
 	// claim is the first statement of a writing transaction: it takes the write
 	// lock before anything is read. Empty: not needed.
 	claim() string
-	// isolation is that of writing transactions: they must see no other writer.
-	isolation() sql.IsolationLevel
+	// isolation is that of writing transactions. A strict one sees no other
+	// writer at all; another one sees none in the rows and groups that it locks.
+	isolation(strict bool) sql.IsolationLevel
+	// claimSchema is like claim, for the transaction that makes tables, once
+	// there is the meta table.
+	claimSchema() string
+	// makingAgain reports whether an error came from another program that makes
+	// the same tables at the same time.
+	makingAgain(err error) bool
+	// hold ends a query of the row that a transaction decides on: it locks the
+	// row. Empty: the write lock does it.
+	hold() string
 	// hidden reports whether a constraint may be about a row that the transaction
 	// cannot see yet, so that a new one is to decide again.
 	hidden(err error) bool

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -24,13 +25,26 @@ type PostgresOption func(*postgres)
 // default is slog.Default.
 func WithLogger(l *slog.Logger) PostgresOption { return func(p *postgres) { p.log = l } }
 
+// WithDeadline sets how long the store waits for the server's answer to one
+// statement, a commit included, and for a connection. The default is 30 s. A
+// call whose commit was not answered by then is resolved by its request id, or
+// returns *fsm.AmbiguousError; one that had not come to its commit returns a
+// refusal with fsm.CodeBusy. Where statement_timeout and lock_timeout are not
+// set, the store's sessions set them to a part of it, so that a server that works
+// speaks first, and idle_in_transaction_session_timeout to twice of it.
+func WithDeadline(d time.Duration) PostgresOption {
+	return func(p *postgres) { p.deadline = max(d, 10*time.Millisecond) }
+}
+
 // Postgres is the dialect of PostgreSQL from 15 on, by any driver whose errors
-// have a method SQLState, as pgx's have. Transactions are serializable; one
-// that met another is run again as a whole. It warns once about a server that
-// may lose acknowledged transitions in a power cut, raises synchronous_commit
-// where it is off or local, never lowers it, and refuses a standby.
+// have a method SQLState, as pgx's have. A write is one statement, conditional
+// on the record's revision and state; a transaction locks the record and the
+// groups it decides on (read committed), and one that met another is run again
+// as a whole. It warns once about a server that may lose acknowledged
+// transitions in a power cut, raises synchronous_commit where it is off or
+// local, never lowers it, and refuses a standby.
 func Postgres(opts ...PostgresOption) Dialect {
-	p := &postgres{log: slog.Default()}
+	p := &postgres{log: slog.Default(), deadline: 30 * time.Second}
 	for _, opt := range opts {
 		opt(p)
 	}
@@ -38,9 +52,12 @@ func Postgres(opts ...PostgresOption) Dialect {
 }
 
 type postgres struct {
-	log    *slog.Logger
-	warned sync.Once
+	log      *slog.Logger
+	deadline time.Duration
+	warned   sync.Once
 }
+
+func (p *postgres) patience() time.Duration { return p.deadline }
 
 func (*postgres) Name() string { return "postgres" }
 
@@ -51,16 +68,18 @@ const oldestPostgres = 150000
 // postgresSettings asks for everything in one round trip.
 const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_num'), pg_is_in_recovery(), current_setting('transaction_read_only'),
 	current_setting('session_replication_role'), current_setting('standard_conforming_strings'), current_setting('server_encoding'),
-	current_setting('client_encoding'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'))`
+	current_setting('client_encoding'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),
+	current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
+	replace(current_setting('default_transaction_isolation'), ' ', '-'))`
 
-func (p *postgres) settings(ctx context.Context, q querier) error {
+func (p *postgres) settings(ctx context.Context, q querier, transaction bool) error {
 	text, err := one(ctx, q, postgresSettings)
 	if err != nil {
 		return fmt.Errorf("sqlstore: read the server's settings: %w", err)
 	}
 	v := strings.Fields(text)
-	if len(v) != 10 {
-		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected ten values", text)
+	if len(v) != 14 {
+		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected 14 values", text)
 	}
 	if version, err := strconv.Atoi(v[0]); err != nil || version < oldestPostgres {
 		return fmt.Errorf("sqlstore: the server's version is %s, expected PostgreSQL 15 or later", v[0])
@@ -81,10 +100,27 @@ func (p *postgres) settings(ctx context.Context, q querier) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("sqlstore: the connection's settings do not do: %s", strings.Join(wrong, "; "))
 	}
+	// For the session, so that it costs nothing at each transaction.
+	var set []string
+	change := func(name, value string) {
+		set = append(set, fmt.Sprintf("set_config('%s', '%s', %t)", name, value, transaction))
+	}
 	if v[7] == "off" || v[7] == "local" {
-		// For the session, so that it costs no round trip in a transaction.
-		if _, err := one(ctx, q, "SELECT set_config('synchronous_commit', 'on', false)"); err != nil {
-			return fmt.Errorf("sqlstore: raise synchronous_commit: %w", err)
+		change("synchronous_commit", "on")
+	}
+	if !transaction {
+		for i, limit := range []time.Duration{p.deadline * 5 / 6, p.deadline / 3, 2 * p.deadline} {
+			if v[10+i] == "0" {
+				change([]string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}[i], strconv.FormatInt(limit.Milliseconds(), 10))
+			}
+		}
+		if v[13] != "read-committed" { // of the statements that are transactions of their own
+			change("default_transaction_isolation", "read committed")
+		}
+	}
+	if len(set) > 0 {
+		if _, err := one(ctx, q, "SELECT concat("+strings.Join(set, ", ")+")"); err != nil {
+			return fmt.Errorf("sqlstore: change the session's settings: %w", err)
 		}
 	}
 	if v[8] != "on" || v[9] != "on" {
@@ -103,9 +139,31 @@ func (*postgres) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE RE
 
 func (*postgres) claim() string { return "" }
 
-// isolation: what a decision read must still hold when it is written, also
-// where no row was there to be locked.
-func (*postgres) isolation() sql.IsolationLevel { return sql.LevelSerializable }
+// isolation: a decision stands on rows that are locked, on groups that are
+// locked, and on unique indexes. Only who counts other records needs more: two
+// rules that count over different groups share no lock.
+func (*postgres) isolation(strict bool) sql.IsolationLevel {
+	if strict {
+		return sql.LevelSerializable
+	}
+	return sql.LevelReadCommitted
+}
+
+// claimSchema lets one program after the other make tables.
+func (*postgres) claimSchema() string { return `LOCK TABLE "fsm_meta" IN SHARE ROW EXCLUSIVE MODE` }
+
+// makingAgain: IF NOT EXISTS does not see what another transaction is making.
+func (*postgres) makingAgain(err error) bool {
+	switch sqlState(err) {
+	case "42P07", "42710", "42723": // there is such a table, trigger, function
+		return true
+	case "23505":
+		return strings.Contains(err.Error(), `"pg_`) // an index of the catalog
+	}
+	return err != nil && strings.Contains(err.Error(), "tuple concurrently updated")
+}
+
+func (*postgres) hold() string { return " FOR UPDATE" }
 
 // hidden: a unique index knows rows that came after the transaction's snapshot.
 func (*postgres) hidden(err error) bool { return sqlState(err) == "23505" }
@@ -183,7 +241,7 @@ func (*postgres) failure(err error) failure {
 	switch state {
 	case "":
 		return lostConnection(err)
-	case "40001", "40P01", "55P03":
+	case "40001", "40P01", "55P03", "57014": // the last one: a statement that took too long
 		return failBusy
 	case "40002": // a constraint at the commit: the whole transaction is gone
 		return failConstraint
@@ -233,7 +291,8 @@ func lostConnection(err error) failure {
 		return failGone
 	}
 	var network net.Error
-	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		context.DeadlineExceeded, context.Canceled} { // the store's own deadline: callers' contexts are asked before
 		if errors.Is(err, gone) {
 			return failLost
 		}

@@ -143,18 +143,33 @@ func (t *table) Migrate(ctx context.Context) error {
 		return err
 	}
 	// The meta table is made first: making it takes the write lock.
-	err = t.transact(ctx, "", func(x *txn) error {
-		if _, err := x.tx.ExecContext(x.ctx, metaTable(tables)); err != nil {
-			return t.fault("make the meta table", err)
+	return t.transact(ctx, "", func(x *txn) error {
+		if t.dialect.patience() > 0 {
+			// An index of many rows takes its time, as long as the caller waits.
+			x.ctx = ctx
+			if _, err := x.tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+				return t.fault("begin to migrate", err)
+			}
 		}
-		if claim := t.dialect.claim(); claim != "" {
+		if _, err := x.tx.ExecContext(x.ctx, metaTable(tables)); err != nil {
+			return t.making("make the meta table", err)
+		}
+		if claim := t.dialect.claimSchema(); claim != "" {
 			if _, err := x.tx.ExecContext(x.ctx, claim); err != nil {
 				return t.fault("take the write lock", err)
 			}
 		}
 		return t.migrate(x, script, tables)
 	})
-	return err
+}
+
+// making is fault for statements that make tables: where another program makes
+// them at the same time, this one begins again.
+func (t *table) making(doing string, err error) error {
+	if t.dialect.makingAgain(err) {
+		return &fsm.Refusal{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}
+	}
+	return t.fault(doing, err)
 }
 
 // metaTable returns the statement that makes the meta table: the first one of
@@ -165,7 +180,7 @@ func metaTable(tables string) string {
 }
 
 func (t *table) migrate(x *txn, script, tables string) error {
-	q := txQuerier{x.tx}
+	q := txQuerier{tx: x.tx}
 	m, err := t.meta(x.ctx, q)
 	if err != nil {
 		return t.fault("read the meta table", err)
@@ -200,8 +215,8 @@ func (t *table) metaArgs() []any {
 
 // unfit says why tables cannot become those of this specification.
 func (t *table) unfit(m *meta, err error) error {
-	if m == nil {
-		return t.fault("create the tables", err)
+	if m == nil || t.dialect.makingAgain(err) {
+		return t.making("create the tables", err)
 	}
 	switch t.dialect.failure(err) {
 	case failBusy, failFull, failGone, failLost, failTooLarge:

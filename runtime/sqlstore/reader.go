@@ -16,6 +16,7 @@ type reader struct {
 	t   *table
 	q   querier
 	err error // the first error of the database: nothing is believed after it
+	ran bool  // a statement, so the isolation of the transaction is settled
 }
 
 // chunk is how many rows one query fetches. The rows of a chunk are read before
@@ -28,13 +29,14 @@ func (r *reader) each(text string, args []any, f func(*sql.Rows) error) error {
 	if r.err != nil {
 		return r.err
 	}
+	r.ran = true
 	rows, err := r.q.query(r.ctx, text, args...)
 	if err != nil {
 		return r.fail(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := f(rows); err != nil {
+		if err := f(rows.Rows); err != nil {
 			return err
 		}
 	}
@@ -71,10 +73,12 @@ func (r *reader) integer(text string, args ...any) (n int64, ok bool, err error)
 }
 
 // Row returns the row, or ErrNotFound.
-func (r *reader) Row(id string) (fsm.Row, error) {
+func (r *reader) Row(id string) (fsm.Row, error) { return r.one(r.t.sql.row, id) }
+
+func (r *reader) one(text, id string) (fsm.Row, error) {
 	var row fsm.Row
 	found := false
-	err := r.each(r.t.sql.row, []any{id}, func(rows *sql.Rows) (err error) {
+	err := r.each(text, []any{id}, func(rows *sql.Rows) (err error) {
 		found = true
 		row, err = r.t.rowOf(rows)
 		return err
@@ -103,13 +107,28 @@ func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
 		err := read("")
 		return list, err
 	}
-	err = read(r.t.dialect.lock())
-	if wait := r.t.dialect.wait(); err == nil && wait != "" && (q.Limit <= 0 || len(list) < q.Limit) {
-		// Too few were free. Who holds the others may be an earlier try of this
-		// very request, so nobody may be told yet that there are none: wait for
-		// its end. If it took them, this transaction is run again and finds it.
-		err = read(wait)
+	wait := r.t.dialect.wait()
+	if wait == "" {
+		err = read(r.t.dialect.lock())
+		return list, err
 	}
+	if q.Limit != 1 { // what the first query locks is let go before the second one waits, or two might wait for each other
+		if _, err := r.q.exec(r.ctx, "SAVEPOINT fsm_pick"); err != nil {
+			return nil, r.fail(err)
+		}
+	}
+	if err := read(r.t.dialect.lock()); err != nil || q.Limit > 0 && len(list) >= q.Limit {
+		return list, err
+	}
+	if q.Limit != 1 {
+		if _, err := r.q.exec(r.ctx, "ROLLBACK TO SAVEPOINT fsm_pick"); err != nil {
+			return nil, r.fail(err)
+		}
+	}
+	// Too few were free. Who holds the others may be an earlier try of this
+	// very request, so nobody may be told yet that there are none: wait for its
+	// end, and lock all in the order that everybody locks them in.
+	err = read(wait)
 	return list, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"sync"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -13,13 +14,57 @@ import (
 // querier runs statements in a session or in a caller's transaction.
 type querier interface {
 	exec(ctx context.Context, text string, args ...any) (sql.Result, error)
-	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	query(ctx context.Context, text string, args ...any) (*rows, error)
+}
+
+// rows are the rows of a statement whose time is limited until they are closed.
+type rows struct {
+	*sql.Rows
+	done context.CancelFunc
+}
+
+// Close ends the statement.
+func (r *rows) Close() error {
+	defer r.done()
+	return r.Rows.Close()
+}
+
+// patience is how long an answer of the server is waited for; 0: for ever.
+type patience time.Duration
+
+// bound returns a context that ends when patience does.
+func (p patience) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(p))
+}
+
+// leash makes cancel be called when patience ends, unless loosened before.
+func (p patience) leash(cancel context.CancelFunc) (loosen func()) {
+	if p == 0 {
+		return func() {}
+	}
+	t := time.AfterFunc(time.Duration(p), cancel)
+	return func() { t.Stop() }
+}
+
+// queried makes rows of a statement's answer.
+func queried(done context.CancelFunc, r *sql.Rows, err error) (*rows, error) {
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return &rows{r, done}, nil
 }
 
 // session is one connection that the store keeps, with its prepared statements.
 type session struct {
-	conn  *sql.Conn
+	conn *sql.Conn
+	// stmts is nil with a server: its driver keeps statements prepared itself,
+	// and closing ours would be a round trip to a server that may be gone.
 	stmts map[string]*sql.Stmt
+	patience
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -46,6 +91,11 @@ func (s *session) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	ctx, done := s.bound(ctx)
+	defer done()
+	if s.stmts == nil {
+		return s.conn.ExecContext(ctx, text, args...)
+	}
 	st, err := s.stmt(ctx, text)
 	if err != nil {
 		return nil, err
@@ -53,12 +103,19 @@ func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Resul
 	return st.ExecContext(ctx, args...)
 }
 
-func (s *session) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+func (s *session) query(ctx context.Context, text string, args ...any) (*rows, error) {
+	ctx, done := s.bound(ctx)
+	if s.stmts == nil {
+		r, err := s.conn.QueryContext(ctx, text, args...)
+		return queried(done, r, err)
+	}
 	st, err := s.stmt(ctx, text)
 	if err != nil {
+		done()
 		return nil, err
 	}
-	return st.QueryContext(ctx, args...)
+	r, err := st.QueryContext(ctx, args...)
+	return queried(done, r, err)
 }
 
 // forget closes the prepared statements: after a change of the schema their
@@ -83,23 +140,30 @@ func (s *session) close(broken bool) {
 // within returns what runs statements in a transaction of this session. With a
 // server it is the transaction itself: when a connection is lost, database/sql
 // closes a Conn whose statement failed, and would wait forever for the open
-// transaction to end. The drivers of servers keep statements prepared themselves.
-func (s *session) within(tx *sql.Tx, d Dialect) querier {
-	if d.writers() == 0 {
-		return txQuerier{tx}
+// transaction to end.
+func (s *session) within(tx *sql.Tx) querier {
+	if s.stmts == nil {
+		return txQuerier{tx, s.patience}
 	}
 	return s
 }
 
 // txQuerier runs statements in a transaction that its caller owns.
-type txQuerier struct{ tx *sql.Tx }
+type txQuerier struct {
+	tx *sql.Tx
+	patience
+}
 
 func (q txQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	ctx, done := q.bound(ctx)
+	defer done()
 	return q.tx.ExecContext(ctx, text, args...)
 }
 
-func (q txQuerier) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	return q.tx.QueryContext(ctx, text, args...)
+func (q txQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
+	ctx, done := q.bound(ctx)
+	r, err := q.tx.QueryContext(ctx, text, args...)
+	return queried(done, r, err)
 }
 
 // pool hands out sessions, each to one caller at a time. It opens at most as
@@ -111,6 +175,7 @@ type pool struct {
 	mu      sync.Mutex
 	free    []*session
 	closed  bool
+	gone    sync.WaitGroup // sessions that are being closed
 }
 
 func newPool(db *sql.DB, d Dialect, size int) *pool {
@@ -126,8 +191,14 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 	}
 	select {
 	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default:
+		ctx, done := patience(p.dialect.patience()).bound(ctx)
+		defer done()
+		select {
+		case p.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	s, err := p.next(ctx)
 	if err != nil {
@@ -150,13 +221,18 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 		return s, nil
 	}
 	p.mu.Unlock()
-	conn, err := p.db.Conn(ctx)
-	if err != nil {
+	s := &session{patience: patience(p.dialect.patience())}
+	if p.dialect.writers() != 0 {
+		s.stmts = map[string]*sql.Stmt{}
+	}
+	opening, done := s.bound(ctx)
+	defer done()
+	var err error
+	if s.conn, err = p.db.Conn(opening); err != nil {
 		return nil, fmt.Errorf("sqlstore: open a connection: %w", err)
 	}
-	s := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
-	if err := p.dialect.settings(ctx, s); err != nil {
-		s.close(false)
+	if err := p.dialect.settings(ctx, s, false); err != nil {
+		s.close(true)
 		return nil, err
 	}
 	return s, nil
@@ -164,26 +240,28 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 
 // give puts a session back.
 func (p *pool) give(s *session, broken bool) {
-	if broken {
-		s.close(true)
-		if p.dialect.writers() == 0 { // a server that ended one session mostly ended the others too
-			p.mu.Lock()
-			old := p.free
-			p.free = nil
-			p.mu.Unlock()
-			for _, s := range old {
-				s.close(false)
-			}
+	p.mu.Lock()
+	bad := []*session{s}
+	switch {
+	case !broken:
+		p.free, bad = append(p.free, s), nil
+	case p.dialect.writers() == 0: // a server that ended one session mostly ended the others too
+		bad = append(bad, p.free...)
+		p.free = nil
+	}
+	p.mu.Unlock()
+	if p.dialect.writers() == 0 {
+		for _, s := range bad {
+			p.gone.Go(func() { s.close(true) }) // a server that does not answer is not waited for
 		}
-	} else {
-		p.mu.Lock()
-		p.free = append(p.free, s)
-		p.mu.Unlock()
+	} else if broken {
+		s.close(true)
 	}
 	<-p.slots
 }
 
-// close waits until no session is in use and closes them all.
+// close waits until no session is in use and closes them all. What was set in a
+// server's session ends with it.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -192,9 +270,10 @@ func (p *pool) close() {
 		p.slots <- struct{}{}
 	}
 	for _, s := range p.free {
-		s.close(false)
+		s.close(p.dialect.writers() == 0)
 	}
 	p.free = nil
+	p.gone.Wait()
 	for range cap(p.slots) {
 		<-p.slots
 	}

@@ -55,7 +55,10 @@ func is(values ...string) func(string) bool {
 // while a reader used it.
 var oldestSQLite = [3]int{3, 51, 3}
 
-func (d sqlite) settings(ctx context.Context, q querier) error {
+// patience: nobody is asked but the file.
+func (sqlite) patience() time.Duration { return 0 }
+
+func (d sqlite) settings(ctx context.Context, q querier, _ bool) error {
 	version, err := one(ctx, q, "SELECT sqlite_version()")
 	if err != nil {
 		return fmt.Errorf("sqlstore: read SQLite's version: %w", err)
@@ -126,7 +129,13 @@ func (sqlite) snapshot() string { return "BEGIN" }
 func (sqlite) claim() string { return `DELETE FROM "fsm_meta" WHERE 0` }
 
 // isolation: there is one writer, so every level is the strictest.
-func (sqlite) isolation() sql.IsolationLevel { return sql.LevelDefault }
+func (sqlite) isolation(bool) sql.IsolationLevel { return sql.LevelDefault }
+
+func (d sqlite) claimSchema() string { return d.claim() }
+
+func (sqlite) makingAgain(error) bool { return false }
+
+func (sqlite) hold() string { return "" }
 
 func (sqlite) hidden(error) bool { return false }
 

@@ -12,6 +12,7 @@ import (
 // per table; sessions prepare them at their first use.
 type statements struct {
 	row          string // id
+	holdRow      string // id; locks it
 	events       string // id, rev, n, limit
 	request      string // id, request id
 	batch        string // request id
@@ -91,6 +92,7 @@ func (t *table) build() {
 	selectEvents := "SELECT " + quoted(eventColumns) + " FROM " + events
 	t.sql = statements{
 		row:          t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
+		holdRow:      t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows) + t.dialect.hold(),
 		events:       t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
 		request:      t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:        t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),

@@ -26,7 +26,7 @@ type Store struct {
 	closeErr error
 
 	mu      sync.Mutex
-	running map[*sql.Tx]*session // the transactions of Update and their sessions
+	running map[*sql.Tx]*txn // the transactions of Update
 }
 
 var _ fsm.Transactional[*sql.Tx] = (*Store)(nil)
@@ -77,7 +77,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("sqlstore: unknown enforcement level %q; expected none, checks or full", o.enforce)
 	}
-	s := &Store{dialect: d, enforce: o.enforce, running: map[*sql.Tx]*session{}}
+	s := &Store{dialect: d, enforce: o.enforce, running: map[*sql.Tx]*txn{}}
 	writers := d.writers()
 	if most := db.Stats().MaxOpenConnections; writers == 0 {
 		writers = 8
@@ -179,16 +179,16 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 	if err := s.poisoned(schema.Machine); err != nil {
 		return nil, err
 	}
-	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, tx: tx}
+	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, tx: tx, mode: mode{strict: true, careful: true}}
 	s.mu.Lock()
 	own := s.running[tx]
 	s.mu.Unlock()
 	if own != nil {
-		x.q = own.within(tx, s.dialect)
+		x.q, x.mode, x.ran = own.q, own.mode, true
 		return x, nil
 	}
-	x.q, x.adopted = txQuerier{tx}, true
-	if err := s.dialect.settings(x.ctx, x.q); err != nil {
+	x.q, x.adopted = txQuerier{tx, patience(s.dialect.patience())}, true
+	if err := s.dialect.settings(x.ctx, x.q, true); err != nil {
 		return nil, err
 	}
 	file, err := s.dialect.file(x.ctx, x.q)

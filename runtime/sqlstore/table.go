@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -99,7 +100,7 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 	}
 	s, err := t.store.readers.take(ctx)
 	if err != nil {
-		return err
+		return t.unopened(ctx, err)
 	}
 	broken := true // unless the transaction ends well, panics included
 	defer func() {
@@ -108,12 +109,15 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 		}
 	}()
 	_, err = s.exec(ctx, t.dialect.snapshot())
-	if err != nil && t.dialect.failure(err) == failLost && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && t.dialect.failure(err) == failLost {
 		// The server was restarted since; nothing has been read yet.
 		t.store.readers.give(s, true)
 		if s, err = t.store.readers.take(ctx); err != nil {
 			s = nil // its place went back with the old session
-			return err
+			return t.unopened(ctx, err)
 		}
 		_, err = s.exec(ctx, t.dialect.snapshot())
 	}
@@ -135,12 +139,36 @@ func (t *table) Update(ctx context.Context, f func(fsm.Tx) error) error {
 // attempts bounds how often a transaction that met another writer begins anew.
 const attempts = 20
 
-// transact runs f in one transaction that sees no other writer. Where several
-// may write, one that met another is run again.
+// mode is how a transaction runs. It begins in the cheapest one, and begins anew
+// in another when that turns out not to do.
+type mode struct {
+	strict  bool // sees no other writer at all: for who counts other records
+	careful bool // a savepoint before each write: for who must hear why one was refused
+}
+
+// anew says that the transaction is to be run again in a mode that does more.
+type anew struct{ mode mode }
+
+func (a *anew) Error() string {
+	return "sqlstore: the transaction has to be run again from its beginning; return this error"
+}
+
+// transact runs f in one transaction. Where several may write, one that met
+// another is run again.
 func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) error {
+	var how mode
+	begun := time.Now()
 	for i := 1; ; i++ {
-		err := t.once(ctx, claim, f)
-		if t.dialect.writers() == 1 || i == attempts || !errors.Is(err, fsm.ErrBusy) {
+		err := t.once(ctx, claim, how, f)
+		if t.dialect.writers() == 1 {
+			return err
+		}
+		var more *anew
+		if errors.As(err, &more) && more.mode != how {
+			how = more.mode
+			continue
+		}
+		if i >= attempts || !errors.Is(err, fsm.ErrBusy) || time.Since(begun) > t.dialect.patience() {
 			return err
 		}
 		if !linger(ctx, i) {
@@ -149,8 +177,8 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 	}
 }
 
-// once runs f in one transaction that has the write lock.
-func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err error) {
+// once runs f in one transaction.
+func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) error) (err error) {
 	if err := fsm.Inside(ctx, t.store); err != nil {
 		return fmt.Errorf("sqlstore: %w", err)
 	}
@@ -159,7 +187,7 @@ func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err
 	}
 	s, err := t.store.writers.take(ctx)
 	if err != nil {
-		return err
+		return t.unopened(ctx, err)
 	}
 	broken := false
 	defer func() { t.store.writers.give(s, broken) }()
@@ -167,31 +195,44 @@ func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err
 		return err
 	}
 	// From here the context is only asked, never handed down: a statement that
-	// is cut off would leave open how much of it happened.
-	steady := context.WithoutCancel(ctx)
-	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation()})
+	// is cut off would leave open how much of it happened. What bounds them is the
+	// session's patience. BEGIN and COMMIT run under the context of the
+	// transaction, which must not end in between.
+	steady, cut := context.WithoutCancel(ctx), func() {}
+	if s.patience > 0 {
+		steady, cut = context.WithCancel(steady)
+		defer cut()
+	}
+	loosen := s.leash(cut)
+	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation(how.strict)})
+	loosen()
 	if err != nil {
 		meaning := t.dialect.failure(err)
 		broken = meaning == failOther || meaning == failLost
 		return t.fault("begin a transaction", err)
 	}
-	t.store.track(tx, s)
+	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t, q: s.within(tx)}, tx: tx, mode: how}
+	t.store.track(tx, x)
 	done := false
 	defer func() { // an error of f, a panic
 		t.store.track(tx, nil)
 		if !done {
+			defer s.leash(cut)()
 			if rollback := tx.Rollback(); rollback != nil && t.dialect.failure(rollback) != failGone {
 				broken = true
 			}
 		}
 	}()
 	if claim != "" {
-		if _, err := s.exec(steady, claim); err != nil {
+		if _, err := s.exec(x.ctx, claim); err != nil {
 			return t.fault("take the write lock", err)
 		}
 	}
-	x := &txn{reader: reader{ctx: steady, t: t, q: s.within(tx, t.dialect)}, tx: tx}
 	if err := f(x); err != nil {
+		var more *anew
+		if errors.As(x.err, &more) {
+			return more
+		}
 		return err
 	}
 	if x.err != nil {
@@ -201,11 +242,26 @@ func (t *table) once(ctx context.Context, claim string, f func(*txn) error) (err
 		return err
 	}
 	done = true
-	if err := tx.Commit(); err != nil {
+	loosen = s.leash(cut)
+	err = tx.Commit()
+	loosen()
+	if err != nil {
 		broken = true
 		return t.lost(x.last, err)
 	}
 	return nil
+}
+
+// unopened says what it means that no session was to be had: surely nothing was
+// written.
+func (t *table) unopened(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fsm.ErrClosed):
+		return err
+	}
+	return &fsm.Refusal{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}
 }
 
 // lost says what an error of the commit means. It is ambiguous unless the
@@ -224,13 +280,13 @@ func (t *table) lost(w *fsm.Write, err error) error {
 	return lost
 }
 
-// track notes which session runs a transaction, so that Adopt knows our own.
-func (s *Store) track(tx *sql.Tx, on *session) {
+// track notes the transaction of an Update, so that Adopt knows our own.
+func (s *Store) track(tx *sql.Tx, x *txn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if on == nil {
+	if x == nil {
 		delete(s.running, tx)
 		return
 	}
-	s.running[tx] = on
+	s.running[tx] = x
 }

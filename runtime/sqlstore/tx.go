@@ -18,6 +18,9 @@ type txn struct {
 	last    *fsm.Write // the last one, for the error of a lost commit
 	changed bool       // a statement has changed something
 	adopted bool       // the transaction is the caller's
+	mode    mode
+	nested  bool     // there is a savepoint
+	kept    *fsm.Row // a row that is locked and was read, until somebody asks for it or writes
 }
 
 var _ fsm.Tx = (*txn)(nil)
@@ -29,16 +32,22 @@ func (x *txn) Ended() bool {
 }
 
 // change runs a statement that writes. A constraint's refusal comes back as it
-// is: it took back this statement only.
+// is, and took back this statement only.
 func (x *txn) change(text string, args ...any) (int64, error) {
 	if x.err != nil {
 		return 0, x.err
 	}
-	guarded := x.t.dialect.savepoint()
+	x.kept, x.ran = nil, true
+	guarded := x.t.dialect.savepoint() && x.mode.careful
 	if guarded {
-		if _, err := x.q.exec(x.ctx, "SAVEPOINT fsm_write"); err != nil {
+		save := "SAVEPOINT fsm_write"
+		if x.nested {
+			save = "RELEASE SAVEPOINT fsm_write; " + save
+		}
+		if _, err := x.q.exec(x.ctx, save); err != nil {
 			return 0, x.fail(err)
 		}
+		x.nested = true
 	}
 	res, err := x.q.exec(x.ctx, text, args...)
 	switch {
@@ -52,8 +61,59 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 		if _, back := x.q.exec(x.ctx, "ROLLBACK TO SAVEPOINT fsm_write"); back != nil {
 			return 0, x.fail(back)
 		}
+	case x.t.dialect.savepoint(): // the transaction is of no more use: nobody could find out why
+		return 0, x.again(mode{strict: x.mode.strict, careful: true})
 	}
 	return 0, err
+}
+
+// strict makes the transaction one that sees no other writer, or ends it when it
+// is too late for that.
+func (x *txn) strict() error {
+	switch {
+	case x.err != nil || x.mode.strict || x.t.dialect.writers() == 1:
+		return x.err
+	case x.ran:
+		return x.again(mode{strict: true, careful: x.mode.careful})
+	}
+	if _, err := x.q.exec(x.ctx, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"); err != nil {
+		return x.fail(err)
+	}
+	x.mode.strict = true
+	return nil
+}
+
+// again ends the transaction, for it to be run in another mode.
+func (x *txn) again(how mode) error {
+	if x.err == nil {
+		x.err = &anew{how}
+	}
+	return x.err
+}
+
+// Row returns the row and locks it, or ErrNotFound.
+func (x *txn) Row(id string) (fsm.Row, error) {
+	if x.kept != nil && x.kept.ID == id {
+		row := *x.kept
+		x.kept = nil
+		return row, nil
+	}
+	return x.one(x.t.sql.holdRow, id)
+}
+
+// Request returns the events that carry the request id. Where the request is of
+// a record, that is locked before: an earlier try of the request whose commit is
+// on its way is waited for, and found.
+func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
+	if id != "" && requestID != "" && x.t.dialect.hold() != "" && (x.kept == nil || x.kept.ID != id) {
+		row, err := x.one(x.t.sql.holdRow, id)
+		if err == nil {
+			x.kept = &row
+		} else if !errors.Is(err, fsm.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return x.reader.Request(id, requestID)
 }
 
 // Write makes one write part of the transaction. The event goes first: the
@@ -65,6 +125,9 @@ func (x *txn) Write(w *fsm.Write) error {
 	}
 	if err := x.t.fits(w); err != nil {
 		return err
+	}
+	if x.t.dialect.writers() != 1 {
+		return x.single(w)
 	}
 	if err := x.log(w); err != nil {
 		return err
@@ -84,6 +147,18 @@ func (x *txn) Write(w *fsm.Write) error {
 	return x.ask(w.Outbox)
 }
 
+// single makes the write in one statement.
+func (x *txn) single(w *fsm.Write) error {
+	text, args, err := x.t.single(w)
+	if err != nil {
+		return err
+	}
+	if n, err := x.change(text, args...); err != nil || n != 1 {
+		return x.explain(w, err, false)
+	}
+	return nil
+}
+
 // fits returns an error unless the rows of w have the table's columns.
 func (t *table) fits(w *fsm.Write) error {
 	for _, row := range []*fsm.Row{w.Row, w.Old} {
@@ -101,6 +176,11 @@ func (x *txn) record(w *fsm.Write) error {
 		return fmt.Errorf("sqlstore: a creation of %q without a row", w.Prev.ID)
 	}
 	id, rev := w.Prev.ID, w.Prev.Rev
+	if x.t.dialect.hold() != "" { // its numbers are counted one after the other
+		if _, err := x.one(x.t.sql.holdRow, id); err != nil && !errors.Is(err, fsm.ErrNotFound) {
+			return err
+		}
+	}
 	n, held, err := x.integer(x.t.sql.nextN, id, rev, id, rev, w.PrevState)
 	if err != nil {
 		return err
@@ -309,6 +389,9 @@ func groupQuery(q *fsm.PeerQuery) fsm.Query {
 
 // Peers counts the other records of a group.
 func (x *txn) Peers(q fsm.PeerQuery) (int64, error) {
+	if err := x.strict(); err != nil {
+		return 0, err
+	}
 	if _, whole, err := x.group(&q); err != nil || !whole {
 		return 0, err
 	}
