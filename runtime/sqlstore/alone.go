@@ -47,7 +47,7 @@ func (t *table) onceAlone(ctx context.Context, w *fsm.Write) error {
 
 // commitSingle makes one write in one statement, which is a transaction of its own.
 func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (broken bool, err error) {
-	text, args, err := t.single(w)
+	text, args, err := t.single(w, false)
 	if err != nil {
 		return false, err
 	}

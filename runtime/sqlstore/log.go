@@ -142,11 +142,16 @@ func (t *table) insertBehind(events, columns, places string) string {
 func (x *txn) insertion(e *fsm.Event) (string, []any, error) {
 	args, err := x.t.eventArgs(e)
 	text := x.t.sql.insertBehind
-	if text == "" || !x.adopted && x.t.dialect.isolation() >= sql.LevelRepeatableRead {
+	if text == "" || !x.behind() {
 		return x.t.sql.insertEvent, args, err
 	}
 	return text, append(args, e.ID), err
 }
+
+// behind reports whether what was committed after the transaction began can be
+// before what it writes. A statement that is a transaction of its own needs no
+// such care: who made it knew the record as it was before the statement began.
+func (x *txn) behind() bool { return x.adopted || !x.mode.strict }
 
 // natural reads a number from 0 on in its one form.
 func natural(text string) (int64, bool) {

@@ -70,8 +70,8 @@ func (l *line) same(d Dialect, column string, kind fsm.Kind, v any) {
 
 // shape is what the text of a write depends on.
 type shape struct {
-	create, state, old, outbox, leave, many bool
-	changed                                 string // a byte per column of the row
+	create, state, old, outbox, leave, many, behind bool
+	changed                                         string // a byte per column of the row
 }
 
 func (t *table) shapeOf(w *fsm.Write) shape {
@@ -89,13 +89,16 @@ func (t *table) shapeOf(w *fsm.Write) shape {
 
 // single returns the statement of one write, and its arguments. Its command tag
 // counts the events it wrote: one, or none when the record is elsewhere or the
-// id or a place is taken.
-func (t *table) single(w *fsm.Write) (string, []any, error) {
+// id or a place is taken. Behind puts the event behind the last one of its
+// record: see insertBehind.
+func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 	events, err := t.eventArgs(&w.Event)
 	if err != nil {
 		return "", nil, err
 	}
+	order := t.dialect.ordered(t.schema.Table + "_events")
 	key := t.shapeOf(w)
+	key.behind = behind && order.behind != ""
 	known, silent := t.texts.Load(key)
 	l := &line{silent: silent, args: make([]any, 0, 2*len(t.schema.Columns)+len(events)+16)}
 	l.put("WITH w AS (")
@@ -120,10 +123,20 @@ func (t *table) single(w *fsm.Write) (string, []any, error) {
 		l.val(w.Prev.Rev, fsm.KindInt)
 		l.put(" AND EXISTS (SELECT 1 FROM w))")
 	}
-	l.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), ") SELECT ")
+	l.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns))
+	if key.behind {
+		l.put(", ", quote(order.column))
+	}
+	l.put(") SELECT ")
 	for i, v := range events {
 		l.comma(i)
 		l.val(v, eventKinds[eventColumns[i]])
+	}
+	if key.behind {
+		before, after, _ := strings.Cut(order.behind, "?")
+		l.put(", ", before)
+		l.val(w.Prev.ID, fsm.KindString)
+		l.put(after)
 	}
 	l.put(" FROM w")
 	if silent {

@@ -149,7 +149,7 @@ func (x *txn) Write(w *fsm.Write) error {
 
 // single makes the write in one statement.
 func (x *txn) single(w *fsm.Write) error {
-	text, args, err := x.t.single(w)
+	text, args, err := x.t.single(w, x.behind())
 	if err != nil {
 		return err
 	}
