@@ -3,8 +3,11 @@
 //
 //	store, err := postgres.Open(ctx, "postgres://user@host/database")
 //
-// Any number of processes may use one database at the same time. Transactions
-// are serializable; those that meet are run again as a whole. An acknowledged
+// Any number of processes may use one database at the same time. A write is one
+// statement, conditional on the record's revision and state; writes that wait are
+// committed together. What needs a transaction locks the record it decides on
+// and is run again as a whole when it meets another; only those that count other
+// records are serializable. An acknowledged
 // transition is durable as far as the server's settings make it so: a session
 // whose synchronous_commit is off or local has it raised to on, a standby is
 // refused, and fsync or full_page_writes switched off are warned about.
@@ -13,13 +16,18 @@
 // the request id up, and when it cannot, the call returns *fsm.AmbiguousError.
 // The same call again, with the same request id, tells.
 //
+// A server that does not answer is not waited for longer than the deadline: a
+// call that had not come to its commit is refused with fsm.CodeBusy, and so is
+// one for which no connection was to be had.
+//
 // Errors never hold the password of the address.
 //
 // What it does not do: it works through no pooler that gives each transaction
 // another session (settings and prepared statements belong to a session). It
 // copies no data; the server's own tools do. A transaction of the caller that
-// Store.Adopt joins should be serializable, as the store's own are: at a lower
-// level, rules over several records hold only by their locks and indexes.
+// Store.Adopt joins and in which other records are counted should be serializable,
+// as the store's own are then: at a lower level such rules hold only by their
+// locks. The deadline is not over statements of an effect's own.
 //
 // # Restoring a log
 //
@@ -56,6 +64,7 @@ type Option func(*options)
 
 type options struct {
 	sessions  int
+	deadline  time.Duration
 	statement time.Duration
 	idle      time.Duration
 	dialect   []sqlstore.PostgresOption
@@ -66,8 +75,15 @@ type options struct {
 // writing together. The default is 8.
 func WithMaxSessions(n int) Option { return func(o *options) { o.sessions = max(n, 1) } }
 
+// WithDeadline sets how long the store waits for an answer of the server: see
+// sqlstore.WithDeadline. The default is 30 s.
+func WithDeadline(d time.Duration) Option {
+	return func(o *options) { o.deadline, o.dialect = d, append(o.dialect, sqlstore.WithDeadline(d)) }
+}
+
 // WithStatementTimeout sets how long the server works on one statement, waiting
-// for locks included. The default is 30 s; the address may set its own.
+// for locks included. The default is five sixths of the deadline; the address may
+// set its own.
 func WithStatementTimeout(d time.Duration) Option { return func(o *options) { o.statement = d } }
 
 // WithIdleTimeout sets how long a transaction may wait for its program, such as
@@ -89,9 +105,12 @@ func WithEnforce(level string) Option {
 // "key=value" pairs. It makes no tables: the generated Migrate does. The
 // context bounds the first connection only.
 func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, error) {
-	o := options{sessions: 8, statement: 30 * time.Second, idle: time.Minute}
+	o := options{sessions: 8, deadline: 30 * time.Second, idle: time.Minute}
 	for _, opt := range opts {
 		opt(&o)
+	}
+	if o.statement == 0 {
+		o.statement = o.deadline * 5 / 6
 	}
 	if o.statement < time.Millisecond || o.idle < time.Millisecond {
 		return nil, fmt.Errorf("postgres: timeouts of %s and %s; expected at least 1ms each", o.statement, o.idle)
@@ -106,7 +125,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 		}
 	}
 	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 10 * time.Second
+		config.ConnectTimeout = min(10*time.Second, o.deadline)
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(o.sessions)

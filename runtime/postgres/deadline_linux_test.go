@@ -1,0 +1,231 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+type machine = *fsm.Machine[storetest.Parcel]
+
+// parcels opens the suite's machine on a server.
+func parcels(t *testing.T, dsn string, opts ...postgres.Option) (machine, fsm.Table) {
+	t.Helper()
+	schema := storetest.Schema()
+	schema.SQL = parcelSQL(t)
+	store, err := postgres.Open(t.Context(), dsn, append(opts, quiet)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	tab, err := store.Table(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, tab
+}
+
+func register(ctx context.Context, m machine, id string) (fsm.Outcome[storetest.Parcel], error) {
+	return m.Create(ctx, storetest.Register(storetest.Meta{Actor: "w", RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"}))
+}
+
+// A server that stands still hangs nobody. When it goes on, the same call with
+// the same request id finds out what became of the first one.
+func TestFrozenServer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	m, tab := parcels(t, server.DSN, postgres.WithDeadline(700*time.Millisecond))
+	if _, err := register(t.Context(), m, "before"); err != nil {
+		t.Fatal(err)
+	}
+	const callers = 24
+	errs := make([]error, callers)
+	took := make([]time.Duration, callers)
+	if err := server.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	thawed := sync.OnceFunc(func() {
+		if err := server.Thaw(); err != nil {
+			t.Error(err)
+		}
+	})
+	defer thawed()
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			begun := time.Now()
+			id := fmt.Sprint("p", i)
+			switch i % 3 {
+			case 0:
+				_, errs[i] = register(context.Background(), m, id)
+			case 1:
+				errs[i] = tab.Update(context.Background(), func(tx fsm.Tx) error { _, err := tx.Row("before"); return err })
+			case 2:
+				errs[i] = tab.View(context.Background(), func(r fsm.Reader) error { _, err := r.Row("before"); return err })
+			}
+			took[i] = time.Since(begun)
+		})
+	}
+	group.Wait()
+	for i := range callers {
+		if !errors.Is(errs[i], fsm.ErrAmbiguous) && !errors.Is(errs[i], fsm.ErrBusy) {
+			t.Errorf("call %d: got %v, want that it is not known, or that the store is busy", i, errs[i])
+		}
+		if took[i] > 40*time.Second {
+			t.Errorf("call %d hung for %s", i, took[i])
+		}
+	}
+	thawed()
+	for i := 0; i < callers; i += 3 {
+		id := fmt.Sprint("p", i)
+		var out fsm.Outcome[storetest.Parcel]
+		var err error
+		for range 100 {
+			if out, err = register(t.Context(), m, id); err == nil {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err != nil || out.Record.Rev != 1 {
+			t.Errorf("%s after the thaw: revision %d, %v", id, out.Record.Rev, err)
+		}
+	}
+}
+
+// An answer that is lost on its way leaves the outcome open, until the request id
+// is found in the log.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	p := newProxy(t, server)
+	m, tab := parcels(t, p.dsn(), postgres.WithDeadline(500*time.Millisecond))
+	if _, err := register(t.Context(), m, "before"); err != nil {
+		t.Fatal(err)
+	}
+	p.silence(true)
+	const callers = 8
+	errs := make([]error, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() { _, errs[i] = register(context.Background(), m, fmt.Sprint("p", i)) })
+	}
+	group.Wait()
+	ambiguous := 0
+	for i, err := range errs {
+		switch {
+		case errors.Is(err, fsm.ErrAmbiguous):
+			ambiguous++
+		case !errors.Is(err, fsm.ErrBusy):
+			t.Errorf("call %d: got %v", i, err)
+		}
+	}
+	if ambiguous == 0 {
+		t.Error("no call had come to its commit: the test shows nothing")
+	}
+	p.silence(false)
+	p.cut()
+	replayed := 0
+	for i := range callers {
+		out, err := register(t.Context(), m, fmt.Sprint("p", i))
+		if err != nil {
+			t.Errorf("the same call again: %v", err)
+		}
+		if out.Replayed {
+			replayed++
+		}
+	}
+	if replayed == 0 {
+		t.Error("none of the calls whose answer was lost had been committed: the test shows nothing")
+	}
+	err := tab.View(t.Context(), func(r fsm.Reader) error {
+		n, err := r.Count(fsm.Query{})
+		if n != callers+1 {
+			t.Errorf("there are %d records, want %d", n, callers+1)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d calls: %d ambiguous, %d had been committed", callers, ambiguous, replayed)
+}
+
+// A server that lets nobody in has surely written nothing.
+func TestNoConnection(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	p := newProxy(t, server)
+	db, err := sql.Open("pgx", server.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	do := func(statement string) {
+		t.Helper()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("CREATE ROLE guest LOGIN")
+	do("GRANT ALL ON SCHEMA public TO guest")
+	_, tab := parcels(t, "postgres://guest@"+p.Addr().String()+"/postgres?sslmode=disable")
+	commit := func() error {
+		return tab.Commit(t.Context(), &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 7}, PrevState: "held", Row: blank("x", 8)})
+	}
+	busy := func(what string) {
+		t.Helper()
+		var err error
+		for range 3 { // the first calls may find out that their connections are gone
+			err = commit()
+		}
+		if !errors.Is(err, fsm.ErrBusy) {
+			t.Errorf("%s: got %v, want that the store is busy", what, err)
+		}
+	}
+	if err := commit(); !errors.Is(err, fsm.ErrMoved) {
+		t.Fatalf("got %v, want that there is no such record", err)
+	}
+	do("ALTER ROLE guest CONNECTION LIMIT 0")
+	p.cut()
+	busy("too many connections")
+	do("ALTER ROLE guest CONNECTION LIMIT -1")
+	if err := commit(); !errors.Is(err, fsm.ErrMoved) {
+		t.Errorf("with a connection again: %v", err)
+	}
+	p.Close() // refused from now on
+	p.cut()
+	busy("connection refused")
+	l, err := net.Listen("tcp", p.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Listener = l
+	go p.serve()
+	t.Cleanup(func() { l.Close() })
+	if err := commit(); !errors.Is(err, fsm.ErrMoved) {
+		t.Errorf("with a server again: %v", err)
+	}
+}
+
+// blank is a row with nothing in it.
+func blank(id string, rev int64) *fsm.Row {
+	row := storetest.Encode(&storetest.Parcel{ID: id, State: "held", Rev: rev, Lane: "a"})
+	return &row
+}

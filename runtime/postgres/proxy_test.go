@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+)
+
+// proxy stands between a store and a server and can lose what passes.
+type proxy struct {
+	net.Listener
+	socket string
+
+	mu     sync.Mutex
+	silent bool // answers are lost; what is asked still reaches the server
+	conns  []net.Conn
+}
+
+func newProxy(t *testing.T, s *pgtest.Server) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l, socket: s.Socket()}
+	go p.serve()
+	t.Cleanup(func() {
+		l.Close()
+		p.cut()
+	})
+	return p
+}
+
+// dsn is the address of the server's database through the proxy.
+func (p *proxy) dsn() string {
+	return "postgres://postgres@" + p.Addr().String() + "/postgres?sslmode=disable"
+}
+
+func (p *proxy) serve() {
+	for {
+		client, err := p.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", p.socket)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		go func() {
+			io.Copy(server, client)
+			server.Close()
+		}()
+		go p.answers(client, server)
+	}
+}
+
+// answers passes on what the server says, unless the proxy is silent.
+func (p *proxy) answers(client, server net.Conn) {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			client.Close()
+			return
+		}
+		p.mu.Lock()
+		silent := p.silent
+		p.mu.Unlock()
+		if silent {
+			continue
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// silence loses all answers from now on, or no longer.
+func (p *proxy) silence(silent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = silent
+}
+
+// cut ends every connection.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
