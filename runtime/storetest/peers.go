@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -131,6 +133,56 @@ var peerTests = []test{
 		group.Wait()
 		if got := b.ids(fsm.Query{States: []string{"shelved"}}); len(got) != rooms {
 			b.Errorf("got %q in the lane, want %d", got, rooms)
+		}
+	}},
+	{"rules over different groups see each other", func(b *bench) {
+		// Each of the two counts nobody in its own group only while the other one
+		// has not been written, so one of them must be told.
+		for round := range 10 {
+			ids := []string{fmt.Sprintf("p%d", round), fmt.Sprintf("q%d", round)}
+			lanes := fmt.Sprint("lane ", round)
+			var held []Parcel
+			for _, id := range ids {
+				held = append(held, b.makeHeld(parcel(id, lanes), "ann", instant))
+			}
+			rules := []fsm.PeerQuery{
+				{Name: "by_lane", Columns: []string{"lane"}, Values: []any{lanes}, States: []string{"shelved"}, Except: ids[0]},
+				{Name: "by_lane_and_holder", Columns: []string{"lane", "moves"}, Values: []any{lanes, int64(1)}, States: []string{"shelved"}, Except: ids[1]},
+			}
+			errs := make([]error, 2)
+			var group sync.WaitGroup
+			for i := range rules {
+				group.Go(func() {
+					for {
+						errs[i] = b.table.Update(b.ctx, func(tx fsm.Tx) error {
+							n, err := tx.Peers(rules[i])
+							if err != nil {
+								return err
+							}
+							time.Sleep(2 * time.Millisecond)
+							if n > 0 {
+								return errStop
+							}
+							return tx.Write(change(held[i], held[i].shelved("slot "+ids[i]), "shelve", ""))
+						})
+						if !errors.Is(errs[i], fsm.ErrBusy) {
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			won := 0
+			for _, err := range errs {
+				if err == nil {
+					won++
+				} else if !errors.Is(err, errStop) {
+					b.Errorf("Update: %v", err)
+				}
+			}
+			if won != 1 {
+				b.Errorf("round %d: %d were shelved, want 1", round, won)
+			}
 		}
 	}},
 }
