@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -69,6 +72,41 @@ func (s *Server) signal(sig syscall.Signal) error {
 		}
 	}
 	return nil
+}
+
+// CPU is the processor time that the server's processes have used, but for those
+// that have ended. On a busy machine it says more than the time that passed.
+func (s *Server) CPU() (time.Duration, error) {
+	all, err := s.processes()
+	var ticks int64
+	for _, pid := range all {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		for _, i := range []int{11, 12} { // in user and in system mode, in hundredths of a second
+			n, err := strconv.ParseInt(fields[i], 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, err
+}
+
+// Crash kills the youngest process, most likely a session, upon which the server
+// ends every session and recovers from its log.
+func (s *Server) Crash() error {
+	children, err := childrenOf(s.c.cmd.Process.Pid)
+	if err == nil && len(children) == 0 {
+		err = errors.New("the server has no processes")
+	}
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(slices.Max(children), syscall.SIGKILL)
 }
 
 // Pause stops every process with SIGSTOP.

@@ -26,8 +26,8 @@ import (
 //
 //	go test ./runtime/postgres -run '^$' -bench Transition -benchtime 9x
 func BenchmarkTransition(b *testing.B) {
-	server := pgtest.Durable(b)
-	store, err := postgres.Open(b.Context(), server.DSN, postgres.WithMaxSessions(8), quiet)
+	server := pgtest.Start(b, "fsync=on")
+	store, err := postgres.Open(b.Context(), server.DSN(), postgres.WithMaxSessions(8), quiet)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func BenchmarkTransition(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	db, err := sql.Open("pgx", server.DSN)
+	db, err := sql.Open("pgx", server.DSN())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func parcels(t *testing.T, dsn string, opts ...postgres.Option) (machine, fsm.Ta
 	return m, tab
 }
 
-func register(ctx context.Context, m machine, id string) (fsm.Outcome[storetest.Parcel], error) {
+func makeParcel(ctx context.Context, m machine, id string) (fsm.Outcome[storetest.Parcel], error) {
 	return m.Create(ctx, storetest.Register(storetest.Meta{Actor: "w", RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"}))
 }
 
@@ -51,18 +51,18 @@ func register(ctx context.Context, m machine, id string) (fsm.Outcome[storetest.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	m, tab := parcels(t, server.DSN, postgres.WithDeadline(700*time.Millisecond))
-	if _, err := register(t.Context(), m, "before"); err != nil {
+	m, tab := parcels(t, server.DSN(), postgres.WithDeadline(700*time.Millisecond))
+	if _, err := makeParcel(t.Context(), m, "before"); err != nil {
 		t.Fatal(err)
 	}
 	const callers = 24
 	errs := make([]error, callers)
 	took := make([]time.Duration, callers)
-	if err := server.Freeze(); err != nil {
+	if err := server.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	thawed := sync.OnceFunc(func() {
-		if err := server.Thaw(); err != nil {
+		if err := server.Resume(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -74,7 +74,7 @@ func TestFrozenServer(t *testing.T) {
 			id := fmt.Sprint("p", i)
 			switch i % 3 {
 			case 0:
-				_, errs[i] = register(context.Background(), m, id)
+				_, errs[i] = makeParcel(context.Background(), m, id)
 			case 1:
 				errs[i] = tab.Update(context.Background(), func(tx fsm.Tx) error { _, err := tx.Row("before"); return err })
 			case 2:
@@ -98,7 +98,7 @@ func TestFrozenServer(t *testing.T) {
 		var out fsm.Outcome[storetest.Parcel]
 		var err error
 		for range 100 {
-			if out, err = register(t.Context(), m, id); err == nil {
+			if out, err = makeParcel(t.Context(), m, id); err == nil {
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -116,7 +116,7 @@ func TestLostAnswer(t *testing.T) {
 	server := pgtest.Start(t)
 	p := newProxy(t, server)
 	m, tab := parcels(t, p.dsn(), postgres.WithDeadline(500*time.Millisecond))
-	if _, err := register(t.Context(), m, "before"); err != nil {
+	if _, err := makeParcel(t.Context(), m, "before"); err != nil {
 		t.Fatal(err)
 	}
 	p.silence(true)
@@ -124,7 +124,7 @@ func TestLostAnswer(t *testing.T) {
 	errs := make([]error, callers)
 	var group sync.WaitGroup
 	for i := range callers {
-		group.Go(func() { _, errs[i] = register(context.Background(), m, fmt.Sprint("p", i)) })
+		group.Go(func() { _, errs[i] = makeParcel(context.Background(), m, fmt.Sprint("p", i)) })
 	}
 	group.Wait()
 	ambiguous := 0
@@ -143,7 +143,7 @@ func TestLostAnswer(t *testing.T) {
 	p.cut()
 	replayed := 0
 	for i := range callers {
-		out, err := register(t.Context(), m, fmt.Sprint("p", i))
+		out, err := makeParcel(t.Context(), m, fmt.Sprint("p", i))
 		if err != nil {
 			t.Errorf("the same call again: %v", err)
 		}
@@ -172,7 +172,7 @@ func TestNoConnection(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	p := newProxy(t, server)
-	db, err := sql.Open("pgx", server.DSN)
+	db, err := sql.Open("pgx", server.DSN())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestStandbyIsRefused(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t)
-	store, err := postgres.Open(t.Context(), standby.DSN, quiet)
+	store, err := postgres.Open(t.Context(), standby.DSN(), quiet)
 	if err == nil {
 		store.Close()
 		t.Fatal("a standby was opened")
@@ -29,7 +29,7 @@ func TestStandbyIsRefused(t *testing.T) {
 	if !strings.Contains(err.Error(), "pg_is_in_recovery") || !strings.Contains(err.Error(), "primary") {
 		t.Errorf("got %v, want a word about the primary", err)
 	}
-	if store, err = postgres.Open(t.Context(), primary.DSN, quiet); err != nil {
+	if store, err = postgres.Open(t.Context(), primary.DSN(), quiet); err != nil {
 		t.Fatalf("the primary: %v", err)
 	}
 	store.Close()
@@ -44,7 +44,7 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 	}
 	t.Parallel()
 	server := pgtest.Start(t)
-	db, err := sql.Open("pgx", server.DSN)
+	db, err := sql.Open("pgx", server.DSN())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +60,13 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 		}
 	}
 	db.Close()
-	m, _ := parcels(t, server.DSN)
+	m, _ := parcels(t, server.DSN())
 	lost := 0
 	for round := range 8 {
 		if lost > 0 && round > 2 {
 			break
 		}
-		raw, err := sql.Open("pgx", server.DSN)
+		raw, err := sql.Open("pgx", server.DSN())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 					}
 					id := fmt.Sprintf("%d-%d-%d", round, w, i)
 					if i%20 == 0 { // seldom: a flush of the store's takes the others' along
-						if _, err := register(t.Context(), m, id); err == nil {
+						if _, err := makeParcel(t.Context(), m, id); err == nil {
 							mu.Lock()
 							kept = append(kept, id)
 							mu.Unlock()
@@ -106,7 +106,7 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 		close(stop)
 		group.Wait()
 		raw.Close()
-		raw, err = sql.Open("pgx", server.DSN)
+		raw, err = sql.Open("pgx", server.DSN())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestNextPassesOverLockedRecords(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	m, _ := parcels(t, dsn, postgres.WithMaxSessions(callers))
 	for i := range callers + 1 {
-		if _, err := register(t.Context(), m, fmt.Sprintf("p%02d", i)); err != nil {
+		if _, err := makeParcel(t.Context(), m, fmt.Sprintf("p%02d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
