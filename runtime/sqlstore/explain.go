@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,7 +33,7 @@ type explainer struct {
 	seen func(query, plan string)
 }
 
-func (e explainer) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+func (e explainer) query(ctx context.Context, text string, args ...any) (*rows, error) {
 	plan, err := e.plan(ctx, text, args)
 	if err != nil {
 		return nil, err
@@ -44,19 +43,19 @@ func (e explainer) query(ctx context.Context, text string, args ...any) (*sql.Ro
 }
 
 func (e explainer) plan(ctx context.Context, text string, args []any) (string, error) {
-	rows, err := e.querier.query(ctx, "EXPLAIN QUERY PLAN "+text, args...)
+	answer, err := e.querier.query(ctx, "EXPLAIN QUERY PLAN "+text, args...)
 	if err != nil {
 		return "", err
 	}
-	defer rows.Close()
+	defer answer.Close()
 	var steps []string
-	for rows.Next() {
+	for answer.Next() {
 		var id, parent, unused int
 		var step string
-		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+		if err := answer.Scan(&id, &parent, &unused, &step); err != nil {
 			return "", err
 		}
 		steps = append(steps, step)
 	}
-	return strings.Join(steps, "\n"), errors.Join(rows.Err(), rows.Close())
+	return strings.Join(steps, "\n"), errors.Join(answer.Err(), answer.Close())
 }
