@@ -486,7 +486,10 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 		target = e.n.state(to)
 		same = []*spec.State{to}
 	}
-	if e.invariants(same) {
+	e.stamp(same)
+	ends := e.invariants(same)
+	e.s.stamp = ""
+	if ends {
 		return
 	}
 	e.add(e.s.changes.writes(e.n)...)
@@ -496,6 +499,25 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 		return
 	}
 	e.add(jen.Return(raw("%s, nil", move)))
+}
+
+// stamp makes the coming updated_at a variable, where an invariant of a possible
+// target reads it: it is written only when nothing refuses any more.
+func (e *operationEmitter) stamp(possible []*spec.State) {
+	facts := slices.Clone(e.m.Invariant)
+	for _, s := range possible {
+		facts = append(facts, s.Invariant...)
+	}
+	i := slices.IndexFunc(e.m.Builtin, func(f *spec.Field) bool { return f.Name == "updated_at" })
+	reads := func(t spec.Term) bool { return t.Kind == spec.TermField && t.Field == e.m.Builtin[i] }
+	if i < 0 || !slices.ContainsFunc(facts, func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) }) {
+		return
+	}
+	e.s.stamp = e.n.local(e.m.Builtin[i])
+	e.add(
+		raw("%s := j.UpdatedAt", e.s.stamp),
+		jen.If(raw("now.After(%s)", e.s.stamp)).Block(raw("%s = now", e.s.stamp)),
+	)
 }
 
 // invariants adds what the record must fulfil in the state that it comes to.

@@ -148,6 +148,9 @@ func (h *harness[R]) diff(o *operation, want expected, got fsm.Outcome[R], err e
 		if want.code == fsm.CodeStale && (r.Code == want.code) && (r.Rev != want.stale[0] || r.Expected != want.stale[1]) {
 			return fmt.Sprintf("stale at revision %d, expected %d; want %v", r.Rev, r.Expected, want.stale)
 		}
+		if want.step != nil {
+			o = want.step
+		}
 		return h.m.diffRefusal(o, "", fsm.Row{}, want.verdict, err, h.s.d.Errors)
 	}
 	if err != nil {

@@ -58,7 +58,8 @@ type expected struct {
 	recordOnly bool
 	existing   bool
 	current    fsm.Row
-	stale      [2]int64 // with CodeStale: the revision, and the expected one
+	stale      [2]int64   // with CodeStale: the revision, and the expected one
+	step       *operation // with a code: the step of `then` that is refused; nil: the operation itself
 }
 
 func newWorld(m *model) *world {
@@ -220,14 +221,20 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 	next := w.clone()
 	next.commits++
 	var e expected
+	no := func(v verdict, first bool) expected {
+		if first && cause == "" {
+			return expected{verdict: v}
+		}
+		return expected{verdict: v, step: o}
+	}
 	for first := true; ; first = false {
 		c.Peers = next.peers(o, r, c)
 		v := w.m.decide(o, r, c)
 		if v.code != "" {
-			return expected{verdict: v}
+			return no(v, first)
 		}
 		if u := next.uniqueBroken(v); u != nil {
-			return expected{verdict: verdict{code: fsm.CodeNotUnique, names: []string{u.Name}, error: u.Error, way: "unique " + u.Name}}
+			return no(verdict{code: fsm.CodeNotUnique, names: []string{u.Name}, error: u.Error, way: "unique " + u.Name}, first)
 		}
 		next.write(o, r, v, c, machine, cause)
 		e.events = append(e.events, next.log[len(next.log)-1])
