@@ -41,12 +41,15 @@ func (h *harness[R]) queue(o *operation) {
 		for i, key := range keys {
 			name := strings.TrimPrefix(key, "-")
 			shift := []int{3, 1, 2, 2, 4}[(step+i)%5]
+			later := func(at *time.Time) { *at = at.Add(time.Duration(shift) * time.Minute) }
 			if name == "created_at" {
-				r.CreatedAt = r.CreatedAt.Add(time.Duration(shift) * time.Minute)
+				if later(&r.CreatedAt); !h.m.sound(r) {
+					later(&r.UpdatedAt)
+				}
 				continue
 			}
 			if name == "updated_at" {
-				r.UpdatedAt = r.UpdatedAt.Add(time.Duration(shift) * time.Minute)
+				later(&r.UpdatedAt)
 				continue
 			}
 			f := h.m.fields[name]
