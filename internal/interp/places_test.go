@@ -154,7 +154,7 @@ operations:
       - {when: kind == recorded, record_only: true}
       - {to: begun}
     then: run
-  run: {by: system, from: begun, to: taken, require: [not_broken], record_only_in: [waiting]}
+  run: {by: system, from: begun, to: taken, require: [not_broken]}
 `)
 	s := tell(t, m)
 	put := func(id, kind string, rank interp.Value) {
