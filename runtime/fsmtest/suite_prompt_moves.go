@@ -76,17 +76,30 @@ func (m *model) steps() []oneStep {
 			}
 		}
 	}
-	for _, w := range m.allWays() {
-		if count[w] > 0 || w.from == nil {
-			continue
-		}
-		for _, r := range m.soundIn(w.from, 40) {
-			if after, ok := m.fit(r, w.to, []*operation{w.o}); ok {
+	made := func(w way, fits func(fsm.Row) bool) {
+		for _, r := range m.soundIn(w.from, 100) {
+			if after, ok := m.fit(r, w.to, []*operation{w.o}); ok && fits(r) {
 				n++
 				r.ID, r.Rev = fmt.Sprintf("record-%d", n), 1
 				after.ID, after.Rev = r.ID, 2
-				all = append(all, oneStep{way: w, before: r, after: after})
-				break
+				all = append(all, oneStep{way: w, before: r, after: after, n: count[w]})
+				count[w]++
+				return
+			}
+		}
+	}
+	for _, w := range m.allWays() {
+		if w.from == nil {
+			continue
+		}
+		if count[w] == 0 {
+			made(w, func(fsm.Row) bool { return true })
+		}
+		for _, name := range m.order { // counters and sets that could be made less
+			f := m.fields[name]
+			full := func(r fsm.Row) bool { return f.less(f.zero(), r.Values[f.index]) }
+			if w.o.writes(name) && !slices.ContainsFunc(all, func(s oneStep) bool { return s.way == w && full(s.before) }) {
+				made(w, full)
 			}
 		}
 	}
