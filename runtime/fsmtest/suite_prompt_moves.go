@@ -76,9 +76,9 @@ func (m *model) steps() []oneStep {
 			}
 		}
 	}
-	made := func(w way, fits func(fsm.Row) bool) {
+	made := func(w way, fits func(before, after fsm.Row) bool) {
 		for _, r := range m.soundIn(w.from, 100) {
-			if after, ok := m.fit(r, w.to, []*operation{w.o}); ok && fits(r) {
+			if after, ok := m.fit(r, w.to, []*operation{w.o}); ok && fits(r, after) {
 				n++
 				r.ID, r.Rev = fmt.Sprintf("record-%d", n), 1
 				after.ID, after.Rev = r.ID, 2
@@ -93,13 +93,17 @@ func (m *model) steps() []oneStep {
 			continue
 		}
 		if count[w] == 0 {
-			made(w, func(fsm.Row) bool { return true })
+			made(w, func(_, _ fsm.Row) bool { return true })
 		}
 		for _, name := range m.order { // counters and sets that could be made less
 			f := m.fields[name]
-			full := func(r fsm.Row) bool { return f.less(f.zero(), r.Values[f.index]) }
-			if w.o.writes(name) && !slices.ContainsFunc(all, func(s oneStep) bool { return s.way == w && full(s.before) }) {
-				made(w, full)
+			falls := func(before, after fsm.Row) bool {
+				return slices.ContainsFunc(m.valuesOf(f), func(v any) bool {
+					return f.less(v, before.Values[f.index]) && m.mustHold(altered(after, f, v))
+				})
+			}
+			if w.o.writes(name) && !slices.ContainsFunc(all, func(s oneStep) bool { return s.way == w && falls(s.before, s.after) }) {
+				made(w, falls)
 			}
 		}
 	}
