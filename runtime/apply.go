@@ -122,7 +122,7 @@ func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 
 // target prepares a call on a record that exists.
 func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
-	if at == nil {
+	if p, ok := any(at).(*R); at == nil || ok && p == nil {
 		return nil, Ref{}, fmt.Errorf("%s: the call names no record", m.schema.Machine)
 	}
 	ref := at.Ref()
@@ -167,9 +167,7 @@ func holds[R any](at Target) (R, bool) {
 	case R:
 		return t, true
 	case *R:
-		if t != nil {
-			return *t, true
-		}
+		return *t, true
 	case interface{ Held() R }:
 		return t.Held(), true
 	}

@@ -59,7 +59,7 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 			return nil, invalid("request_id", "%v", err)
 		}
 	}
-	if q.Actor == "" && (op.NeedActor || op.By == ByOperator) {
+	if q.Actor == "" && op.NeedActor {
 		return nil, m.refusal(CodeActorMissing, op, id, "")
 	}
 	if q.Actor != "" {

@@ -38,13 +38,14 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 		performed += n
 		errs = append(errs, err)
 		var failed *EffectError
-		if err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
+		if err != nil && !errors.As(err, &failed) {
 			return performed, errors.Join(errs...)
 		}
 	}
 }
 
-// deliveryBatch is how many deliveries one goroutine takes at once.
+// deliveryBatch is how many deliveries one goroutine takes at once, besides the
+// places of those that others have in hand.
 const deliveryBatch = 16
 
 // claim reads due deliveries and takes those that no other goroutine of this
@@ -56,9 +57,8 @@ func (m *Machine[R]) claim(ctx context.Context, now time.Time) (batch []Delivery
 	limit := deliveryBatch + len(m.inFlight)
 	err = m.table.View(ctx, func(r Reader) error {
 		due, err := r.Outbox(now, limit)
-		batch = batch[:0]
 		for _, d := range due {
-			if len(batch) < deliveryBatch && !m.inFlight[Ref{d.ID, d.Rev}] {
+			if !m.inFlight[Ref{d.ID, d.Rev}] {
 				batch = append(batch, d)
 			}
 		}
@@ -92,7 +92,7 @@ func (m *Machine[R]) deliverAll(ctx context.Context, batch []Delivery, now time.
 			performed++
 		}
 		var failed *EffectError
-		if err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
+		if err != nil && !errors.As(err, &failed) {
 			m.unclaim(batch[i:]...)
 			return performed, err
 		}
@@ -183,7 +183,6 @@ type deliveryJob[R any] struct {
 func (m *Machine[R]) delivery(ctx context.Context, d Delivery) (deliveryJob[R], error) {
 	var job deliveryJob[R]
 	err := m.table.View(ctx, func(r Reader) error {
-		job = deliveryJob[R]{}
 		row, err := r.Row(d.ID)
 		if errors.Is(err, ErrNotFound) {
 			job.obsolete = true

@@ -43,7 +43,7 @@ type Table interface {
 	// *AmbiguousError when it is not known. The engine takes any other error
 	// of a commit for ambiguous.
 	Commit(ctx context.Context, w *Write) error
-	// View runs f over one consistent snapshot.
+	// View runs f once, over one consistent snapshot.
 	View(ctx context.Context, f func(Reader) error) error
 	// Update runs f in one transaction that sees no other writer, and commits
 	// it when f returns nil. It may run f again in a new transaction after a

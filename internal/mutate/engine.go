@@ -29,8 +29,9 @@ var engineFiles = []engineFile{
 
 // engineGroups returns the checks of the runtime. They are judged by the
 // conformance suite of stores over memory, which knows the engine best, by the
-// tests of the runtime and by the generated tests of the five machines, then by
-// the same suites over SQLite. The fast ones come first.
+// tests of the runtime, by the generated tests of the five machines over memory
+// and by the conformance suite over SQLite; those of sqlstore by the conformance
+// suite and the generated tests over SQLite. The fast ones come first.
 func engineGroups(root, scratch string, _ func(string) bool) ([]*group, error) {
 	scratch, err := os.MkdirTemp(scratch, "engine-")
 	if err != nil {
@@ -82,7 +83,7 @@ func engineGroups(root, scratch string, _ func(string) bool) ([]*group, error) {
 		judges = append(judges, &j)
 	}
 	for _, g := range groups {
-		all := judges
+		all := judges[:overMemory+1]
 		if strings.HasPrefix(g.name, "runtime/sqlstore/") {
 			all = judges[overMemory:] // memory asks no database
 		}

@@ -108,6 +108,7 @@ var callTests = []test{
 				return err
 			},
 			"a call of no operation": func() error { _, err := d.Apply(d.ctx, out, fsm.Call[Parcel]{}); return err },
+			"a call of a nil record": func() error { _, err := d.Apply(d.ctx, (*Parcel)(nil), Bill(Meta{})); return err },
 			"a call of no record":    func() error { _, err := d.Apply(d.ctx, nil, Bill(Meta{})); return err },
 		} {
 			err := call()
