@@ -128,31 +128,31 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (pe
 	cause := job.err
 	if cause == nil {
 		cause = m.effects[d.Effect](ctx, nil, job.rec, d.Key, job.event)
-		if cause != nil && ctx.Err() != nil {
-			return false, ctx.Err() // interrupted, not failed: it stays due
-		}
 	}
 	if cause == nil {
 		err := m.settle(ctx, d, job.op)
-		var refused *Refusal
 		if err == nil {
 			return true, nil
 		}
-		if !errors.As(err, &refused) || refused.Code == CodeBusy {
+		var refused *Refusal
+		var effect *EffectError
+		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == CodeBusy) {
 			return false, err
 		}
-		cause = err // what follows is refused: tell and try again later
+		cause = err // what follows is refused, or its own effect failed: tell and try again later
 	}
 	due := m.now()
 	if due.Before(now) {
 		due = now // the clock went back: else this round would find it due again and again
 	}
 	due = due.Add(m.wait(d.Attempts))
-	err = m.table.Update(ctx, func(tx Tx) error {
+	err = m.table.Update(ctx, func(tx Tx) error { // not when ctx ended: interrupted is not failed, it stays due
 		return tx.Postpone(d.ID, d.Rev, due, shortText(cause.Error()))
 	})
 	if err != nil {
-		return false, fmt.Errorf("postpone effect %s of %q after %w: %w", d.Effect, d.ID, cause, err)
+		// The cause is told, not wrapped: it may hold an *EffectError of its own,
+		// and this is an error of the store.
+		return false, fmt.Errorf("postpone effect %s of %q after %v: %w", d.Effect, d.ID, cause, err)
 	}
 	return false, &EffectError{
 		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,

@@ -174,7 +174,7 @@ func TestFailureText(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	text := strings.Repeat("ü", 499) + "\xff\x00" + strings.Repeat("ü", 9)
+	text := "a\x00b\xffc" + strings.Repeat("ü", 600)
 	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
 		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return errors.New(text) }), fixed())
 	if err != nil {
