@@ -3,7 +3,6 @@ package fsm
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -52,7 +51,8 @@ func blankRow(s *Schema) Row {
 	return row
 }
 
-// foldEvent applies one event to row; a zero row is one before any event.
+// foldEvent applies one event to row, whose values it writes in place; a zero
+// row is one before any event.
 func foldEvent(s *Schema, row *Row, e *Event) error {
 	if e.RecordOnly() {
 		return nil
@@ -129,7 +129,6 @@ func applyChanges(s *Schema, row *Row, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("changes: %w", err)
 	}
-	row.Values = slices.Clone(row.Values)
 	for _, name := range sortedKeys(m) {
 		i := s.Column(name)
 		if i < 0 {

@@ -1,6 +1,7 @@
 package fsm_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -129,5 +130,63 @@ func TestNumberTakenElsewhere(t *testing.T) {
 	outs, err := m.Pick(t.Context(), 1, call)
 	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p3" {
 		t.Errorf("got %v, %v, want p3", outs, err)
+	}
+}
+
+// A record that may be taken again where it is, is taken once by one pick.
+func TestPickTakesEachRecordOnce(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	for i := range 4 {
+		input := in(string(rune('a' + i)))
+		input.Weight = fsm.Some(int64(9 - i))
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), input)))
+	}
+	call := storetest.Hold(meta("r"), "a", start)
+	call.Fits = func(p *storetest.Parcel, _ time.Time) bool { return p.ID != "b" } // the look has to become wider
+	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
+		p.Rev++
+		return fsm.Step{From: "waiting", To: "waiting"}, nil
+	}
+	outs, err := m.Pick(t.Context(), 2, call)
+	if err != nil || len(outs) != 2 || outs[0].Record.ID != "a" || outs[1].Record.ID != "c" {
+		t.Errorf("got %v, %v, want a and c", outs, err)
+	}
+}
+
+// A pick whose commit lands only after the look for it is met by the next try.
+func TestPickThatLandsLate(t *testing.T) {
+	t.Parallel()
+	var late func(fsm.Tx) error
+	hold, updates := false, 0
+	store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if !hold {
+			return table.Update(ctx, f)
+		}
+		if updates++; updates == 1 {
+			late = f
+			return &fsm.AmbiguousError{Err: errors.New("lost")}
+		}
+		if late != nil {
+			landing := late
+			late = nil
+			if err := table.Update(ctx, landing); err != nil {
+				return err
+			}
+		}
+		return table.Update(ctx, f)
+	}}
+	m := open(t, store, storetest.Schema(), fixed())
+	for _, id := range []string{"p1", "p2"} {
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+	}
+	hold = true
+	outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta(""), "a", start))
+	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p1" || outs[0].Replayed {
+		t.Errorf("got %v, %v, want p1 by the try that landed late", outs, err)
+	}
+	counts, err := m.Count(t.Context(), "held")
+	if err != nil || counts["held"] != 1 {
+		t.Errorf("%v are held (%v), want one", counts, err)
 	}
 }

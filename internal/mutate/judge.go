@@ -21,6 +21,7 @@ type judge struct {
 	name   string // of the suite, for the report
 	dir    string // the package of the tests
 	run    string // a pattern, empty: all tests
+	flags  []string
 	binary string
 	limit  time.Duration // of one run
 }
@@ -81,6 +82,7 @@ func (j *judge) kills(root string, env []string) (bool, string) {
 	if j.run != "" {
 		args = append(args, "-test.run", j.run)
 	}
+	args = append(args, j.flags...)
 	cmd := exec.CommandContext(ctx, j.binary, args...)
 	cmd.Dir = filepath.Join(root, j.dir)
 	cmd.Env = append(append(os.Environ(), "TMPDIR="+temp), env...)

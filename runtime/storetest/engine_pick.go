@@ -125,7 +125,12 @@ var pickTests = []test{
 	}},
 	{"an odd number is refused", func(b *bench) {
 		d := b.open()
-		_, err := d.Pick(d.ctx, 0, Hold(Meta{Actor: "ann"}, "a", instant))
-		d.code(err, fsm.CodeInvalidInput)
+		r := d.refused(fsm.CodeInvalidInput, func() (outcome, error) {
+			_, err := d.Pick(d.ctx, 0, Hold(Meta{Actor: "ann"}, "a", instant))
+			return outcome{}, err
+		})
+		if r.Name != "n" || r.Message == "" {
+			d.Errorf("got %+v, want what is wrong with n", r)
+		}
 	}},
 }
