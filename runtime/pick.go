@@ -93,7 +93,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 			case err == nil:
 				outs = append(outs, out)
 			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code):
-				continue
+				// passed over
 			default:
 				return nil, err
 			}

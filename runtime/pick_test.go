@@ -165,6 +165,10 @@ func TestPickThatLandsLate(t *testing.T) {
 		}
 		if updates++; updates == 1 {
 			late = f
+			never := errors.New("not yet")
+			if err := table.Update(ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), never) }); !errors.Is(err, never) {
+				t.Errorf("the first try ended with %v", err)
+			}
 			return &fsm.AmbiguousError{Err: errors.New("lost")}
 		}
 		if late != nil {
@@ -188,5 +192,40 @@ func TestPickThatLandsLate(t *testing.T) {
 	counts, err := m.Count(t.Context(), "held")
 	if err != nil || counts["held"] != 1 {
 		t.Errorf("%v are held (%v), want one", counts, err)
+	}
+}
+
+// An atomic effect may fail with a refusal of another machine, which says
+// nothing about the record: all is taken back.
+func TestPickWithAnEffectThatIsRefused(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"hold": func(op *fsm.Operation[storetest.Parcel]) {
+			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+		},
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
+		if p.ID == "p1" {
+			return &fsm.Refusal{Code: fsm.CodeGuard, Machine: "account", Guard: "covered"}
+		}
+		return nil
+	}), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"p1", "p2"} {
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+	}
+	call := storetest.Hold(meta("r"), "a", start)
+	call.Operation = ops["hold"]
+	outs, err := m.Pick(t.Context(), 1, call)
+	if !errors.Is(err, fsm.ErrEffect) || outs != nil {
+		t.Errorf("got %v, %v, want the effect's failure", outs, err)
+	}
+	counts, err := m.Count(t.Context(), "held")
+	if err != nil || counts["held"] != 0 {
+		t.Errorf("%v are held (%v), want none", counts, err)
 	}
 }
