@@ -11,7 +11,7 @@ import (
 
 var (
 	link   = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	target = regexp.MustCompile("(?m)(?:^|`)make ((?:[a-z][a-z-]* ?)+)")
+	target = regexp.MustCompile("(?m)(?:^|`)make ((?:[a-z][a-z0-9-]* ?)+)")
 	path   = regexp.MustCompile("`((?:cmd|spec|gen|runtime|specs|internal|examples)/[A-Za-z0-9_./*#-]+)`")
 )
 
