@@ -52,6 +52,20 @@ func (x *Effects) setFail(effect string, fail bool) {
 	x.fail[effect] = fail
 }
 
+// settle forgets what was performed in transactions that were rolled back before
+// the last one: of everything after the first before, the last n remain.
+func (x *Effects) settle(before, n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	since := x.performed[before:]
+	for _, p := range since[:max(0, len(since)-n)] {
+		if !p.inTx {
+			return // that cannot be taken back
+		}
+	}
+	x.performed = append(x.performed[:before:before], since[max(0, len(since)-n):]...)
+}
+
 func (x *Effects) done() []performed {
 	x.mu.Lock()
 	defer x.mu.Unlock()

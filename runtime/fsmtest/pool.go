@@ -117,10 +117,10 @@ func (m *model) dims(o *operation) []dim {
 	return list
 }
 
-// increments reports whether an operation counts a field up in some way.
+// increments reports whether an operation counts a field up in every way that it moves.
 func (m *model) increments(o *operation, name string) bool {
-	return slices.Contains(o.effects.increment, name) ||
-		slices.ContainsFunc(o.branches, func(b *branch) bool { return slices.Contains(b.effects.increment, name) })
+	stays := func(b *branch) bool { return b.To != "" && !slices.Contains(b.effects.increment, name) }
+	return slices.Contains(o.effects.increment, name) || len(o.branches) > 0 && !slices.ContainsFunc(o.branches, stays)
 }
 
 func (m *model) operationFacts(o *operation) []fact {

@@ -201,8 +201,10 @@ func (m *model) pickable(o *operation, s *state, inputs map[string]any) (theCase
 // pick runs `next` in both and compares; n 0 is the form for one record.
 func (h *harness[R]) pick(what string, o *operation, n int, c Call) []expected {
 	h.t.Helper()
+	before, ran := len(h.w.performed), len(h.fx.done())
 	want := h.w.pick(o, max(n, 1), c)
 	got, err := h.d.Operations[o.Name].Pick(h.ctx, n, c)
+	h.fx.settle(ran, len(h.w.performed)-before) // a record that was passed over late takes its transaction with it
 	h.compareAll(what, o, c, want, got, err)
 	if n == 0 && len(got) == 0 {
 		got = make([]fsm.Outcome[R], 1)
