@@ -11,11 +11,11 @@ import (
 )
 
 // A store commits what waits together (group commit), without a timer: while one
-// batch is being committed, the next one gathers. The callers do the work
-// themselves. One of those who wait leads: it takes a session, takes along who
-// waits, commits, and hands the lead to the one that has waited longest. A
-// caller who is alone leads at once, so a batch of one costs nothing more than a
-// write by itself, and there is no goroutine that could be left behind.
+// batch is being committed, the next one gathers. A caller who finds nobody at
+// work commits at once and by itself, so a batch of one costs nothing more than a
+// write by itself. If others wait when it is done, a steward goes on in its place,
+// batch after batch, and ends when nobody waits any more: there is no goroutine
+// that could be left behind, and none to be ended by Close.
 
 // job is one write that a caller of Commit waits for.
 type job struct {
@@ -35,7 +35,6 @@ const (
 	pending  fate = iota
 	answered      // err says what became of it
 	alone         // nothing was written: its caller tries by itself
-	leading       // its caller is to lead
 )
 
 func (j *job) answer(err error) { j.fate, j.err = answered, err }
@@ -49,7 +48,7 @@ const (
 // committer gathers writes into batches.
 type committer struct {
 	sessions *pool
-	leaders  int // how many may lead at the same time
+	leaders  int // how many batches may be committed at the same time
 	// run commits a batch in a session and gives every job its fate. It returns
 	// whether the session is broken.
 	run func(s *session, batch []*job) (broken bool)
@@ -90,22 +89,15 @@ func (c *committer) commit(ctx context.Context, t *table, w *fsm.Write) error {
 	j.wake, j.keys = make(chan fate, 1), j.touches()
 	c.mu.Lock()
 	c.queue = append(c.queue, j)
-	for c.led < c.leaders && len(c.queue) > 0 { // all have gone meanwhile
-		c.led++
-		c.promote()
-	}
+	c.call() // all may have gone meanwhile
 	c.mu.Unlock()
-	var told fate
 	select {
-	case told = <-j.wake:
+	case <-j.wake:
 	case <-ctx.Done():
 		if c.leave(j) {
 			return ctx.Err()
 		}
-		told = <-j.wake
-	}
-	if told == leading {
-		c.lead(j)
+		<-j.wake
 	}
 	return j.outcome()
 }
@@ -130,29 +122,66 @@ func (c *committer) leave(j *job) bool {
 	return true
 }
 
-// lead commits one batch, that of j, and hands the lead on.
+// lead commits the batch of a caller's own job, and leaves the others to a steward.
 func (c *committer) lead(j *job) {
-	batch := []*job{j}
+	defer c.resign()
+	c.round(j.ctx, j)
+}
+
+// resign ends a leader's work: a steward goes on where somebody waits.
+func (c *committer) resign() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.led--
+	c.call()
+}
+
+// call makes stewards for those who wait, as many as may be.
+func (c *committer) call() {
+	if len(c.queue) > 0 && c.led < c.leaders {
+		c.led++
+		go c.steward()
+	}
+}
+
+// steward commits batches until nobody waits.
+func (c *committer) steward() {
+	for {
+		c.mu.Lock()
+		if len(c.queue) == 0 {
+			c.led--
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		func() {
+			defer func() { _ = recover() }() // whoever was in the batch has been told
+			c.round(context.Background(), nil)
+		}()
+	}
+}
+
+// round commits one batch: that of first, or without one of who has waited longest.
+func (c *committer) round(ctx context.Context, first *job) {
+	var batch []*job
+	if first != nil {
+		batch = append(batch, first)
+	}
 	finished := false
 	defer func() {
-		if !finished { // a panic: nobody knows how far it came
-			for _, b := range batch {
-				if b.fate == pending {
-					b.answer(b.lost(errPanic))
-				}
-			}
-		}
-		c.handOver()
 		for _, b := range batch {
-			if b != j {
+			if !finished && b.fate == pending { // a panic: nobody knows how far it came
+				b.answer(b.lost(errPanic))
+			}
+			if b != first {
 				b.wake <- b.fate
 			}
 		}
 	}()
-	s, err := c.sessions.take(j.ctx)
+	s, err := c.sessions.take(ctx)
 	if err != nil {
-		if j.ctx.Err() == nil {
-			batch = c.gather(j, func(_, _ *job) bool { return true }) // it would be the same for all of them
+		if ctx.Err() == nil {
+			batch = c.gather(first, func(_, _ *job) bool { return true }) // it would be the same for all of them
 		}
 		for _, b := range batch {
 			b.answer(b.t.unopened(b.ctx, err))
@@ -162,13 +191,9 @@ func (c *committer) lead(j *job) {
 	}
 	broken := true // unless the batch ends well
 	defer func() { c.sessions.give(s, broken) }()
-	batch = c.gather(j, c.mates)
+	batch = c.gather(first, c.mates)
 	work := slices.DeleteFunc(slices.Clone(batch), func(b *job) bool { return b.fate != pending })
-	if len(work) == 0 {
-		broken = false
-	} else {
-		broken = c.run(s, work)
-	}
+	broken = len(work) > 0 && c.run(s, work)
 	finished = true
 }
 
@@ -188,77 +213,58 @@ func (j *job) refuse(code fsm.Code, err error) error {
 	return &fsm.Refusal{Code: code, Machine: j.t.schema.Machine, ID: j.w.Prev.ID, Operation: j.w.Event.Operation, Cause: err}
 }
 
-// gather returns the batch of first: who waits, in the order of their coming,
-// one write per record and per request at most. A job whose context has ended
-// comes along as answered.
+// gather returns a batch: first, if there is one, and who waits, in the order of
+// their coming, one write per record, request and place at most. A job whose
+// context has ended comes along as answered.
 func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
-	batch := []*job{first}
-	if err := first.ctx.Err(); err != nil {
-		first.answer(err)
+	var batch []*job
+	seen := keySet{}
+	if first != nil {
+		batch = append(batch, first)
+		if err := first.ctx.Err(); err != nil {
+			first.answer(err)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) > 0 {
-		if first.keys == nil {
-			first.keys = first.touches()
-		}
-		seen := keySet{}
-		seen.add(first)
-		left := c.queue[:0]
-		for i, j := range c.queue {
-			if len(batch) == maxBatch {
-				left = append(left, c.queue[i:]...)
-				break
-			}
-			switch err := j.ctx.Err(); {
-			case err != nil:
-				j.answer(err)
-			case !mates(first, j) || !seen.add(j):
-				left = append(left, j)
-				continue
-			}
-			batch = append(batch, j)
-		}
-		clear(c.queue[len(left):])
-		c.queue = left
+	if first != nil && len(c.queue) > 0 {
+		seen.add(first.touches())
 	}
-	for c.led < c.leaders && len(c.queue) > 0 {
-		c.led++
-		c.promote()
+	left := c.queue[:0]
+	for i, j := range c.queue {
+		if len(batch) == maxBatch {
+			left = append(left, c.queue[i:]...)
+			break
+		}
+		switch err := j.ctx.Err(); {
+		case err != nil:
+			j.answer(err)
+		case first != nil && !mates(first, j) || !seen.add(j.keys):
+			left = append(left, j)
+			continue
+		case first == nil:
+			first = j
+		}
+		batch = append(batch, j)
 	}
+	clear(c.queue[len(left):])
+	c.queue = left
+	c.call()
 	return batch
-}
-
-// promote makes the first of the queue lead.
-func (c *committer) promote() {
-	j := c.queue[0]
-	c.queue = slices.Delete(c.queue, 0, 1)
-	j.wake <- leading
-}
-
-// handOver gives the lead to the one who has waited longest.
-func (c *committer) handOver() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.queue) > 0 {
-		c.promote()
-	} else {
-		c.led--
-	}
 }
 
 // keySet holds what the writes of a batch touch.
 type keySet map[string]struct{}
 
-// add notes what j touches; false, and nothing noted, when another write of the
-// batch touches one of it too.
-func (k keySet) add(j *job) bool {
-	for _, key := range j.keys {
+// add notes what a write touches; false, and nothing noted, when another one of
+// the batch touches one of it too.
+func (k keySet) add(keys []string) bool {
+	for _, key := range keys {
 		if _, taken := k[key]; taken {
 			return false
 		}
 	}
-	for _, key := range j.keys {
+	for _, key := range keys {
 		k[key] = struct{}{}
 	}
 	return true

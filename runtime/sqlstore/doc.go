@@ -12,8 +12,11 @@
 //     took the transaction back; after an input/output error at a commit to a
 //     file the store refuses all writes (fsm.CodePoisoned) until it is opened
 //     again. A server's lost connection is replaced by a new one.
+//   - Writes of several callers are committed together where they wait for each
+//     other. Each has its own answer: one that is refused leaves the others alone.
 //   - Cancelling a context ends waiting, and ends a transaction before its commit
-//     as a whole. A commit that has begun is not cut off.
+//     as a whole. A commit that has begun is not cut off, but for the deadline that
+//     a server's answer has.
 //   - One process writes a SQLite file: a lock on a file beside it (name + ".lock")
 //     is held for the store's life; a second store gets fsm.CodeLocked.
 //   - A database whose settings would break these promises is refused, never
