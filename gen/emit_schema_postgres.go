@@ -54,7 +54,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 	s.view("CREATE OR REPLACE VIEW")
 	if s.checks() {
 		s.section("checks", "The log is append-only.")
-		s.function("events_keep", nil, []string{s.refuse(stateRemoval, "the log is append-only: "+"%s", "lower(TG_OP)")})
+		s.function("events_keep", nil, s.postgresKeepEvents())
 		s.onTable("events_keep", "BEFORE UPDATE OR DELETE ON "+s.table("_events"), "ROW", "events_keep")
 		s.onTable("events_truncate", "BEFORE TRUNCATE ON "+s.table("_events"), "STATEMENT", "events_keep")
 	}
@@ -149,7 +149,13 @@ func (s *schemaText) postgresGuard() {
 		body = append(body, ifThen(indent, condition, s.refuse(state, message, values...))...)
 	}
 	const old = `quote_literal(OLD."id")`
-	add("", "TG_OP = 'DELETE'", stateRemoval, "%s is never deleted", old)
+	body = append(body, "IF TG_OP = 'DELETE' THEN")
+	if condition := s.notPurged(); condition == "" {
+		body = append(body, "    "+s.refuse(stateRemoval, "%s is never deleted", old))
+	} else {
+		add("    ", condition, stateRemoval, "%s is never deleted", old)
+	}
+	body = append(body, "    RETURN OLD;", "END IF;")
 	body = append(body, "IF TG_OP = 'INSERT' THEN")
 	var first []*spec.State
 	for _, mv := range moves(s.m) {
@@ -216,7 +222,7 @@ func (s *schemaText) postgresRowHasEvent() {
 		"END IF;",
 		`SELECT e."operation" INTO made_by FROM ` + s.table("_events") + " AS e",
 		`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
-		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state";`,
+		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '` + stub + `';`,
 	}
 	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
 	body = append(body, "IF TG_OP = 'INSERT' THEN", "    RETURN NULL;", "END IF;")
@@ -247,6 +253,13 @@ func (s *schemaText) postgresEventHasRow() {
 	var body []string
 	add := func(indent, condition, message string, values ...string) {
 		body = append(body, ifThen(indent, condition, s.refuse(stateLog, message, values...))...)
+	}
+	if states := finished(s.m); len(states) > 0 {
+		body = append(body, `IF NEW."operation" = '`+markPurge+`' AND NEW."n" > 0 THEN`)
+		add("    ", `EXISTS (SELECT 1 FROM `+s.table("")+` AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN (`+stateWords(states)+`)))
+        OR NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0)`,
+			"%s is not finished and cannot be purged", id)
+		body = append(body, "    RETURN NULL;", "END IF;")
 	}
 	add("", `NOT EXISTS (SELECT 1 FROM `+s.table("")+` AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev")`,
 		"%s has no revision %s", id, `NEW."rev"`)

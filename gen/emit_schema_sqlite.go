@@ -48,7 +48,7 @@ func sqliteSchema(m *spec.Machine, enforce string) []byte {
 		s.sqliteEventMoves()
 		s.sqliteCreation()
 		s.sqliteChanges()
-		s.trigger("delete", "BEFORE DELETE ON "+s.table(""), "", s.raise("a record is never deleted", ""))
+		s.trigger("delete", "BEFORE DELETE ON "+s.table(""), "", s.raise("a record is never deleted", s.notPurged()))
 	}
 	s.metaRow("INSERT OR IGNORE INTO", "")
 	return []byte(s.String())
@@ -166,8 +166,12 @@ func (s *schemaText) sqliteKeepEvents() {
 		{message: "the request id stands in the log already", where: []string{ // in the words of the index
 			exists(`"request_id" = NEW."request_id" AND "request_n" = NEW."request_n" AND "request_n" >= 0`)}},
 	})
-	s.trigger("events_update", "BEFORE UPDATE ON "+t, "", s.raise("the log is append-only: an event never changes", ""))
-	s.trigger("events_delete", "BEFORE DELETE ON "+t, "", s.raise("the log is append-only: an event is never deleted", ""))
+	s.trigger("events_update", "BEFORE UPDATE ON "+t, "", []refusal{{
+		message: "the log is append-only: an event never changes",
+		where:   []string{"NOT (" + strings.Join(s.buries("IS"), "\n      AND ") + ")"}}})
+	s.trigger("events_delete", "BEFORE DELETE ON "+t, "", []refusal{{
+		message: "the log is append-only: an event is never deleted",
+		where:   []string{"NOT (" + strings.Join(s.removes(), "\n      AND ") + ")"}}})
 }
 
 // sqliteEventMoves ties an event to a move of the machine and to the record as
@@ -196,6 +200,7 @@ func (s *schemaText) sqliteEventMoves() {
 		{comment: "An event that is recorded only stands at the record's revision and state, and has the next number.",
 			message: "the record is not at the revision and state of the event",
 			where:   []string{`NEW."n" > 0`, record(`"rev" = NEW."rev" AND "state" = NEW."to"`)}},
+		{message: "only a finished record is purged", where: s.purgesUnfinished()},
 		{message: "the log has a gap", where: []string{`NEW."n" > 0`,
 			"NOT EXISTS (SELECT 1 FROM " + s.table("_events") + ` WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1)`}},
 	})
@@ -240,7 +245,7 @@ func (s *schemaText) sqliteCreation() {
 			{message: "a record begins in " + stateNameList(states), where: []string{`NEW."state" NOT IN (` + stateWords(states) + ")"}},
 			// Only the event of revision 1 comes from nowhere: so does the record.
 			{message: "a record needs the event of its creation", where: []string{
-				"NOT EXISTS (" + s.eventOf(`"from" IS NULL AND "to" = NEW."state"`) + ")"}},
+				"NOT EXISTS (" + s.eventOf(`"from" IS NULL AND "to" = NEW."state" AND "operation" <> '`+stub+`'`) + ")"}},
 		}
 	}
 	s.trigger("insert", "BEFORE INSERT ON "+s.table(""), "", body)

@@ -140,6 +140,7 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 		{"the operation that led to this one", `"cause" ` + text},
 		{"the guard that failed, when the call was recorded only for that", `"guard" ` + text},
 		{"CRC-32C over the event", `"sum" ` + integer + " NOT NULL"},
+		{"over the sums of this event and all before it; see Event.Chain", `"chain" ` + integer + " NOT NULL DEFAULT 0"},
 		{"", `CONSTRAINT ` + s.object("events", "revision") + ` UNIQUE ("id", "rev", "n")`},
 	}
 	if s.checks() {

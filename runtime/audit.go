@@ -27,6 +27,7 @@ const (
 	CheckChain    = "chain"    // each step starts where the one before it ended
 	CheckEdge     = "edge"     // each step is one that the machine can take
 	CheckSum      = "checksum" // no event was altered
+	CheckHistory  = "history"  // no event was altered and given a new checksum
 	CheckRequest  = "request"  // no request id stands twice in one scope
 	CheckFold     = "fold"     // the record equals the fold of its log
 	CheckBeyond   = "beyond"   // the log does not go on after the record's revision

@@ -150,6 +150,12 @@ func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id stri
 	if !errors.Is(err, ErrNotFound) {
 		return none, err
 	}
+	if purged, err := buried(tx, id); err != nil || purged {
+		if err == nil {
+			err = m.refusal(CodePurged, q.op, id, "")
+		}
+		return none, err
+	}
 	var zero R
 	return m.advance(ctx, tx, q, nil, zero, id, q.origin(q.RequestID, 0))
 }

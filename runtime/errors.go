@@ -28,6 +28,7 @@ const (
 	CodeInvariant      Code = "invariant"
 	CodeEffect         Code = "effect"
 	CodeQuarantined    Code = "quarantined"
+	CodePurged         Code = "purged"
 	CodeSchemaMismatch Code = "schema_mismatch"
 	CodeTooLarge       Code = "too_large"
 	CodeLocked         Code = "locked"
@@ -67,6 +68,7 @@ var (
 	ErrInvariant      = errors.New("the record would break an invariant")
 	ErrEffect         = errors.New("the effect failed")
 	ErrQuarantined    = errors.New("the record is quarantined")
+	ErrPurged         = errors.New("the record was purged; its id and its requests are not used again")
 	ErrSchemaMismatch = errors.New("the store's schema is not this machine's")
 	ErrTooLarge       = errors.New("the call is too large")
 	ErrLocked         = errors.New("another process writes this store")
@@ -223,6 +225,7 @@ var sentinels = map[Code]error{
 	CodeInvariant:      ErrInvariant,
 	CodeEffect:         ErrEffect,
 	CodeQuarantined:    ErrQuarantined,
+	CodePurged:         ErrPurged,
 	CodeSchemaMismatch: ErrSchemaMismatch,
 	CodeTooLarge:       ErrTooLarge,
 	CodeLocked:         ErrLocked,

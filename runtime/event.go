@@ -46,6 +46,7 @@ type Event struct {
 	Cause       string            // the operation whose `then` this is; empty otherwise
 	Guard       string            // the guard that failed, where `on_refusal: record_only` kept the call
 	Sum         uint32            // CRC-32C over all of the above but N, made by the engine: see Checksum
+	Chain       uint32            // of the log up to here, made by the store: see Chained; 0 in the outcome of a call, and in stores that keep none
 }
 
 // RecordOnly reports whether the event changed nothing but the log.

@@ -47,10 +47,21 @@ func Fingerprint(operation, actor, reason string, inputs []Input) (string, error
 	return fingerprintVersion + hex.EncodeToString(sum[:]), nil
 }
 
+// chainFactor spreads an old difference over the whole chain (the prime of FNV-1).
+const chainFactor = 16777619
+
+// Chained returns what a store writes into Event.Chain: it depends on the
+// checksums of the event and of all that led to it, so an event that was edited
+// and given a new checksum is found. before is the Chain of the event before it:
+// of a transition, the transition to the revision before (0 for the first); of a
+// record-only event, the event with the number before at the same revision. So
+// no writer waits for those who only record.
+func Chained(before uint32, e *Event) uint32 { return before*chainFactor + e.Sum }
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Checksum returns the CRC-32C that stands in Event.Sum. It covers the fields
-// of the event in the order of the struct, without N and Sum: each one as text
+// of the event in the order of the struct, without N, Sum and Chain: each one as text
 // after its length (an unsigned varint). Numbers are decimal, At is the number
 // of microseconds since 1970, Labels are their number and then name and value
 // of each by name. N is left out because the store gives it to a record-only

@@ -18,6 +18,9 @@ type inspection[R any] struct {
 	foldErr  error  // of the fold; not looked at any more after one
 	state    string // where the log is now
 	rev, n   int64
+	stepped  uint32 // Chain of the newest transition
+	last     uint32 // Chain of the newest event
+	chained  bool   // the store keeps chains
 	requests requestFilter
 	found    []Finding
 }
@@ -47,12 +50,31 @@ func (x *inspection[R]) event(r Reader, e *Event) error {
 	if sum := Checksum(e); sum != e.Sum {
 		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
 	}
+	x.history(e)
 	if e.RecordOnly() {
 		x.recorded(e)
 	} else {
 		x.step(e)
 	}
 	return x.request(r, e)
+}
+
+// history compares the chain with what the events up to here make of it. After
+// a difference it goes on from what the event says, so that it is told once;
+// after a gap nobody knows.
+func (x *inspection[R]) history(e *Event) {
+	before, follows := x.stepped, e.Rev == x.rev+1
+	if e.RecordOnly() {
+		before, follows = x.last, e.Rev == x.rev && e.N == x.n+1
+	}
+	x.chained = x.chained || e.Chain != 0
+	if want := Chained(before, e); x.chained && follows && e.Chain != want {
+		x.report(e, CheckHistory, "the chain of checksums is %08x here, it says %08x: an event was altered and given a new checksum", want, e.Chain)
+	}
+	x.last = e.Chain
+	if !e.RecordOnly() {
+		x.stepped = e.Chain
+	}
 }
 
 // recorded looks at an event that changed nothing but the log.
@@ -123,13 +145,19 @@ func (x *inspection[R]) edge(e *Event) {
 	x.add(f)
 }
 
-// opMigrate is the operation of the steps by which a migration takes records out
-// of a state that the specification no longer has.
-const opMigrate = "migrate"
+// The operations of events that no operation of a machine makes.
+const (
+	opMigrate = "migrate"  // a step by which a migration takes a record out of a state that is gone
+	opRepair  = "__repair" // recorded only: the row was put right after its log
+	opPurge   = "__purge"  // recorded only: the record was removed
+	opPurged  = "__purged" // an event that Purge has emptied
+)
 
-// ownEvent reports whether an event is one that no operation makes and that is
-// right all the same: a step of a migration out of a state that is gone.
+// ownEvent reports whether an event is right although no operation makes it.
 func ownEvent(s *Schema, e *Event) bool {
+	if e.Operation == opRepair {
+		return e.RecordOnly()
+	}
 	return e.Operation == opMigrate && e.Actor == SystemActor && e.Rev > 1 && !e.RecordOnly() &&
 		e.RequestID == fmt.Sprintf("%s%s:%d", reserved, opMigrate, e.Rev) && !s.knows(e.From) && s.knows(e.To)
 }

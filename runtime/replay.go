@@ -19,6 +19,9 @@ func (m *Machine[R]) known(r Reader, q *request[R], id, requestID string) ([]Out
 	outs := make([]Outcome[R], 0, len(events))
 	for i := range events {
 		e := &events[i]
+		if e.Operation == opPurged && e.Fingerprint == q.fingerprint {
+			return nil, m.refusal(CodePurged, q.op, e.ID, "")
+		}
 		if e.Operation != q.op.Stored || e.Fingerprint != q.fingerprint || q.op.Creates && q.Call.ID != "" && q.Call.ID != e.ID {
 			reused := m.refusal(CodeRequestReused, q.op, e.ID, "")
 			reused.Message = fmt.Sprintf("%q stands at revision %d for operation %s", requestID, e.Rev, m.operationName(e.Operation))
@@ -60,6 +63,9 @@ func (m *Machine[R]) replay(r Reader, first *Event) (Outcome[R], error) {
 	current, err := r.Row(first.ID)
 	if err != nil {
 		return out, err
+	}
+	for i := range events {
+		events[i].Chain = 0 // as in the first outcome, which the store had not written yet
 	}
 	out = m.outcome(rec, &row, events...)
 	out.Current, out.CurrentState = current.Ref(), m.schema.StateName(current.State)

@@ -77,7 +77,7 @@ type Reader interface {
 	// Outbox returns at most limit deliveries that are due, oldest first.
 	Outbox(due time.Time, limit int) ([]Delivery, error)
 	// Orphans returns at most limit ids above after, ascending, that have
-	// events but no row.
+	// events but no row, and were not buried.
 	Orphans(after string, limit int) ([]string, error)
 }
 
@@ -118,6 +118,22 @@ type Tx interface {
 	// Postpone notes a failed delivery: one more attempt, due again at due.
 	// One that is gone is no error.
 	Postpone(id string, rev int64, due time.Time, lastError string) error
+}
+
+// Mender is a Tx that does what no operation does: it puts a row right after its
+// log, and removes a record that is finished. Repair and Purge need it.
+type Mender interface {
+	// Restore puts row in the place of what is stored under its id, if anything,
+	// whatever the schema says of moves, and appends the record-only event e,
+	// which gets its N, to its log. Nothing else of the log changes.
+	Restore(row *Row, e *Event) error
+	// Bury appends the record-only event of w, a Write without a Row, and then
+	// removes the row and its log. What stays of the log is that event and,
+	// emptied, the events whose id or request must not be used again: revision
+	// 1 and those whose scope is the machine; their operation is "__purged" from
+	// then on. It reports false and does nothing when the outbox holds a
+	// delivery of the record. Errors as Write.
+	Bury(w *Write) (bool, error)
 }
 
 // What Commit and Write answer when nothing was written.

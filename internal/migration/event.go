@@ -47,11 +47,16 @@ func (v move) changes() string {
 const eventColumns = `"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum"`
 
 // eventValues returns the values of eventColumns; row names what SQL computes.
-func (p *plan) eventValues(v move, row, changes, sum string) string {
-	inputs := quoteText(eventInputs)
+func (p *plan) eventValues(v move, row, inputs, changes, sum string) string {
 	return fmt.Sprintf(`%[1]s."id", %[1]s."rev", 0, %[2]s, %[2]s, %[3]s, %[4]s, %[1]s."at", %[5]s, %[6]s, %[1]s."request", -1, '', %[7]s, %[8]s, %[9]d, %[10]s`,
 		row, quoteText(eventName), quoteText(v.from), quoteText(v.to.Stored()), quoteText(eventActor), quoteText(v.reason()),
 		inputs, changes, p.next.m.Version, sum)
+}
+
+// chained is the chain of the log up to the event v, as stores write it.
+func (p *plan) chained() string {
+	return fmt.Sprintf(`(coalesce((SELECT p."chain" FROM %s AS p WHERE p."id" = "v"."id" AND p."rev" = "v"."rev" - 1 AND p."n" = 0), 0) * 16777619 + "v"."sum") %% 4294967296`,
+		p.table("_events"))
 }
 
 // nibbles is the table of CRC-32C for four bits.
@@ -120,10 +125,14 @@ ORDER BY "id";`, sqliteHex(p.parts(v)), eventName, v.changes(), p.table(""), quo
         )
         SELECT 4294967295 - "c" FROM "sum" WHERE "k" = length(m."hex"))`,
 		xor(`t."v"`, `(s."c" >> 4)`), xor(`(s."c" & 15)`, digit))
-	p.line(`INSERT INTO %s (%s)
-SELECT %s
-FROM temp."fsm_moved" AS m;
-DROP TABLE temp."fsm_moved";`, p.table("_events"), eventColumns, p.eventValues(v, "m", `m."changes"`, sum))
+	p.line(`WITH "v" (%[2]s) AS (
+SELECT %[3]s
+FROM temp."fsm_moved" AS m
+)
+INSERT INTO %[1]s (%[2]s, "chain")
+SELECT "v".*, %[4]s
+FROM "v";
+DROP TABLE temp."fsm_moved";`, p.table("_events"), eventColumns, p.eventValues(v, "m", quoteText(eventInputs), `m."changes"`, sum), p.chained())
 }
 
 // postgresSum writes the function that computes the runtime's checksum over
@@ -172,14 +181,18 @@ func (p *plan) postgresEvents(v move) {
 			args = append(args, `m."`+x.sql+`"::text`)
 		}
 	}
-	p.line(`INSERT INTO %s (%s)
-SELECT %s
+	p.line(`WITH "v" (%[2]s) AS (
+SELECT %[3]s
 FROM (
-    SELECT "id", "rev" + 1 AS "rev", 'sys:%s:' || ("rev" + 1) AS "request", transaction_timestamp() AS "at",
-        %s AS "changes"
-    FROM %s WHERE "state" = %s
+    SELECT "id", "rev" + 1 AS "rev", 'sys:%[4]s:' || ("rev" + 1) AS "request", transaction_timestamp() AS "at",
+        %[5]s AS "changes"
+    FROM %[6]s WHERE "state" = %[7]s
 ) AS m
-ORDER BY m."id";`, p.table("_events"), eventColumns,
-		p.eventValues(v, "m", `m."changes"::json`, "pg_temp.fsm_sum("+strings.Join(args, ", ")+")"),
-		eventName, v.changes(), p.table(""), quoteText(v.from))
+)
+INSERT INTO %[1]s (%[2]s, "chain")
+SELECT "v".*, %[8]s
+FROM "v"
+ORDER BY "v"."id";`, p.table("_events"), eventColumns,
+		p.eventValues(v, "m", quoteText(eventInputs)+"::json", `m."changes"::json`, "pg_temp.fsm_sum("+strings.Join(args, ", ")+")"),
+		eventName, v.changes(), p.table(""), quoteText(v.from), p.chained())
 }

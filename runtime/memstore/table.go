@@ -193,6 +193,7 @@ func (t *table) reserve(tx *Tx, s *fsm.Schema, row *fsm.Row) {
 func (t *table) note(tx *Tx, e fsm.Event) {
 	id := e.ID
 	n := len(t.events[id])
+	e.Chain = t.chain(&e)
 	t.events[id] = append(t.events[id], e)
 	t.log = append(t.log, e)
 	tx.later(func() {
@@ -219,6 +220,33 @@ func (t *table) note(tx *Tx, e fsm.Event) {
 			t.requests[key] = old
 		})
 	}
+}
+
+// nextN returns the number of the next event that is recorded only.
+func (t *table) nextN(id string, rev int64) int64 {
+	for _, other := range slices.Backward(t.events[id]) {
+		if other.Rev == rev {
+			return other.N + 1
+		}
+	}
+	return 1
+}
+
+// chain returns the chain of the next event.
+func (t *table) chain(e *fsm.Event) uint32 {
+	rev, n := e.Rev-1, int64(0)
+	if e.RecordOnly() {
+		rev, n = e.Rev, e.N-1
+	}
+	for _, p := range slices.Backward(t.events[e.ID]) {
+		if p.Rev == rev && p.N == n {
+			return fsm.Chained(p.Chain, e)
+		}
+		if p.Rev < rev {
+			break
+		}
+	}
+	return fsm.Chained(0, e)
 }
 
 // requestKeys returns the scopes in which the request of e is found.

@@ -148,7 +148,7 @@ func (v *view) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
 func (v *view) Orphans(after string, limit int) ([]string, error) {
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(v.table.events)) {
-		if _, ok := v.table.rows[id]; !ok && id > after {
+		if _, ok := v.table.rows[id]; !ok && id > after && !slices.ContainsFunc(v.table.events[id], mark) {
 			ids = append(ids, id)
 		}
 		if limit > 0 && len(ids) == limit {
@@ -177,13 +177,7 @@ func (v *view) Write(w *fsm.Write) error {
 		if creates {
 			return fmt.Errorf("memstore: a creation of %q without a row", id)
 		}
-		e.N = 1
-		for _, other := range slices.Backward(t.events[id]) {
-			if other.Rev == e.Rev {
-				e.N = other.N + 1
-				break
-			}
-		}
+		e.N = t.nextN(id, e.Rev)
 	} else {
 		if len(w.Row.Values) != len(v.schema.Columns) {
 			return fmt.Errorf("memstore: the row of %q has %d values, %s has %d columns",

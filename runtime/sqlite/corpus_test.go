@@ -150,8 +150,9 @@ func hand(t testing.TB, path string, statements ...string) {
 	}
 }
 
-// resummed makes the checksum of an event right for what it says now.
-func resummed(t testing.TB, path, id string, rev, n int64) {
+// resummed makes the checksum of an event right for what it says now, and with
+// chain set the chain of its log too.
+func resummed(t testing.TB, path, id string, rev, n int64, chain bool) {
 	t.Helper()
 	store, err := sqlite.Open(path)
 	if err != nil {
@@ -161,14 +162,25 @@ func resummed(t testing.TB, path, id string, rev, n int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum uint32
+	var edits []string
 	err = tab.View(t.Context(), func(r fsm.Reader) error {
-		for e, err := range r.Events(id, rev) {
+		var steps, last uint32
+		for e, err := range r.Events(id, 0) {
 			if err != nil {
 				return err
 			}
 			if e.Rev == rev && e.N == n {
-				sum = fsm.Checksum(&e)
+				e.Sum = fsm.Checksum(&e)
+				edits = append(edits, event(fmt.Sprintf(`"sum" = %d`, e.Sum), id, rev, n))
+			}
+			if e.RecordOnly() {
+				last = fsm.Chained(last, &e)
+			} else {
+				steps = fsm.Chained(steps, &e)
+				last = steps
+			}
+			if chain {
+				edits = append(edits, event(fmt.Sprintf(`"chain" = %d`, last), id, e.Rev, e.N))
 			}
 		}
 		return nil
@@ -176,7 +188,7 @@ func resummed(t testing.TB, path, id string, rev, n int64) {
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	hand(t, path, fmt.Sprintf(`UPDATE "parcel_events" SET "sum" = %d WHERE "id" = '%s' AND "rev" = %d AND "n" = %d`, sum, id, rev, n))
+	hand(t, path, edits...)
 }
 
 // event is the text of an edit of one event.
@@ -199,51 +211,58 @@ type fault struct {
 	resum *fsm.Event // the event whose checksum is made right afterwards
 	want  string     // check and id
 	open  string     // what the check at open counts; "refused": it does not open
+	keep  bool       // with resum: the chain is left as it was
 }
 
 func at(id string, rev, n int64) *fsm.Event { return &fsm.Event{ID: id, Rev: rev, N: n} }
 
 var corpus = []fault{
-	{"nothing", nil, nil, "", ""},
-	{"C01 an unknown state", []string{row(`"state" = 'LIMBO'`, "p4")}, nil, "decode p4", "decode"},
-	{"C01 an unknown word", []string{row(`"size" = 'huge'`, "p1")}, nil, "decode p1", "decode"},
-	{"C02 a revision below 1", []string{row(`"rev" = 0`, "p4")}, nil, "decode p4", "decode"},
-	{"C02 a counter below 0", []string{row(`"moves" = -3`, "p2")}, nil, "decode p2", "decode"},
-	{"C03 a missing field", []string{row(`"holder" = NULL`, "p1")}, nil, "rule p1", "rule"},
-	{"C03 a field too many", []string{row(`"slot" = 'x'`, "p4")}, nil, "rule p4", "rule"},
+	{"nothing", nil, nil, "", "", false},
+	{"C01 an unknown state", []string{row(`"state" = 'LIMBO'`, "p4")}, nil, "decode p4", "decode", false},
+	{"C01 an unknown word", []string{row(`"size" = 'huge'`, "p1")}, nil, "decode p1", "decode", false},
+	{"C02 a revision below 1", []string{row(`"rev" = 0`, "p4")}, nil, "decode p4", "decode", false},
+	{"C02 a counter below 0", []string{row(`"moves" = -3`, "p2")}, nil, "decode p2", "decode", false},
+	{"C03 a missing field", []string{row(`"holder" = NULL`, "p1")}, nil, "rule p1", "rule", false},
+	{"C03 a field too many", []string{row(`"slot" = 'x'`, "p4")}, nil, "rule p4", "rule", false},
 	{"C04 a place held twice", []string{
 		loosened("parcel_unique_one_per_slot", `"parcel" ("slot") WHERE "state" IN ('shelved')`),
 		row(`"slot" = 'slot-p2'`, "p3"), event(`"changes" = replace("changes", 'slot-p3', 'slot-p2')`, "p3", 3, 0),
-	}, at("p3", 3, 0), "unique p2", "refused"},
+	}, at("p3", 3, 0), "unique p2", "refused", false},
 	{"C04 a key used twice", []string{
 		loosened("parcel_unique_dedupe_register", `"parcel" ("label")`),
 		row(`"label" = 'p3'`, "p4"), event(`"changes" = replace("changes", 'four', 'p3'), "image" = replace("image", 'four', 'p3')`, "p4", 1, 0),
-	}, at("p4", 1, 0), "unique p3", "refused"},
-	{"C05 a missing revision", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p1' AND "rev" = 40`}, nil, "revision p1", ""},
-	{"C05 a missing record-only event", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p1' AND "n" = 2`}, nil, "number p1", ""},
-	{"C06 a broken chain", []string{event(`"from" = 'shelved'`, "p1", 72, 0)}, at("p1", 72, 0), "chain p1", ""},
-	{"C07 an unknown operation", []string{event(`"operation" = 'teleport', "name" = 'teleport'`, "p1", 50, 0)}, at("p1", 50, 0), "edge p1", ""},
-	{"C07 an illegal move", []string{event(`"operation" = 'send', "name" = 'send'`, "p2", 2, 0)}, at("p2", 2, 0), "edge p2", ""},
-	{"C08 another state", []string{row(`"state" = 'waiting', "holder" = NULL, "due" = NULL`, "p1")}, nil, "fold p1", "fold"},
-	{"C08 another value", []string{row(`"lane" = 'z'`, "p4")}, nil, "fold p4", ""},
-	{"C08 another time", []string{row(`"updated_at" = "updated_at" + 1`, "p5")}, nil, "fold p5", ""},
-	{"C08 a terminal record taken up again", []string{row(`"state" = 'waiting'`, "p5")}, nil, "fold p5", "fold"},
-	{"C08 a revision too many", []string{row(`"rev" = "rev" + 1`, "p2")}, nil, "fold p2", "fold"},
-	{"C08 a record without a log", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p4'`}, nil, "fold p4", "fold"},
+	}, at("p4", 1, 0), "unique p3", "refused", false},
+	{"C05 a missing revision", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p1' AND "rev" = 40`}, nil, "revision p1", "", false},
+	{"C05 a missing record-only event", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p1' AND "n" = 2`}, nil, "number p1", "", false},
+	{"C06 a broken chain", []string{event(`"from" = 'shelved'`, "p1", 72, 0)}, at("p1", 72, 0), "chain p1", "", false},
+	{"C07 an unknown operation", []string{event(`"operation" = 'teleport', "name" = 'teleport'`, "p1", 50, 0)}, at("p1", 50, 0), "edge p1", "", false},
+	{"C07 an illegal move", []string{event(`"operation" = 'send', "name" = 'send'`, "p2", 2, 0)}, at("p2", 2, 0), "edge p2", "", false},
+	{"C08 another state", []string{row(`"state" = 'waiting', "holder" = NULL, "due" = NULL`, "p1")}, nil, "fold p1", "fold", false},
+	{"C08 another value", []string{row(`"lane" = 'z'`, "p4")}, nil, "fold p4", "", false},
+	{"C08 another time", []string{row(`"updated_at" = "updated_at" + 1`, "p5")}, nil, "fold p5", "", false},
+	{"C08 a terminal record taken up again", []string{row(`"state" = 'waiting'`, "p5")}, nil, "fold p5", "fold", false},
+	{"C08 a revision too many", []string{row(`"rev" = "rev" + 1`, "p2")}, nil, "fold p2", "fold", false},
+	{"C08 a record without a log", []string{`DELETE FROM "parcel_events" WHERE "id" = 'p4'`}, nil, "fold p4", "fold", false},
 	{"C09 events beyond the record", []string{row(`"rev" = 2, "state" = 'held', "slot" = NULL, "moves" = 0, "tags" = '[]', "holder" = 'ann', "due" = 1`, "p2")},
-		nil, "beyond p2", "fold"},
-	{"C10 a log without its record", []string{`DELETE FROM "parcel" WHERE "id" = 'p3'`}, nil, "orphan p3", ""},
+		nil, "beyond p2", "fold", false},
+	{"C10 a log without its record", []string{`DELETE FROM "parcel" WHERE "id" = 'p3'`}, nil, "orphan p3", "", false},
 	{"C11 a request twice in a record", []string{
 		loosened("parcel_events_request", `"parcel_events" ("id", "request_id") WHERE "request_id" IS NOT NULL`),
-		event(`"request_id" = 'note-3'`, "p1", 30, 0)}, at("p1", 30, 0), "request p1", ""},
+		event(`"request_id" = 'note-3'`, "p1", 30, 0)}, at("p1", 30, 0), "request p1", "", false},
 	{"C11 a request twice in the machine", []string{
 		loosened("parcel_events_batch", `"parcel_events" ("request_id", "request_n") WHERE "request_n" >= 0`),
-		event(`"request_id" = 'new-p3'`, "p4", 1, 0)}, at("p4", 1, 0), "request p3, request p4", ""},
-	{"an altered actor", []string{event(`"actor" = 'eve'`, "p1", 33, 0)}, nil, "checksum p1", ""},
-	{"an altered time", []string{event(`"at" = "at" - 1`, "p1", 33, 0)}, nil, "checksum p1", ""},
-	{"an altered guard", []string{event(`"guard" = NULL`, "p1", 72, 1)}, nil, "checksum p1", ""},
-	{"another change", []string{event(`"changes" = '{"size":"large"}'`, "p1", 30, 0)}, at("p1", 30, 0), "fold p1", ""},
-	{"another image", []string{event(`"image" = replace("image", '"lane":"a"', '"lane":"b"')`, "p1", 64, 0)}, at("p1", 64, 0), "fold p1", ""},
+		event(`"request_id" = 'new-p3'`, "p4", 1, 0)}, at("p4", 1, 0), "request p3, request p4", "", false},
+	{"an altered actor", []string{event(`"actor" = 'eve'`, "p1", 33, 0)}, nil, "checksum p1", "", false},
+	{"an altered time", []string{event(`"at" = "at" - 1`, "p1", 33, 0)}, nil, "checksum p1", "", false},
+	{"an altered guard", []string{event(`"guard" = NULL`, "p1", 72, 1)}, nil, "checksum p1", "", false},
+	{"another change", []string{event(`"changes" = '{"size":"large"}'`, "p1", 30, 0)}, at("p1", 30, 0), "fold p1", "", false},
+	{"another image", []string{event(`"image" = replace("image", '"lane":"a"', '"lane":"b"')`, "p1", 64, 0)}, at("p1", 64, 0), "fold p1", "", false},
+	{"an actor edited with care", []string{event(`"actor" = 'eve'`, "p1", 33, 0)}, at("p1", 33, 0), "history p1", "", true},
+	{"a recorded call edited with care", []string{event(`"actor" = 'eve'`, "p1", 72, 2)}, at("p1", 72, 2), "history p1", "", true},
+	{"history and record edited alike", []string{row(`"lane" = 'z'`, "p4"),
+		event(`"changes" = replace("changes", '"lane":"a"', '"lane":"z"'), "image" = replace("image", '"lane":"a"', '"lane":"z"')`, "p4", 1, 0)},
+		at("p4", 1, 0), "history p4", "", true},
+	{"a chain that was edited", []string{event(`"chain" = 7`, "p2", 2, 0)}, nil, "history p2", "", false},
 }
 
 func TestCorpus(t *testing.T) {
@@ -254,7 +273,7 @@ func TestCorpus(t *testing.T) {
 			path := filled(t)
 			hand(t, path, f.edits...)
 			if f.resum != nil {
-				resummed(t, path, f.resum.ID, f.resum.Rev, f.resum.N)
+				resummed(t, path, f.resum.ID, f.resum.Rev, f.resum.N, !f.keep)
 			}
 			store := open(t, path)
 			m, err := openParcels(t, store, fsm.WithOpenCheck(-1))

@@ -54,6 +54,14 @@ type Dialect interface {
 	// anew by the schema.
 	reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error
 
+	// columns returns the query for the names of a table's columns.
+	columns(table string) string
+	// addChain gives an older log its column for the chain of checksums.
+	addChain(ctx context.Context, q querier, s *fsm.Schema, tables string) error
+	// unguarded runs f while no trigger of the table looks at what it does, in
+	// the transaction of q. It needs the rights of the table's owner.
+	unguarded(ctx context.Context, q querier, table string, f func() error) error
+
 	// backup returns the statements that copy the database into a new file; the
 	// session is not used again after them. None: the server's own tools do it.
 	backup(path string) []string

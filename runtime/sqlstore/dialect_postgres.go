@@ -187,6 +187,28 @@ func (*postgres) reshape(context.Context, querier, *fsm.Schema, string) error {
 	return errors.New("tables on a PostgreSQL server are not changed by a program; run the migration between the two versions on the server")
 }
 
+func (*postgres) columns(table string) string {
+	return `SELECT attname::text FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
+		WHERE relnamespace = current_schema()::regnamespace AND relname = ` + literal(table) + ` AND attnum > 0 AND NOT attisdropped`
+}
+
+// addChain: a column with a default is added without a rewrite of the table.
+func (*postgres) addChain(ctx context.Context, q querier, s *fsm.Schema, _ string) error {
+	_, err := q.exec(ctx, "ALTER TABLE "+quote(s.Table+"_events")+` ADD COLUMN "chain" bigint NOT NULL DEFAULT 0`)
+	return err
+}
+
+func (*postgres) unguarded(ctx context.Context, q querier, table string, f func() error) error {
+	if _, err := q.exec(ctx, "ALTER TABLE "+quote(table)+" DISABLE TRIGGER USER"); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	_, err := q.exec(ctx, "ALTER TABLE "+quote(table)+" ENABLE TRIGGER USER")
+	return err
+}
+
 func (*postgres) backup(string) []string { return nil }
 
 func (*postgres) placeholder(n int) string { return "$" + strconv.Itoa(n) }

@@ -40,7 +40,7 @@ func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 		}
 	}
 	var list []fsm.Entry
-	text := "SELECT " + quoted(eventColumns) + ", " + o.place + o.query
+	text := "SELECT " + quoted(eventColumns) + `, "chain", ` + o.place + o.query
 	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows *sql.Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
@@ -141,6 +141,8 @@ func (t *table) insertBehind(events, columns, places string) string {
 // insertion returns the statement and the arguments that append an event.
 func (x *txn) insertion(e *fsm.Event) (string, []any, error) {
 	args, err := x.t.eventArgs(e)
+	rev, n := chainedTo(e)
+	args = append(args, e.ID, rev, n, int64(e.Sum))
 	text := x.t.sql.insertBehind
 	if text == "" || !x.behind() {
 		return x.t.sql.insertEvent, args, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -124,12 +125,23 @@ func (t *table) Check(ctx context.Context) error {
 	if err != nil {
 		return t.fault("read the schema", err)
 	}
+	if chained, err := t.hasChain(ctx, s); err != nil {
+		return t.fault("read the schema", err)
+	} else if !chained {
+		return t.mismatch("the log keeps no chain of checksums; an older fsmgen made it")
+	}
 	for _, match := range created.FindAllStringSubmatch(script, -1) {
 		if name := strings.ReplaceAll(match[1], `""`, `"`); !objects[name] {
 			return t.mismatch("%q is missing in the database", name)
 		}
 	}
 	return nil
+}
+
+// hasChain reports whether the log has the column that older logs lack.
+func (t *table) hasChain(ctx context.Context, q querier) (bool, error) {
+	names, err := column(ctx, q, t.dialect.columns(t.schema.Table+"_events"))
+	return slices.Contains(names, "chain"), err
 }
 
 // Migrate creates what is missing and notes version, hash and level, in one
@@ -185,8 +197,27 @@ func (t *table) migrate(x *txn, script, tables string) error {
 	if err != nil {
 		return t.fault("read the meta table", err)
 	}
-	if m != nil && (m.hash != t.schema.Hash || m.enforce != t.enforce()) {
-		if err := t.dialect.reshape(x.ctx, q, t.schema, tables); err != nil {
+	chained := true
+	if m != nil {
+		if chained, err = t.hasChain(x.ctx, q); err != nil {
+			return t.fault("read the schema", err)
+		}
+	}
+	switch {
+	case m == nil:
+	case m.hash != t.schema.Hash || m.enforce != t.enforce():
+		err = t.dialect.reshape(x.ctx, q, t.schema, tables)
+	case !chained:
+		err = t.dialect.addChain(x.ctx, q, t.schema, tables)
+	}
+	if err != nil {
+		return t.unfit(m, err)
+	}
+	if !chained {
+		if err := t.dialect.unguarded(x.ctx, q, t.schema.Table+"_events", func() error {
+			_, err := q.exec(x.ctx, chainEvents(t.part("_events")))
+			return err
+		}); err != nil {
 			return t.unfit(m, err)
 		}
 	}

@@ -160,7 +160,7 @@ func (t *table) many(batch []*job) (string, []any, error) {
 	if key.leave {
 		g.put(", d AS (DELETE FROM ", t.part("_outbox"), ` AS x USING w WHERE w."leave" AND x."id" = w."id" AND x."rev" = w."rev" - 1)`)
 	}
-	g.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), ") SELECT ")
+	g.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), `, "chain") SELECT `)
 	for i, name := range eventColumns {
 		g.comma(i)
 		switch name {
@@ -180,7 +180,7 @@ func (t *table) many(batch []*job) (string, []any, error) {
 			g.put(quote("e_" + name))
 		}
 	}
-	g.put(` FROM w RETURNING "id"`)
+	g.put(", ", chained(t.part("_events"), `w."id"`, `w."rev" - 1`, "0", `w."e_sum"`), ` FROM w RETURNING "id"`)
 	if silent {
 		return known.(string), g.args, nil
 	}

@@ -123,7 +123,7 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 		l.val(w.Prev.Rev, fsm.KindInt)
 		l.put(" AND EXISTS (SELECT 1 FROM w))")
 	}
-	l.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns))
+	l.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), `, "chain"`)
 	if key.behind {
 		l.put(", ", quote(order.column))
 	}
@@ -132,6 +132,12 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 		l.comma(i)
 		l.val(v, eventKinds[eventColumns[i]])
 	}
+	l.put(", ")
+	rev, n := chainedTo(&w.Event)
+	first := len(l.args)
+	l.args = append(l.args, w.Event.ID, rev, n, int64(w.Event.Sum))
+	place := func(i int, as string) string { return "$" + strconv.Itoa(first+i) + "::" + as }
+	l.put(chained(t.part("_events"), place(1, "text"), place(2, "bigint"), place(3, "bigint"), place(4, "bigint")))
 	if key.behind {
 		before, after, _ := strings.Cut(order.behind, "?")
 		l.put(", ", before)

@@ -60,6 +60,41 @@ func (d sqlite) reshape(ctx context.Context, q querier, s *fsm.Schema, tables st
 	return nil
 }
 
+func (sqlite) columns(table string) string {
+	return `SELECT "name" FROM pragma_table_info(` + literal(table) + ")"
+}
+
+// addChain rebuilds the tables, and with them the triggers.
+func (d sqlite) addChain(ctx context.Context, q querier, s *fsm.Schema, tables string) error {
+	return d.reshape(ctx, q, s, tables)
+}
+
+// unguarded drops the triggers and makes them again.
+func (sqlite) unguarded(ctx context.Context, q querier, table string, f func() error) error {
+	names, err := column(ctx, q, `SELECT "name" FROM sqlite_master WHERE "type" = 'trigger' AND "tbl_name" = ? ORDER BY "name"`, table)
+	if err != nil {
+		return err
+	}
+	texts, err := column(ctx, q, `SELECT "sql" FROM sqlite_master WHERE "type" = 'trigger' AND "tbl_name" = ? ORDER BY "name"`, table)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := q.exec(ctx, "DROP TRIGGER "+quote(name)); err != nil {
+			return err
+		}
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	for _, text := range texts {
+		if _, err := q.exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // strip drops the triggers and indexes of a table and the views over it, and
 // returns what it dropped.
 func (sqlite) strip(ctx context.Context, q querier, name string) ([]object, error) {

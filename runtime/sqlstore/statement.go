@@ -89,18 +89,21 @@ func (t *table) build() {
 	rows, events, outbox, groups := quote(s.Table), quote(s.Table+"_events"), quote(s.Table+"_outbox"), quote(s.Table+"_groups")
 	t.name, t.columns = rows, quoted(row)
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
-	selectEvents := "SELECT " + quoted(eventColumns) + " FROM " + events
+	chainedColumns := quoted(eventColumns) + `, "chain"`
+	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
+	selectEvents := "SELECT " + quoted(eventColumns) + `, "chain" FROM ` + events
 	t.sql = statements{
-		row:          t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
-		holdRow:      t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows) + t.dialect.hold(),
-		events:       t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
-		request:      t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
-		batch:        t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:       t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?`, outbox),
-		orphans:      t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id") ORDER BY "id" LIMIT ?`, events, rows),
+		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
+		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows) + t.dialect.hold(),
+		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
+		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
+		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
+		outbox:  t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?`, outbox),
+		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
+			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT ?`, events, rows),
 		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
-		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, quoted(eventColumns), places(len(eventColumns))),
-		insertBehind: t.insertBehind(events, quoted(eventColumns), places(len(eventColumns))),
+		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, chainedColumns, chainedPlaces),
+		insertBehind: t.insertBehind(events, chainedColumns, chainedPlaces),
 		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
 			events, rows),
 		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),

@@ -137,8 +137,8 @@ func (t *table) rowOf(rows *sql.Rows) (fsm.Row, error) {
 	return row, nil
 }
 
-// eventColumns are the columns of the log in the order of eventOf and
-// eventArgs.
+// eventColumns are the columns of the log that a write hands in, in the order of
+// eventArgs; eventOf reads them and the chain behind them.
 var eventColumns = []string{"id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id",
 	"request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum"}
 
@@ -148,7 +148,7 @@ func (t *table) eventOf(rows *sql.Rows, more ...any) (fsm.Event, error) {
 	var from, request, cause, guard sql.NullString
 	err := rows.Scan(append([]any{&e.ID, &e.Rev, &e.N, &e.Operation, &e.Name, &from, &e.To, (*instant)(&e.At), &e.Actor, &e.Reason, &request,
 		&e.RequestN, &e.Fingerprint, (*labels)(&e.Labels), (*document)(&e.Inputs), (*document)(&e.Changes), (*document)(&e.Image),
-		&e.Version, &cause, &guard, &e.Sum}, more...)...)
+		&e.Version, &cause, &guard, &e.Sum, &e.Chain}, more...)...)
 	if err != nil {
 		return e, fmt.Errorf("sqlstore: read an event of %s: %w", t.schema.Table, err)
 	}

@@ -95,6 +95,8 @@ CREATE TABLE IF NOT EXISTS "execution_events" (
     "guard" text COLLATE "C",
     -- CRC-32C over the event
     "sum" bigint NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "execution_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
@@ -178,6 +180,42 @@ GROUP BY "job_id";
 
 CREATE OR REPLACE FUNCTION "execution_events_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF OLD."operation" <> '__purge'
+            AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
+            AND OLD."request_n" < 0
+            AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD."operation" <> '__purge'
+            AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
+            AND NEW."operation" = '__purged'
+            AND NEW."name" = '__purged'
+            AND NEW."actor" = ''
+            AND NEW."reason" = ''
+            AND NEW."id" IS NOT DISTINCT FROM OLD."id"
+            AND NEW."rev" IS NOT DISTINCT FROM OLD."rev"
+            AND NEW."n" IS NOT DISTINCT FROM OLD."n"
+            AND NEW."from" IS NOT DISTINCT FROM OLD."from"
+            AND NEW."to" IS NOT DISTINCT FROM OLD."to"
+            AND NEW."request_id" IS NOT DISTINCT FROM OLD."request_id"
+            AND NEW."request_n" IS NOT DISTINCT FROM OLD."request_n"
+            AND NEW."fingerprint" IS NOT DISTINCT FROM OLD."fingerprint"
+            AND NEW."version" IS NOT DISTINCT FROM OLD."version"
+            AND NEW."xid" IS NOT DISTINCT FROM OLD."xid"
+            AND NEW."labels" IS NULL
+            AND NEW."inputs" IS NULL
+            AND NEW."changes" IS NULL
+            AND NEW."image" IS NULL
+            AND NEW."cause" IS NULL
+            AND NEW."guard" IS NULL THEN
+            RETURN NEW;
+        END IF;
+    END IF;
     RAISE EXCEPTION 'fsm: execution: the log is append-only: %', lower(TG_OP) USING ERRCODE = 'FS006';
 END
 $fsm$;
@@ -194,7 +232,10 @@ CREATE OR REPLACE TRIGGER "execution_events_truncate" BEFORE TRUNCATE ON "execut
 CREATE OR REPLACE FUNCTION "execution_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        RAISE EXCEPTION 'fsm: execution: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
+        IF OLD."state" NOT IN ('done', 'aborted') OR NOT EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev") THEN
+            RAISE EXCEPTION 'fsm: execution: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
+        END IF;
+        RETURN OLD;
     END IF;
     IF TG_OP = 'INSERT' THEN
         IF NEW."state" NOT IN ('leased') THEN
@@ -260,7 +301,7 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "execution_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state";
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: execution: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
@@ -282,6 +323,13 @@ CREATE CONSTRAINT TRIGGER "execution_has_event" AFTER INSERT OR UPDATE ON "execu
 
 CREATE OR REPLACE FUNCTION "execution_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
+    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
+        IF EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('done', 'aborted')))
+        OR NOT EXISTS (SELECT 1 FROM "execution_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+            RAISE EXCEPTION 'fsm: execution: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+        END IF;
+        RETURN NULL;
+    END IF;
     IF NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
         RAISE EXCEPTION 'fsm: execution: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;

@@ -82,14 +82,18 @@ ALTER TABLE "ticket" DROP CONSTRAINT "on_hold: due is present";
 ALTER TABLE "ticket" DROP CONSTRAINT "solved: note is present";
 
 -- Rows of removed states move, each with its event.
-INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
-SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}', m."changes"::json, 2, pg_temp.fsm_sum(m."id"::text, m."rev"::text, 'migrate', 'migrate', 'on_hold', 'open', (extract(epoch FROM m."at") * 1000000)::bigint::text, 'system', 'state on_hold was removed', m."request"::text, '-1', '', '0', '{}', m."changes"::text, '', '2', '', '')
+WITH "v" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum") AS (
+SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}'::json, m."changes"::json, 2, pg_temp.fsm_sum(m."id"::text, m."rev"::text, 'migrate', 'migrate', 'on_hold', 'open', (extract(epoch FROM m."at") * 1000000)::bigint::text, 'system', 'state on_hold was removed', m."request"::text, '-1', '', '0', '{}', m."changes"::text, '', '2', '', '')
 FROM (
     SELECT "id", "rev" + 1 AS "rev", 'sys:migrate:' || ("rev" + 1) AS "request", transaction_timestamp() AS "at",
         '{' || substr(CASE WHEN "owner" IS NULL THEN '' ELSE ',"owner":null' END || CASE WHEN "due" IS NULL THEN '' ELSE ',"due":null' END, 2) || '}' AS "changes"
     FROM "ticket" WHERE "state" = 'on_hold'
 ) AS m
-ORDER BY m."id";
+)
+INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum", "chain")
+SELECT "v".*, (coalesce((SELECT p."chain" FROM "ticket_events" AS p WHERE p."id" = "v"."id" AND p."rev" = "v"."rev" - 1 AND p."n" = 0), 0) * 16777619 + "v"."sum") % 4294967296
+FROM "v"
+ORDER BY "v"."id";
 UPDATE "ticket" SET "state" = 'open', "rev" = "rev" + 1, "updated_at" = greatest("updated_at", transaction_timestamp()), "owner" = NULL, "due" = NULL WHERE "state" = 'on_hold';
 
 -- The table in its new form.
@@ -214,6 +218,8 @@ CREATE TABLE IF NOT EXISTS "ticket_events" (
     "guard" text COLLATE "C",
     -- CRC-32C over the event
     "sum" bigint NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" bigint NOT NULL DEFAULT 0,
     CONSTRAINT "ticket_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "n is a count" CHECK ("n" >= 0),
@@ -283,6 +289,42 @@ GROUP BY "queue";
 
 CREATE OR REPLACE FUNCTION "ticket_events_keep"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF OLD."operation" <> '__purge'
+            AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
+            AND OLD."request_n" < 0
+            AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF OLD."operation" <> '__purge'
+            AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
+            AND NEW."operation" = '__purged'
+            AND NEW."name" = '__purged'
+            AND NEW."actor" = ''
+            AND NEW."reason" = ''
+            AND NEW."id" IS NOT DISTINCT FROM OLD."id"
+            AND NEW."rev" IS NOT DISTINCT FROM OLD."rev"
+            AND NEW."n" IS NOT DISTINCT FROM OLD."n"
+            AND NEW."from" IS NOT DISTINCT FROM OLD."from"
+            AND NEW."to" IS NOT DISTINCT FROM OLD."to"
+            AND NEW."request_id" IS NOT DISTINCT FROM OLD."request_id"
+            AND NEW."request_n" IS NOT DISTINCT FROM OLD."request_n"
+            AND NEW."fingerprint" IS NOT DISTINCT FROM OLD."fingerprint"
+            AND NEW."version" IS NOT DISTINCT FROM OLD."version"
+            AND NEW."xid" IS NOT DISTINCT FROM OLD."xid"
+            AND NEW."labels" IS NULL
+            AND NEW."inputs" IS NULL
+            AND NEW."changes" IS NULL
+            AND NEW."image" IS NULL
+            AND NEW."cause" IS NULL
+            AND NEW."guard" IS NULL THEN
+            RETURN NEW;
+        END IF;
+    END IF;
     RAISE EXCEPTION 'fsm: ticket: the log is append-only: %', lower(TG_OP) USING ERRCODE = 'FS006';
 END
 $fsm$;
@@ -298,7 +340,10 @@ CREATE OR REPLACE TRIGGER "ticket_events_truncate" BEFORE TRUNCATE ON "ticket_ev
 CREATE OR REPLACE FUNCTION "ticket_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        RAISE EXCEPTION 'fsm: ticket: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
+        IF OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev") THEN
+            RAISE EXCEPTION 'fsm: ticket: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
+        END IF;
+        RETURN OLD;
     END IF;
     IF TG_OP = 'INSERT' THEN
         IF NEW."state" NOT IN ('open') THEN
@@ -413,6 +458,13 @@ CREATE CONSTRAINT TRIGGER "ticket_has_event" AFTER INSERT OR UPDATE ON "ticket" 
 
 CREATE OR REPLACE FUNCTION "ticket_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
+    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
+        IF EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('solved')))
+        OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+            RAISE EXCEPTION 'fsm: ticket: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+        END IF;
+        RETURN NULL;
+    END IF;
     IF NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
         RAISE EXCEPTION 'fsm: ticket: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;

@@ -68,7 +68,7 @@ FROM (
     FROM "ticket" WHERE "state" = 'on_hold'
 )
 ORDER BY "id";
-INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
+WITH "v" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum") AS (
 SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'system', 'state on_hold was removed', m."request", -1, '', '{}', m."changes", 2, (
         WITH RECURSIVE "sum" ("k", "c") AS (
             SELECT 0, 4294967295
@@ -78,7 +78,11 @@ SELECT m."id", m."rev", 0, 'migrate', 'migrate', 'on_hold', 'open', m."at", 'sys
             WHERE s."k" < length(m."hex")
         )
         SELECT 4294967295 - "c" FROM "sum" WHERE "k" = length(m."hex"))
-FROM temp."fsm_moved" AS m;
+FROM temp."fsm_moved" AS m
+)
+INSERT INTO "ticket_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum", "chain")
+SELECT "v".*, (coalesce((SELECT p."chain" FROM "ticket_events" AS p WHERE p."id" = "v"."id" AND p."rev" = "v"."rev" - 1 AND p."n" = 0), 0) * 16777619 + "v"."sum") % 4294967296
+FROM "v";
 DROP TABLE temp."fsm_moved";
 DROP TABLE temp."fsm_crc";
 
@@ -233,6 +237,8 @@ CREATE TABLE IF NOT EXISTS "ticket_events" (
     "guard" TEXT,
     -- CRC-32C over the event
     "sum" INTEGER NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "ticket_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -359,12 +365,40 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_events_update" BEFORE UPDATE ON "ticket_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event never changes');
+    SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event never changes')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
+      AND NEW."operation" = '__purged'
+      AND NEW."name" = '__purged'
+      AND NEW."actor" = ''
+      AND NEW."reason" = ''
+      AND NEW."id" IS OLD."id"
+      AND NEW."rev" IS OLD."rev"
+      AND NEW."n" IS OLD."n"
+      AND NEW."from" IS OLD."from"
+      AND NEW."to" IS OLD."to"
+      AND NEW."request_id" IS OLD."request_id"
+      AND NEW."request_n" IS OLD."request_n"
+      AND NEW."fingerprint" IS OLD."fingerprint"
+      AND NEW."version" IS OLD."version"
+      AND NEW."seq" IS OLD."seq"
+      AND NEW."labels" IS NULL
+      AND NEW."inputs" IS NULL
+      AND NEW."changes" IS NULL
+      AND NEW."image" IS NULL
+      AND NEW."cause" IS NULL
+      AND NEW."guard" IS NULL);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_events_delete" BEFORE DELETE ON "ticket_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event is never deleted');
+    SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event is never deleted')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
+      AND OLD."request_n" < 0
+      AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
 END;
 
 -- A record moves as the machine says, one revision at a time. The event of a
@@ -396,6 +430,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the record is not at the revision and state of the event')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+    SELECT RAISE(ABORT, 'fsm: ticket: only a finished record is purged')
+    WHERE NEW."operation" = '__purge'
+      AND (NEW."n" = 0 OR NEW."to" NOT IN ('solved'));
     SELECT RAISE(ABORT, 'fsm: ticket: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
@@ -474,7 +511,8 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_delete" BEFORE DELETE ON "ticket"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: ticket: a record is never deleted');
+    SELECT RAISE(ABORT, 'fsm: ticket: a record is never deleted')
+    WHERE OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
 END;
 
 UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';

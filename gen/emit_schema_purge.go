@@ -1,0 +1,99 @@
+package gen
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// A record is removed in one way only: the log says so (the mark, an event that
+// is recorded only), then the row goes, then the events that nothing needs any
+// more. What stays is the mark and, emptied, the events that keep the id and the
+// requests of the machine from being used again.
+const (
+	markPurge = "__purge"  // operation of the mark
+	stub      = "__purged" // operation of an event that was emptied
+)
+
+// finished returns the states whose records may be purged.
+func finished(m *spec.Machine) []*spec.State {
+	var list []*spec.State
+	for _, st := range m.States {
+		if st.Terminal || st.Final {
+			list = append(list, st)
+		}
+	}
+	return list
+}
+
+// marked returns the condition that the log of a record has the mark.
+func (s *schemaText) marked(id, more string) string {
+	return "EXISTS (SELECT 1 FROM " + s.table("_events") + ` AS p WHERE p."id" = ` + id + ` AND p."operation" = '` + markPurge + `' AND p."n" > 0` + more + ")"
+}
+
+// notPurged returns the condition under which a row must not be deleted; empty:
+// always.
+func (s *schemaText) notPurged() string {
+	states := finished(s.m)
+	if len(states) == 0 {
+		return ""
+	}
+	return `OLD."state" NOT IN (` + stateWords(states) + ") OR NOT " + s.marked(`OLD."id"`, ` AND p."rev" = OLD."rev"`)
+}
+
+// purgesUnfinished returns the conditions of a mark on a record that is not finished.
+func (s *schemaText) purgesUnfinished() []string {
+	where := []string{`NEW."operation" = '` + markPurge + `'`}
+	if states := finished(s.m); len(states) > 0 {
+		where = append(where, `(NEW."n" = 0 OR NEW."to" NOT IN (`+stateWords(states)+"))")
+	}
+	return where
+}
+
+// gone are the conditions that an event's record was purged and that the event
+// is not the mark.
+func (s *schemaText) gone() []string {
+	return []string{
+		`OLD."operation" <> '` + markPurge + `'`,
+		s.marked(`OLD."id"`, ""),
+		"NOT EXISTS (SELECT 1 FROM " + s.table("") + ` AS r WHERE r."id" = OLD."id")`,
+	}
+}
+
+// removes are the conditions under which an event may be deleted.
+func (s *schemaText) removes() []string {
+	return append(s.gone(), `OLD."request_n" < 0`, `NOT (OLD."rev" = 1 AND OLD."n" = 0)`)
+}
+
+// buries are the conditions under which an event may be emptied. same is the
+// operator that takes two absent values for equal.
+func (s *schemaText) buries(same string) []string {
+	kept := []string{"id", "rev", "n", "from", "to", "request_id", "request_n", "fingerprint", "version"}
+	if s.d.name == "sqlite" {
+		kept = append(kept, "seq")
+	} else {
+		kept = append(kept, "xid")
+	}
+	where := append(s.gone(), `NEW."operation" = '`+stub+`'`, `NEW."name" = '`+stub+`'`, `NEW."actor" = ''`, `NEW."reason" = ''`)
+	for _, c := range kept {
+		where = append(where, "NEW."+quoteName(c)+" "+same+" OLD."+quoteName(c))
+	}
+	for _, c := range []string{"labels", "inputs", "changes", "image", "cause", "guard"} {
+		where = append(where, "NEW."+quoteName(c)+" IS NULL")
+	}
+	return slices.Clip(where)
+}
+
+// postgresKeepEvents is the body of the function that keeps the log.
+func (s *schemaText) postgresKeepEvents() []string {
+	allow := func(op, row string, conditions []string) []string {
+		lines := []string{"IF TG_OP = '" + op + "' THEN", "    IF " + conditions[0]}
+		for _, c := range conditions[1:] {
+			lines = append(lines, "        AND "+c)
+		}
+		lines[len(lines)-1] += " THEN"
+		return append(lines, "        RETURN "+row+";", "    END IF;", "END IF;")
+	}
+	body := append(allow("DELETE", "OLD", s.removes()), allow("UPDATE", "NEW", s.buries("IS NOT DISTINCT FROM"))...)
+	return append(body, s.refuse(stateRemoval, "the log is append-only: "+"%s", "lower(TG_OP)"))
+}

@@ -1,0 +1,108 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Repair puts the row of a record right after its log: where they differ, and
+// where the row is gone, the row becomes the fold of the log. The log never
+// changes; it gets a record-only event "__repair" that says who did it and why,
+// and holds the row as it was in its inputs. It returns the record and whether
+// there was anything to do.
+//
+// Repair refuses with ErrQuarantined when the log itself is not whole: then
+// nobody knows what the record should be, and an operator's operation has to
+// decide. On SQL stores it needs the rights of the tables' owner, since the
+// triggers stand aside for it.
+func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec R, repaired bool, err error) {
+	if err := m.operator(actor, reason, id); err != nil {
+		return rec, false, err
+	}
+	var row Row
+	var e Event
+	u := m.unit(&Operation[R]{Name: "repair"}, id, "")
+	u.try = func(tx Tx, _ bool) error {
+		repaired = false
+		folded, err := m.foldWhole(tx, id)
+		if err != nil {
+			return err
+		}
+		row = folded
+		old, err := tx.Row(id)
+		missing := errors.Is(err, ErrNotFound)
+		if err != nil && !missing {
+			return err
+		}
+		if !missing && differs(m.schema, &old, &row) == "" {
+			return nil
+		}
+		mender, ok := tx.(Mender)
+		if !ok {
+			return fmt.Errorf("repair %s %q: this store cannot replace rows", m.schema.Machine, id)
+		}
+		e = m.record(opRepair, &row, actor, reason)
+		e.RequestID = reserved + opRepair + ":" + NewID()
+		if e.Inputs, err = m.asItWas(&old, missing); err != nil {
+			return err
+		}
+		e.Sum = Checksum(&e)
+		repaired = true
+		return mender.Restore(&row, &e)
+	}
+	u.find = func(r Reader) (bool, error) {
+		events, err := r.Request(id, e.RequestID)
+		return len(events) > 0, err
+	}
+	if err := m.run(ctx, u); err != nil {
+		return rec, false, err
+	}
+	m.quarantine.Delete(id)
+	rec, err = m.load(nil, &row)
+	return rec, repaired, err
+}
+
+// foldWhole folds a log in which nothing is wrong.
+func (m *Machine[R]) foldWhole(r Reader, id string) (Row, error) {
+	x := &inspection[R]{m: m, id: id}
+	for e, err := range r.Events(id, 0) {
+		if err != nil {
+			return Row{}, err
+		}
+		if e.Operation == opPurged || e.Operation == opPurge {
+			return Row{}, m.refusal(CodePurged, nil, id, "")
+		}
+		if err := x.event(r, &e); err != nil {
+			return Row{}, err
+		}
+	}
+	if len(x.found) > 0 {
+		refused := m.refusal(CodeQuarantined, nil, id, "")
+		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.found[0])
+		return Row{}, refused
+	}
+	if x.folded.Rev == 0 {
+		return Row{}, m.refusal(CodeNotFound, nil, id, "")
+	}
+	return x.folded, nil
+}
+
+// asItWas makes the inputs of a repair: the row that it replaced.
+func (m *Machine[R]) asItWas(old *Row, missing bool) (JSON, error) {
+	if missing {
+		return JSON{`{"row":null}`}, nil
+	}
+	image, err := imageOf(m.schema, old)
+	if err != nil { // values that no event could hold are told in Go's words
+		image, err = MarshalValue(fmt.Sprint(old.Values))
+	}
+	if err != nil {
+		return JSON{}, err
+	}
+	head, err := object([]member{{"state", KindString, old.State}, {"rev", KindInt, old.Rev}})
+	if err != nil {
+		return JSON{}, err
+	}
+	return JSON{head.text[:len(head.text)-1] + `,"row":` + image.text + "}"}, nil
+}

@@ -1,0 +1,246 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// mendTests are about what outlives a record's life: the chain over its log, and
+// its removal and repair. A store whose Tx is no fsm.Mender refuses the latter
+// two and changes nothing.
+var mendTests = []test{
+	{"each event is chained to the one before it", func(b *bench) {
+		d := b.open()
+		out := d.hold("p1", "a")
+		for i := range 3 { // recorded only
+			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve", RequestID: fmt.Sprint("t", i)}, instant)))
+		}
+		out = d.must(d.Apply(d.ctx, out, Shelve(Meta{}, "s1", "t")))
+		d.must(d.Apply(d.ctx, out, Send(Meta{})))
+		var steps, last uint32
+		events := d.events("p1")
+		if events[0].Chain == 0 { // a store keeps chains, or none at all
+			for _, e := range events {
+				if e.Chain != 0 {
+					d.Errorf("event %d.%d is chained to one that is not", e.Rev, e.N)
+				}
+			}
+			return
+		}
+		for i := range events {
+			e := &events[i]
+			before := steps
+			if e.RecordOnly() {
+				before = last
+			} else {
+				steps = fsm.Chained(before, e)
+			}
+			if last = e.Chain; last != fsm.Chained(before, e) {
+				d.Errorf("event %d.%d: the chain is %08x, want %08x", e.Rev, e.N, last, fsm.Chained(before, e))
+			}
+		}
+		again := d.must(d.Apply(d.ctx, fsm.Ref{ID: "p1"}, Touch(Meta{Actor: "eve", RequestID: "t1"}, instant)))
+		if out.Events[0].Chain != 0 || !again.Replayed || again.Events[0].Chain != 0 {
+			d.Errorf("an outcome's event is chained: %+v, %+v", out.Events[0], again.Events[0])
+		}
+		if len(events) != 7 {
+			d.Errorf("%d events, want 7", len(events))
+		}
+	}},
+	{"a finished record goes, its id and requests stay", func(b *bench) {
+		d := b.open()
+		sent := func(id string) {
+			out := d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id, Reason: "secret"}, RegisterInput{ID: id, Lane: "l " + id, Label: fsm.Some(id)})))
+			outs, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "pick " + id, Actor: "ann"}, "l "+id, instant.Add(time.Hour)))
+			if err != nil {
+				d.Fatal(err)
+			}
+			out = d.must(d.Apply(d.ctx, outs[0], Shelve(Meta{}, "slot "+id, "t")))
+			out = d.must(d.Apply(d.ctx, out, Send(Meta{RequestID: "send " + id})))
+			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve"}, instant))) // recorded only
+		}
+		sent("p1")
+		sent("p2")
+		d.register("p3", "a")
+		o := fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
+		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil && !b.cannotMend() {
+			d.Errorf("purged %d, %v; their effects are not delivered yet", n, err)
+		}
+		if _, err := d.Startup(d.ctx); err != nil {
+			d.Fatal(err)
+		}
+		if _, err := d.Deliver(d.ctx); err != nil {
+			d.Fatal(err)
+		}
+		if b.cannotMend() {
+			before := d.dump()
+			if _, err := d.Purge(d.ctx, o); err == nil {
+				d.Error("a store that cannot remove records removed some")
+			}
+			d.same(before, d.dump())
+			return
+		}
+		sent("p4")
+		late := o
+		late.Before = instant
+		if n, err := d.Purge(d.ctx, late); n != 0 || err != nil {
+			d.Errorf("purged %d, %v; nothing is that old", n, err)
+		}
+		o.Limit = 1
+		for range 2 {
+			if n, err := d.Purge(d.ctx, o); n != 1 || err != nil {
+				d.Errorf("purged %d, %v, want 1", n, err)
+			}
+		}
+		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil {
+			d.Errorf("purged %d, %v, want none more", n, err)
+		}
+		if got := fmt.Sprint(d.ids(fsm.Query{})); got != "[p3 p4]" {
+			d.Errorf("there are %s, want p3 and p4", got)
+		}
+		// What is left of the log says who, and nothing of the record.
+		var left []string
+		for _, e := range d.events("p1") {
+			left = append(left, fmt.Sprintf("%d.%d %s %s %s %s", e.Rev, e.N, e.Operation, e.Actor, e.Reason, e.RequestID))
+			if text := e.Inputs.String() + e.Changes.String() + e.Image.String(); e.Operation != "__purge" && text != "" {
+				d.Errorf("%s is left", text)
+			}
+		}
+		want := "1.0 __purged   make p1\n2.0 __purged   pick p1\n4.2 __purge root too old sys:__purge:4"
+		if got := strings.Join(left, "\n"); got != want {
+			d.Errorf("left of the log:\n%s\nwant\n%s", got, want)
+		}
+		// Late retries find that it is over; so does who takes the id or the request anew.
+		for name, call := range map[string]fsm.Call[Parcel]{
+			"the creation":   Register(Meta{RequestID: "make p1", Reason: "secret"}, RegisterInput{ID: "p1", Lane: "l p1", Label: fsm.Some("p1")}),
+			"the id, anew":   Register(Meta{RequestID: "again"}, RegisterInput{ID: "p1", Lane: "a"}),
+			"another, batch": Register(Meta{}, RegisterInput{ID: "p2", Lane: "a"}),
+		} {
+			if _, err := d.Create(d.ctx, call); !errors.Is(err, fsm.ErrPurged) {
+				d.Errorf("%s: %v, want ErrPurged", name, err)
+			}
+		}
+		if _, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "pick p1", Actor: "ann"}, "l p1", instant.Add(time.Hour))); !errors.Is(err, fsm.ErrPurged) {
+			d.Errorf("the pick: %v, want ErrPurged", err)
+		}
+		if _, err := d.Create(d.ctx, Register(Meta{RequestID: "make p1"}, RegisterInput{Lane: "z"})); !errors.Is(err, fsm.ErrRequestReused) {
+			d.Errorf("another request of that id: %v, want ErrRequestReused", err)
+		}
+		if _, err := d.Apply(d.ctx, fsm.Ref{ID: "p1"}, annotation("x")); !errors.Is(err, fsm.ErrNotFound) {
+			d.Errorf("Apply: %v, want ErrNotFound", err)
+		}
+		// Its places are free.
+		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p5", Lane: "a", Label: fsm.Some("p1")})))
+	}},
+	{"two who purge converge", func(b *bench) {
+		if b.cannotMend() {
+			return // what the store says then is tested above
+		}
+		d := b.open()
+		for i := range 12 {
+			out := d.hold(fmt.Sprintf("p%02d", i), "a")
+			d.must(d.Apply(d.ctx, out, Expel(Meta{Actor: "root", Reason: "r"})))
+		}
+		o := fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		total := 0
+		for range 3 {
+			m := d.another()
+			wg.Go(func() {
+				n, err := m.Purge(d.ctx, o)
+				mu.Lock()
+				defer mu.Unlock()
+				if total += n; err != nil {
+					d.Errorf("Purge: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if total != 12 || len(d.ids(fsm.Query{})) != 0 {
+			d.Errorf("purged %d, want each of 12 once; %d are left", total, len(d.ids(fsm.Query{})))
+		}
+	}},
+	{"a sound record needs no repair", func(b *bench) {
+		d := b.open()
+		d.hold("p1", "a")
+		before := d.dump()
+		p, repaired, err := d.Repair(d.ctx, "p1", "root", "look")
+		if err != nil || repaired || p.ID != "p1" {
+			d.Errorf("%v, %v, %v", p.Ref(), repaired, err)
+		}
+		if _, _, err := d.Repair(d.ctx, "nobody", "root", "look"); !errors.Is(err, fsm.ErrNotFound) {
+			d.Errorf("a record that there is not: %v", err)
+		}
+		if _, _, err := d.Repair(d.ctx, "p1", "", "look"); !errors.Is(err, fsm.ErrActorMissing) {
+			d.Errorf("without an actor: %v", err)
+		}
+		if _, _, err := d.Repair(d.ctx, "p1", "root", ""); !errors.Is(err, fsm.ErrReasonMissing) {
+			d.Errorf("without a reason: %v", err)
+		}
+		d.same(before, d.dump())
+	}},
+	{"a row is put in its place", func(b *bench) {
+		if b.cannotMend() {
+			return // Repair of a sound record is all that such a store is asked for
+		}
+		d := b.open()
+		out := d.hold("p1", "a")
+		wrong := out.Record
+		wrong.Lane, wrong.Holder = "z", fsm.Some("eve")
+		row := Encode(&wrong)
+		e := fsm.Event{ID: "p1", Rev: 2, Operation: "__repair", Name: "__repair", From: "held", To: "held", At: instant, Actor: "root",
+			RequestN: -1, Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
+		e.Sum = fsm.Checksum(&e)
+		errBack := errors.New("take it back")
+		before := d.dump()
+		restore := func(end error) error {
+			return d.table.Update(d.ctx, func(tx fsm.Tx) error {
+				if err := tx.(fsm.Mender).Restore(&row, &e); err != nil {
+					return err
+				}
+				if e.N != 1 {
+					d.Errorf("the event got number %d, want 1", e.N)
+				}
+				return end
+			})
+		}
+		if err := restore(errBack); !errors.Is(err, errBack) {
+			d.Fatal(err)
+		}
+		d.same(before, d.dump())
+		if err := restore(nil); err != nil {
+			d.Fatal(err)
+		}
+		if got := rowText(d.row("p1")); got != rowText(row) {
+			d.Errorf("got %s, want %s", got, rowText(row))
+		}
+		p, repaired, err := d.Repair(d.ctx, "p1", "root", "it was edited")
+		if err != nil || !repaired || p.Lane != "a" || p.Holder != fsm.Some("ann") {
+			d.Errorf("%+v, %v, %v", p, repaired, err)
+		}
+		events := d.events("p1")
+		last := events[len(events)-1]
+		if len(events) != 4 || last.N != 2 || last.Operation != "__repair" || last.Actor != "root" || last.Reason != "it was edited" ||
+			!strings.Contains(last.Inputs.String(), `"holder":"eve"`) {
+			d.Errorf("the repair is logged as %+v", last)
+		}
+		d.must(d.Apply(d.ctx, p, annotation("and on")))
+	}},
+}
+
+// cannotMend reports whether the store's Tx is no Mender.
+func (b *bench) cannotMend() bool {
+	b.Helper()
+	can := false
+	b.update(func(tx fsm.Tx) error {
+		_, can = tx.(fsm.Mender)
+		return nil
+	})
+	return !can
+}
