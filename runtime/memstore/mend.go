@@ -33,7 +33,7 @@ func (v *view) Restore(row *fsm.Row, e *fsm.Event) error {
 		return err
 	}
 	e.N = t.nextN(row.ID, e.Rev)
-	t.log(v.tx, cloneEvent(*e))
+	t.note(v.tx, cloneEvent(*e))
 	return nil
 }
 
@@ -75,6 +75,19 @@ func (v *view) Bury(w *fsm.Write) (bool, error) {
 		}
 	}
 	t.events[id] = kept
+	for i := range t.log {
+		e := t.log[i]
+		if e.ID != id {
+			continue
+		}
+		v.tx.later(func() { t.log[i] = e })
+		t.log[i] = fsm.Event{}
+		for _, k := range kept {
+			if k.Rev == e.Rev && k.N == e.N {
+				t.log[i] = k
+			}
+		}
+	}
 	for _, e := range events {
 		if e.RequestID == "" {
 			continue

@@ -121,8 +121,11 @@ func (v *view) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	}
 	var list []fsm.Entry
 	for i, e := range v.table.log[start:] {
-		if limit > 0 && i == limit {
+		if limit > 0 && len(list) == limit {
 			break
+		}
+		if e.ID == "" {
+			continue // it was buried; its place stays, so that cursors do
 		}
 		list = append(list, fsm.Entry{Event: cloneEvent(e), Cursor: fsm.Cursor(strconv.Itoa(start + i + 1))})
 	}

@@ -92,6 +92,8 @@ CREATE TABLE IF NOT EXISTS "execution_events" (
     "guard" TEXT,
     -- CRC-32C over the event
     "sum" INTEGER NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "execution_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -219,12 +221,40 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_events_update" BEFORE UPDATE ON "execution_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: execution: the log is append-only: an event never changes');
+    SELECT RAISE(ABORT, 'fsm: execution: the log is append-only: an event never changes')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
+      AND NEW."operation" = '__purged'
+      AND NEW."name" = '__purged'
+      AND NEW."actor" = ''
+      AND NEW."reason" = ''
+      AND NEW."id" IS OLD."id"
+      AND NEW."rev" IS OLD."rev"
+      AND NEW."n" IS OLD."n"
+      AND NEW."from" IS OLD."from"
+      AND NEW."to" IS OLD."to"
+      AND NEW."request_id" IS OLD."request_id"
+      AND NEW."request_n" IS OLD."request_n"
+      AND NEW."fingerprint" IS OLD."fingerprint"
+      AND NEW."version" IS OLD."version"
+      AND NEW."seq" IS OLD."seq"
+      AND NEW."labels" IS NULL
+      AND NEW."inputs" IS NULL
+      AND NEW."changes" IS NULL
+      AND NEW."image" IS NULL
+      AND NEW."cause" IS NULL
+      AND NEW."guard" IS NULL);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_events_delete" BEFORE DELETE ON "execution_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: execution: the log is append-only: an event is never deleted');
+    SELECT RAISE(ABORT, 'fsm: execution: the log is append-only: an event is never deleted')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
+      AND OLD."request_n" < 0
+      AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
 END;
 
 -- section: full
@@ -255,6 +285,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the record is not at the revision and state of the event')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "execution" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+    SELECT RAISE(ABORT, 'fsm: execution: only a finished record is purged')
+    WHERE NEW."operation" = '__purge'
+      AND (NEW."n" = 0 OR NEW."to" NOT IN ('done', 'aborted'));
     SELECT RAISE(ABORT, 'fsm: execution: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
@@ -265,7 +298,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: a record begins in leased')
     WHERE NEW."state" NOT IN ('leased');
     SELECT RAISE(ABORT, 'fsm: execution: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_update" BEFORE UPDATE ON "execution"
@@ -309,7 +342,8 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "execution_delete" BEFORE DELETE ON "execution"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: execution: a record is never deleted');
+    SELECT RAISE(ABORT, 'fsm: execution: a record is never deleted')
+    WHERE OLD."state" NOT IN ('done', 'aborted') OR NOT EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
 END;
 
 -- section: meta

@@ -77,6 +77,8 @@ CREATE TABLE IF NOT EXISTS "ingest_events" (
     "guard" TEXT,
     -- CRC-32C over the event
     "sum" INTEGER NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "ingest_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -162,12 +164,40 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "ingest_events_update" BEFORE UPDATE ON "ingest_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: ingest: the log is append-only: an event never changes');
+    SELECT RAISE(ABORT, 'fsm: ingest: the log is append-only: an event never changes')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "ingest_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "ingest" AS r WHERE r."id" = OLD."id")
+      AND NEW."operation" = '__purged'
+      AND NEW."name" = '__purged'
+      AND NEW."actor" = ''
+      AND NEW."reason" = ''
+      AND NEW."id" IS OLD."id"
+      AND NEW."rev" IS OLD."rev"
+      AND NEW."n" IS OLD."n"
+      AND NEW."from" IS OLD."from"
+      AND NEW."to" IS OLD."to"
+      AND NEW."request_id" IS OLD."request_id"
+      AND NEW."request_n" IS OLD."request_n"
+      AND NEW."fingerprint" IS OLD."fingerprint"
+      AND NEW."version" IS OLD."version"
+      AND NEW."seq" IS OLD."seq"
+      AND NEW."labels" IS NULL
+      AND NEW."inputs" IS NULL
+      AND NEW."changes" IS NULL
+      AND NEW."image" IS NULL
+      AND NEW."cause" IS NULL
+      AND NEW."guard" IS NULL);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ingest_events_delete" BEFORE DELETE ON "ingest_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: ingest: the log is append-only: an event is never deleted');
+    SELECT RAISE(ABORT, 'fsm: ingest: the log is append-only: an event is never deleted')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "ingest_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "ingest" AS r WHERE r."id" = OLD."id")
+      AND OLD."request_n" < 0
+      AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
 END;
 
 -- section: full
@@ -201,6 +231,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the record is not at the revision and state of the event')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ingest" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+    SELECT RAISE(ABORT, 'fsm: ingest: only a finished record is purged')
+    WHERE NEW."operation" = '__purge'
+      AND (NEW."n" = 0 OR NEW."to" NOT IN ('succeeded'));
     SELECT RAISE(ABORT, 'fsm: ingest: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
@@ -211,7 +244,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: a record begins in pending')
     WHERE NEW."state" NOT IN ('pending');
     SELECT RAISE(ABORT, 'fsm: ingest: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ingest_update" BEFORE UPDATE ON "ingest"
@@ -250,7 +283,8 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "ingest_delete" BEFORE DELETE ON "ingest"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: ingest: a record is never deleted');
+    SELECT RAISE(ABORT, 'fsm: ingest: a record is never deleted')
+    WHERE OLD."state" NOT IN ('succeeded') OR NOT EXISTS (SELECT 1 FROM "ingest_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
 END;
 
 -- section: meta

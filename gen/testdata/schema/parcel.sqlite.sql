@@ -92,6 +92,8 @@ CREATE TABLE IF NOT EXISTS "parcel_events" (
     "guard" TEXT,
     -- CRC-32C over the event
     "sum" INTEGER NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "parcel_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -206,12 +208,40 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_events_update" BEFORE UPDATE ON "parcel_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: parcel: the log is append-only: an event never changes');
+    SELECT RAISE(ABORT, 'fsm: parcel: the log is append-only: an event never changes')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "parcel_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = OLD."id")
+      AND NEW."operation" = '__purged'
+      AND NEW."name" = '__purged'
+      AND NEW."actor" = ''
+      AND NEW."reason" = ''
+      AND NEW."id" IS OLD."id"
+      AND NEW."rev" IS OLD."rev"
+      AND NEW."n" IS OLD."n"
+      AND NEW."from" IS OLD."from"
+      AND NEW."to" IS OLD."to"
+      AND NEW."request_id" IS OLD."request_id"
+      AND NEW."request_n" IS OLD."request_n"
+      AND NEW."fingerprint" IS OLD."fingerprint"
+      AND NEW."version" IS OLD."version"
+      AND NEW."seq" IS OLD."seq"
+      AND NEW."labels" IS NULL
+      AND NEW."inputs" IS NULL
+      AND NEW."changes" IS NULL
+      AND NEW."image" IS NULL
+      AND NEW."cause" IS NULL
+      AND NEW."guard" IS NULL);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_events_delete" BEFORE DELETE ON "parcel_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: parcel: the log is append-only: an event is never deleted');
+    SELECT RAISE(ABORT, 'fsm: parcel: the log is append-only: an event is never deleted')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "parcel_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = OLD."id")
+      AND OLD."request_n" < 0
+      AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
 END;
 
 -- section: full
@@ -246,6 +276,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: the record is not at the revision and state of the event')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "parcel" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+    SELECT RAISE(ABORT, 'fsm: parcel: only a finished record is purged')
+    WHERE NEW."operation" = '__purge'
+      AND (NEW."n" = 0 OR NEW."to" NOT IN ('sent'));
     SELECT RAISE(ABORT, 'fsm: parcel: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
@@ -256,7 +289,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: a record begins in waiting')
     WHERE NEW."state" NOT IN ('waiting');
     SELECT RAISE(ABORT, 'fsm: parcel: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_update" BEFORE UPDATE ON "parcel"
@@ -318,7 +351,8 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_delete" BEFORE DELETE ON "parcel"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: parcel: a record is never deleted');
+    SELECT RAISE(ABORT, 'fsm: parcel: a record is never deleted')
+    WHERE OLD."state" NOT IN ('sent') OR NOT EXISTS (SELECT 1 FROM "parcel_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
 END;
 
 -- section: meta

@@ -68,6 +68,8 @@ CREATE TABLE IF NOT EXISTS "task_events" (
     "guard" TEXT,
     -- CRC-32C over the event
     "sum" INTEGER NOT NULL,
+    -- over the sums of this event and all before it; see Event.Chain
+    "chain" INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT "task_events_revision" UNIQUE ("id", "rev", "n"),
     CONSTRAINT "seq is at least 1" CHECK ("seq" >= 1),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -151,12 +153,40 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "task_events_update" BEFORE UPDATE ON "task_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: task: the log is append-only: an event never changes');
+    SELECT RAISE(ABORT, 'fsm: task: the log is append-only: an event never changes')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "task_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "task" AS r WHERE r."id" = OLD."id")
+      AND NEW."operation" = '__purged'
+      AND NEW."name" = '__purged'
+      AND NEW."actor" = ''
+      AND NEW."reason" = ''
+      AND NEW."id" IS OLD."id"
+      AND NEW."rev" IS OLD."rev"
+      AND NEW."n" IS OLD."n"
+      AND NEW."from" IS OLD."from"
+      AND NEW."to" IS OLD."to"
+      AND NEW."request_id" IS OLD."request_id"
+      AND NEW."request_n" IS OLD."request_n"
+      AND NEW."fingerprint" IS OLD."fingerprint"
+      AND NEW."version" IS OLD."version"
+      AND NEW."seq" IS OLD."seq"
+      AND NEW."labels" IS NULL
+      AND NEW."inputs" IS NULL
+      AND NEW."changes" IS NULL
+      AND NEW."image" IS NULL
+      AND NEW."cause" IS NULL
+      AND NEW."guard" IS NULL);
 END;
 
 CREATE TRIGGER IF NOT EXISTS "task_events_delete" BEFORE DELETE ON "task_events"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: task: the log is append-only: an event is never deleted');
+    SELECT RAISE(ABORT, 'fsm: task: the log is append-only: an event is never deleted')
+    WHERE NOT (OLD."operation" <> '__purge'
+      AND EXISTS (SELECT 1 FROM "task_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND NOT EXISTS (SELECT 1 FROM "task" AS r WHERE r."id" = OLD."id")
+      AND OLD."request_n" < 0
+      AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
 END;
 
 -- section: full
@@ -187,6 +217,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: task: the record is not at the revision and state of the event')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "task" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
+    SELECT RAISE(ABORT, 'fsm: task: only a finished record is purged')
+    WHERE NEW."operation" = '__purge'
+      AND (NEW."n" = 0 OR NEW."to" NOT IN ('completed'));
     SELECT RAISE(ABORT, 'fsm: task: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
@@ -197,7 +230,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: task: a record begins in pending')
     WHERE NEW."state" NOT IN ('pending');
     SELECT RAISE(ABORT, 'fsm: task: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "task_update" BEFORE UPDATE ON "task"
@@ -222,7 +255,8 @@ END;
 
 CREATE TRIGGER IF NOT EXISTS "task_delete" BEFORE DELETE ON "task"
 BEGIN
-    SELECT RAISE(ABORT, 'fsm: task: a record is never deleted');
+    SELECT RAISE(ABORT, 'fsm: task: a record is never deleted')
+    WHERE OLD."state" NOT IN ('completed') OR NOT EXISTS (SELECT 1 FROM "task_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
 END;
 
 -- section: meta
