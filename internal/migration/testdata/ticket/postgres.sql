@@ -418,7 +418,7 @@ BEGIN
     END IF;
     SELECT e."operation" INTO made_by FROM "ticket_events" AS e
     WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0
-      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state";
+      AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '__purged';
     IF NOT FOUND THEN
         RAISE EXCEPTION 'fsm: ticket: %: revision % has no event', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;

@@ -443,7 +443,7 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record begins in open')
     WHERE NEW."state" NOT IN ('open');
     SELECT RAISE(ABORT, 'fsm: ticket: a record needs the event of its creation')
-    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state");
+    WHERE NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_update" BEFORE UPDATE ON "ticket"
