@@ -52,6 +52,7 @@ var schema = &fsm.Schema{
 	Indexes: []fsm.Index{
 		{Name: "due.finish", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
 		{Name: "due.expire", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
+		{Name: "peers.attempts_left", Columns: []string{"job_id"}, States: []string{"aborted"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
