@@ -25,14 +25,12 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 	u := m.unit(&Operation[R]{Name: "repair"}, id, "")
 	u.try = func(tx Tx, _ bool) error {
 		repaired = false
-		folded, err := m.foldWhole(tx, id)
-		if err != nil {
-			return err
-		}
-		row = folded
-		old, err := tx.Row(id)
+		old, err := tx.Row(id) // first: it may be what locks the record
 		missing := errors.Is(err, ErrNotFound)
 		if err != nil && !missing {
+			return err
+		}
+		if row, err = m.foldWhole(tx, id); err != nil {
 			return err
 		}
 		if !missing && differs(m.schema, &old, &row) == "" {
