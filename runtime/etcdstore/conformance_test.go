@@ -3,6 +3,7 @@ package etcdstore_test
 import (
 	"database/sql"
 	"testing"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
@@ -30,7 +31,7 @@ func TestNoTransaction(t *testing.T) {
 
 func open(tb testing.TB, members ...*fake) *etcdstore.Store {
 	tb.Helper()
-	store, err := etcdstore.Open(tb.Context(), addresses(members))
+	store, err := etcdstore.Open(tb.Context(), addresses(members), etcdstore.WithTryTimeout(20*time.Second))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -31,7 +31,8 @@ type data struct {
 	revision  int64
 	compacted int64
 	keys      map[string][]version
-	password  string // empty: no authentication
+	order     []string // of all keys, those that are gone included
+	password  string   // empty: no authentication
 	token     int
 	logins    int
 	rows      int // records that were read
@@ -196,6 +197,29 @@ func (d *data) at(key string, revision int64) (version, bool) {
 	return version{}, false
 }
 
+// within returns the keys that exist at a revision: one, or those before to.
+func (d *data) within(from, to []byte, revision int64) (names []string) {
+	i, _ := slices.BinarySearch(d.order, string(from))
+	for _, key := range d.order[i:] {
+		if key != string(from) && key >= string(to) {
+			break
+		}
+		if _, found := d.at(key, revision); found {
+			names = append(names, key)
+		}
+	}
+	return names
+}
+
+// note adds a version of a key.
+func (d *data) note(key string, v version) {
+	if d.keys[key] == nil {
+		i, _ := slices.BinarySearch(d.order, key)
+		d.order = slices.Insert(d.order, i, key)
+	}
+	d.keys[key] = append(d.keys[key], v)
+}
+
 func (d *data) scan(r *rangeRequest) (object, *failure) {
 	revision := r.Revision
 	switch {
@@ -206,13 +230,7 @@ func (d *data) scan(r *rangeRequest) (object, *failure) {
 	case revision < d.compacted:
 		return nil, &failure{400, 11, "etcdserver: mvcc: required revision has been compacted"}
 	}
-	var names []string
-	for key := range d.keys {
-		if _, found := d.at(key, revision); found && (key == string(r.Key) || len(r.RangeEnd) > 0 && key >= string(r.Key) && key < string(r.RangeEnd)) {
-			names = append(names, key)
-		}
-	}
-	slices.Sort(names)
+	names := d.within(r.Key, r.RangeEnd, revision)
 	answer := object{"count": fmt.Sprint(len(names))}
 	if r.CountOnly {
 		return answer, nil
@@ -281,10 +299,9 @@ func (d *data) run(r *txnRequest, next int64, wrote *bool) (object, *failure) {
 	holds := true
 	for _, c := range r.Compare {
 		var all []version
-		for key := range d.keys {
-			if v, found := d.at(key, next); found && (key == string(c.Key) || len(c.RangeEnd) > 0 && key >= string(c.Key) && key < string(c.RangeEnd)) {
-				all = append(all, v)
-			}
+		for _, key := range d.within(c.Key, c.RangeEnd, next) {
+			v, _ := d.at(key, next)
+			all = append(all, v)
 		}
 		if len(all) == 0 {
 			if holds = holds && c.Target != "VALUE"; c.Target != "VALUE" {
@@ -326,16 +343,13 @@ func (d *data) run(r *txnRequest, next int64, wrote *bool) (object, *failure) {
 			if old, found := d.at(key, next); found {
 				v.create = old.create
 			}
-			d.keys[key] = append(d.keys[key], v)
+			d.note(key, v)
 			*wrote = true
 			responses = append(responses, object{"response_put": object{}})
 		case op.Delete != nil:
-			for key := range d.keys {
-				if _, found := d.at(key, next); found && (key == string(op.Delete.Key) ||
-					len(op.Delete.RangeEnd) > 0 && key >= string(op.Delete.Key) && key < string(op.Delete.RangeEnd)) {
-					d.keys[key] = append(d.keys[key], version{mod: next, gone: true})
-					*wrote = true
-				}
+			for _, key := range d.within(op.Delete.Key, op.Delete.RangeEnd, next) {
+				d.note(key, version{mod: next, gone: true})
+				*wrote = true
 			}
 			responses = append(responses, object{"response_delete_range": object{}})
 		case op.Txn != nil:

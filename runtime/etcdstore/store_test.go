@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -268,7 +270,9 @@ func TestClose(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	f := &fake{data: newData()}
-	f.Server = httptest.NewTLSServer(http.HandlerFunc(f.handle))
+	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(f.handle))
+	f.Config.ErrorLog = log.New(io.Discard, "", 0)
+	f.StartTLS()
 	defer f.Close()
 	if _, err := etcdstore.Open(t.Context(), []string{f.URL}); err == nil {
 		t.Error("a server that nobody vouches for was taken")
