@@ -151,7 +151,7 @@ func (c *client) once(ctx context.Context, endpoint, path, token string, body []
 		dialed := errors.As(err, &op) && op.Op == "dial"
 		return !dialed && (wrote.Load() || !traced.Load()), plain(err)
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // it was read to the end
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return true, plain(err)

@@ -130,7 +130,7 @@ func (s *Store) known(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // it served a request: a version that nobody tells is none to refuse
 	}
-	defer got.Body.Close()
+	defer func() { _ = got.Body.Close() }() // it was read to the end
 	var version struct {
 		Cluster string `json:"etcdcluster"`
 	}
