@@ -50,7 +50,6 @@ func BenchmarkTransition(b *testing.B) {
 	defer byHand.stop()
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("callers=", callers), func(b *testing.B) {
-			jobs := runningJobs(b, m, callers)
 			variants := []struct {
 				name string
 				beat func(w int, j *beat) error
@@ -60,11 +59,15 @@ func BenchmarkTransition(b *testing.B) {
 				{"unnest", func(_ int, j *beat) error { return byHand.do(j) }},
 				{"naive", func(_ int, j *beat) error { return j.naive(db) }},
 			}
+			jobs := make([][]*beat, len(variants)) // of its own, so that each holds what it moves
+			for v := range variants {
+				jobs[v] = runningJobs(b, m, callers)
+			}
 			rates, ours, servers := make([][]float64, len(variants)), make([]float64, len(variants)), make([]float64, len(variants))
 			for b.Loop() {
 				for v := range variants {
 					u, c := usage(b, server)
-					per := rate(b, jobs, variants[v].beat)
+					per := rate(b, jobs[v], variants[v].beat)
 					u2, c2 := usage(b, server)
 					rates[v] = append(rates[v], per)
 					ours[v] += (u2 - u).Seconds() * 1e6 / (per * turn.Seconds())
@@ -164,13 +167,9 @@ func (j *beat) next() string {
 
 func (j *beat) ours(m *lifecycle.Machine) error {
 	request := j.next()
-	at := fsm.Target(j.held)
-	if j.held.Record.Rev != j.job.Rev { // another variant has moved it
-		at = j.job.Ref()
-	}
-	out, err := m.Heartbeat(context.Background(), at, lifecycle.HeartbeatRequest{RequestID: request, Actor: "w", Lease: j.lease})
+	out, err := m.Heartbeat(context.Background(), j.held, lifecycle.HeartbeatRequest{RequestID: request, Actor: "w", Lease: j.lease})
 	if err == nil {
-		j.held, j.job = out, out.Record
+		j.held = out
 	}
 	return err
 }
