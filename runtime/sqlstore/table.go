@@ -153,6 +153,13 @@ func (a *anew) Error() string {
 	return "sqlstore: the transaction has to be run again from its beginning; return this error"
 }
 
+// metOther says that a statement which is not the store's, an effect's, met
+// another writer: the transaction is to be run again as if it were the store's.
+type metOther struct{ err error }
+
+func (m *metOther) Error() string { return m.err.Error() }
+func (m *metOther) Unwrap() error { return m.err }
+
 // transact runs f in one transaction. Where several may write, one that met
 // another is run again.
 func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) error {
@@ -168,7 +175,12 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 			how = more.mode
 			continue
 		}
-		if i >= attempts || !errors.Is(err, fsm.ErrBusy) || time.Since(begun) > t.dialect.patience() {
+		var met *metOther
+		again := errors.Is(err, fsm.ErrBusy)
+		if errors.As(err, &met) {
+			again, err = true, met.err
+		}
+		if !again || i >= attempts || time.Since(begun) > t.dialect.patience() {
 			return err
 		}
 		if !linger(ctx, i) {
@@ -232,6 +244,9 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		var more *anew
 		if errors.As(x.err, &more) {
 			return more
+		}
+		if t.dialect.failure(err) == failBusy && sqlState(err) != "57014" { // that one may be the effect's own time limit
+			return &metOther{err}
 		}
 		return err
 	}
