@@ -25,7 +25,32 @@
 //     schema, so another program or a hand at the SQL prompt cannot corrupt a
 //     record.
 //
-// What it does not do: it runs no timers of its own (call Sweep), delivers no
-// effect by itself (call Deliver), and promises at-least-once, never
+// # Clocks
+//
+// A deadline is compared with the clock of whoever looks (WithClock), so workers
+// whose clocks differ by d may disagree about it for as long as d. What may go
+// wrong: a worker whose clock is ahead takes a lease from its holder up to d too
+// early, so two may do the work outside the store at the same time; one whose
+// clock is behind takes it up to d too late; At of events of one record may not
+// rise (updated_at never falls). What cannot go wrong, however the clocks stand: two
+// winners at one revision, a lost update, a write by a holder whose lease was
+// taken (it is refused with ErrStale, since its revision is gone), an event out
+// of its place in the log, or a step that two sweepers both take. So make leases
+// longer than d plus the longest pause of a worker, and let effects outside the
+// store carry the idempotency key they get.
+//
+// # Integrity
+//
+// NewMachine looks at what is cheap to look at: unique rules (broken ones refuse
+// to open), known words, presence and invariants, and that each log ends with
+// its record. Audit reads everything; the Check constants list what it looks for.
+// A record that breaks one of the others is quarantined: readable, never picked,
+// its transitions refused with ErrQuarantined. A fault in the middle of a log is
+// reported by the audit and quarantines nothing. Repair puts a row right after
+// its log and never changes the log. Purge is the one way to remove records, and
+// leaves of them what keeps their ids and requests from being used again.
+//
+// What it does not do: it runs no timers of its own (call Sweep or RunSweeper),
+// delivers no effect by itself (call Deliver), and promises at-least-once, never
 // exactly-once, for effects outside the store's transaction.
 package fsm
