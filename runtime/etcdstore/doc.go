@@ -10,8 +10,9 @@
 // A transition is one transaction of etcd: the row, its event, the request id,
 // the indexes, the unique places and the outbox are put together, under compares
 // of all that the decision was made on. An acknowledged one is on the disks of a
-// quorum. Reads are linearizable; one View reads one revision of the store, and
-// runs again at a later one if that is compacted meanwhile.
+// quorum. Reads are linearizable; one View reads one revision of the store. If
+// that is compacted meanwhile the View ends with fsm.CodeBusy, so keep more than
+// some seconds of revisions (--auto-compaction-retention).
 //
 // A caller who holds the record needs one round trip, in which the row is
 // compared byte by byte; the other branch of the same transaction says why not.

@@ -13,7 +13,7 @@ import (
 
 const (
 	txnPath = "/v3/kv/txn"
-	maxRuns = 24 // of one transaction's function, and of a view's
+	maxRuns = 24 // of one transaction's function
 )
 
 // table is the part of a Store for one machine.
@@ -89,8 +89,9 @@ func (t *table) enter(ctx context.Context) (leave func(), err error) {
 	return t.store.enter()
 }
 
-// View runs f over one revision of the store. It runs f again at a later one
-// when the revision is compacted meanwhile.
+// View runs f over one revision of the store. When that is compacted meanwhile,
+// the rest of it cannot be read: the answer is CodeBusy, and another View reads a
+// later one.
 func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,16 +101,12 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 		return err
 	}
 	defer leave()
-	for n := 0; ; n++ {
-		s := newSnapshot(ctx, t)
-		err := f(reader{s})
-		if !s.compacted {
-			return err
-		}
-		if n == maxRuns {
-			return t.fault(&busyError{errCompacted}, nil)
-		}
+	s := newSnapshot(ctx, t)
+	err = f(reader{s})
+	if s.compacted {
+		return t.fault(&busyError{errCompacted}, nil)
 	}
+	return err
 }
 
 // Update runs f in one transaction. What f reads is compared when it commits:

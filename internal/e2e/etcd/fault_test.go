@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,13 +66,19 @@ var faultKinds = []struct {
 	{"compaction", 5, 20, "all revisions but the newest forgotten, while all records are read", func(t *testing.T, c *etcdcluster.Cluster, l *load) {
 		done := make(chan error, 1)
 		go func() {
-			for _, err := range l.machines[0].List(context.Background(), fsm.Query{Order: []fsm.Order{{Column: "created_at"}}}) {
-				if err != nil {
-					done <- err
-					return
+			var err error
+			for range 20 { // a reader whose revision is gone is told that it is to read again
+				err = nil
+				for _, err = range l.machines[0].List(context.Background(), fsm.Query{Order: []fsm.Order{{Column: "created_at"}}}) {
+					if err != nil {
+						break
+					}
+				}
+				if !errors.Is(err, fsm.ErrBusy) {
+					break
 				}
 			}
-			done <- nil
+			done <- err
 		}()
 		for range 3 {
 			if err := c.Compact(); err != nil {
