@@ -268,6 +268,16 @@ func (s *store) running(f *jen.File) {
 		method(text, "Deliver")
 	}
 	f.Line()
+	f.Add(doc("In returns the machine within a transaction of the caller's own, which fsm.Join names: every method works in it, and what is written stands when the caller commits.",
+		"THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything beside a call; after an error of the commit make the same transaction again, with the same request ids; roll back after an error of a call. See fsm.Machine.In.")).
+		Func().Params(raw("m *Machine")).Id("In").Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
+		raw("core, err := m.core.In(ctx, tx)"),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
+		raw("in := *m"),
+		raw("in.core = core"),
+		jen.Return(raw("&in, nil")),
+	)
+	f.Line()
 	f.Add(doc("Core returns the engine, for what is not particular to this machine.")).
 		Func().Params(raw("m *Machine")).Id("Core").Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
 		jen.Return(raw("m.core")),

@@ -20,6 +20,9 @@ import (
 // Within one process no delivery is performed twice at a time; processes that
 // deliver from one store may meet.
 func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
+	if err := m.alone("Deliver"); err != nil {
+		return 0, err
+	}
 	if m.recovers && !m.started.Load() {
 		return 0, fmt.Errorf("deliver %s: call Startup first: recovery runs before delivery", m.schema.Machine)
 	}

@@ -25,13 +25,14 @@ type Machine[R any] struct {
 
 	byName   map[string]*Operation[R] // by the name in the specification
 	byStored map[string]*Operation[R]
-	leave    bool // every at-least-once effect is of no use once the record has moved on
+	joined   *joined // the caller's transaction; nil: its own ones
+	leave    bool    // every at-least-once effect is of no use once the record has moved on
 
 	recovers bool        // has startup triggers and effects to deliver
 	started  atomic.Bool // Startup has run
 
 	health     health
-	quarantine sync.Map // ids whose rows do not end their logs, found by a check at open -> why
+	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
 
 	flight   sync.Mutex
 	inFlight map[Ref]bool // the deliveries that this process performs now
@@ -99,9 +100,10 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 			check:    defaultCheck,
 			poll:     250 * time.Millisecond,
 		},
-		byName:   map[string]*Operation[R]{},
-		byStored: map[string]*Operation[R]{},
-		inFlight: map[Ref]bool{},
+		quarantine: new(sync.Map),
+		byName:     map[string]*Operation[R]{},
+		byStored:   map[string]*Operation[R]{},
+		inFlight:   map[Ref]bool{},
 	}
 	for _, opt := range opts {
 		opt(&m.options)

@@ -37,6 +37,9 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if m.joined != nil {
+		return m.runJoined(ctx, u)
+	}
 	if err := Inside(ctx, m.store); err != nil {
 		return err
 	}

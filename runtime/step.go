@@ -134,6 +134,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 	if mark := around(ctx, m.store); mark != nil {
 		mark.writes++
 	}
+	if m.joined != nil {
+		m.joined.writes++
+	}
 	if err := tx.Write(&s.write); err != nil {
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}

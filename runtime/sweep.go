@@ -17,6 +17,9 @@ import (
 // into the error at the end and keeps no other record from being swept; an
 // error of the store ends the sweep.
 func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
+	if err := m.alone("Sweep"); err != nil {
+		return 0, err
+	}
 	now := m.now()
 	total := 0
 	var errs []error
@@ -44,6 +47,9 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 // quarantined record is reported and does not hold up delivery; after any other
 // error Startup is to be called again.
 func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
+	if err := m.alone("Startup"); err != nil {
+		return 0, err
+	}
 	now := m.now()
 	total, whole := 0, true
 	var errs []error

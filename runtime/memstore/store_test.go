@@ -243,3 +243,19 @@ func TestNumbersFollowThoseThatMoveIn(t *testing.T) {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
 }
+
+func TestJoined(t *testing.T) {
+	t.Parallel()
+	storetest.RunJoined(t, func(testing.TB) fsm.Store { return memstore.New() },
+		func(ctx context.Context, store fsm.Store) (storetest.CallersTx, error) {
+			s := store.(*memstore.Store)
+			tx, err := s.Begin(ctx)
+			if err != nil {
+				return storetest.CallersTx{}, err
+			}
+			return storetest.CallersTx{
+				Joined: fsm.Join(s, tx), Commit: func() error { return tx.Commit(ctx) },
+				Rollback: func() error { tx.Rollback(); return nil },
+			}, nil
+		})
+}

@@ -27,6 +27,7 @@ type depot struct {
 	db     *sql.DB
 	schema *fsm.Schema
 	m      *fsm.Machine[storetest.Parcel]
+	dsn    string
 }
 
 func newDepot(t *testing.T, dsn string) *depot {
@@ -37,7 +38,7 @@ func newDepot(t *testing.T, dsn string) *depot {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	d := &depot{T: t, db: db, schema: storetest.Schema()}
+	d := &depot{T: t, db: db, dsn: dsn, schema: storetest.Schema()}
 	d.schema.SQL = parcelSQL(t)
 	if d.store, err = postgres.Open(ctx, dsn, quiet); err != nil {
 		t.Fatal(err)

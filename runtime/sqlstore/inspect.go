@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -35,7 +34,7 @@ func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doub
 	}
 	fmt.Fprintf(b, ` HAVING count(*) > 1 AND min("id") > %s ORDER BY 1 LIMIT %s`, b.arg(after), b.arg(unlimited(limit)))
 	var list []fsm.Double
-	err := r.each(b.String(), b.args, func(rows *sql.Rows) error {
+	err := r.each(b.String(), b.args, func(rows Rows) error {
 		var d fsm.Double
 		err := rows.Scan(&d.First, &d.Last, &d.Count)
 		list = append(list, d)
@@ -51,7 +50,7 @@ func (r *reader) Loose(after string, limit int) ([]string, error) {
 		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id" LIMIT ?`,
 		r.t.name, quote(r.t.schema.Table+"_events"))
 	var list []string
-	err := r.each(text, []any{after, unlimited(limit)}, func(rows *sql.Rows) error {
+	err := r.each(text, []any{after, unlimited(limit)}, func(rows Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		list = append(list, id)

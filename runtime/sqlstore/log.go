@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	}
 	var list []fsm.Entry
 	text := "SELECT " + quoted(eventColumns) + `, "chain", ` + o.place + o.query
-	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows *sql.Rows) error {
+	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
 		list = append(list, fsm.Entry{Event: e, Cursor: o.cursor(place, &e)})
@@ -58,7 +57,7 @@ func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 // would be passed over without a word.
 func (r *reader) logIsWhole(o *logOrder, after fsm.Cursor, args []any) error {
 	var ahead, cursor bool
-	err := r.each(o.lost, args[:1], func(rows *sql.Rows) error { return rows.Scan(&ahead, &cursor) })
+	err := r.each(o.lost, args[:1], func(rows Rows) error { return rows.Scan(&ahead, &cursor) })
 	switch {
 	case err != nil:
 		return err

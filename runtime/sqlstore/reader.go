@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"iter"
 	"math"
 	"time"
@@ -25,7 +24,7 @@ const chunk = 256
 
 // each runs a query and calls f for each row. It keeps the first error of the
 // database.
-func (r *reader) each(text string, args []any, f func(*sql.Rows) error) error {
+func (r *reader) each(text string, args []any, f func(Rows) error) error {
 	if r.err != nil {
 		return r.err
 	}
@@ -62,13 +61,13 @@ func (r *reader) fail(err error) error {
 // found reports whether a query has a row.
 func (r *reader) found(text string, args ...any) (bool, error) {
 	found := false
-	err := r.each(text, args, func(*sql.Rows) error { found = true; return nil })
+	err := r.each(text, args, func(Rows) error { found = true; return nil })
 	return found, err
 }
 
 // integer returns the integer of a query's only row; ok is false without a row.
 func (r *reader) integer(text string, args ...any) (n int64, ok bool, err error) {
-	err = r.each(text, args, func(rows *sql.Rows) error { ok = true; return rows.Scan(&n) })
+	err = r.each(text, args, func(rows Rows) error { ok = true; return rows.Scan(&n) })
 	return n, ok, err
 }
 
@@ -78,7 +77,7 @@ func (r *reader) Row(id string) (fsm.Row, error) { return r.one(r.t.sql.row, id)
 func (r *reader) one(text, id string) (fsm.Row, error) {
 	var row fsm.Row
 	found := false
-	err := r.each(text, []any{id}, func(rows *sql.Rows) (err error) {
+	err := r.each(text, []any{id}, func(rows Rows) (err error) {
 		found = true
 		row, err = r.t.rowOf(rows)
 		return err
@@ -97,7 +96,7 @@ func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
 	var list []fsm.Row
 	read := func(lock string) error {
 		list = nil
-		return r.each(b.String()+lock, b.args, func(rows *sql.Rows) error {
+		return r.each(b.String()+lock, b.args, func(rows Rows) error {
 			row, err := r.t.rowOf(rows)
 			list = append(list, row)
 			return err
@@ -176,7 +175,7 @@ func (r *reader) Count(q fsm.Query) (int64, error) {
 
 func (r *reader) events(text string, args ...any) ([]fsm.Event, error) {
 	var list []fsm.Event
-	err := r.each(text, args, func(rows *sql.Rows) error {
+	err := r.each(text, args, func(rows Rows) error {
 		e, err := r.t.eventOf(rows)
 		list = append(list, e)
 		return err
@@ -230,7 +229,7 @@ func unlimited(limit int) int64 {
 // Outbox returns deliveries that are due, oldest first.
 func (r *reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
 	var list []fsm.Delivery
-	err := r.each(r.t.sql.outbox, []any{r.t.bind(due), unlimited(limit)}, func(rows *sql.Rows) error {
+	err := r.each(r.t.sql.outbox, []any{r.t.bind(due), unlimited(limit)}, func(rows Rows) error {
 		var d fsm.Delivery
 		err := rows.Scan(&d.ID, &d.Rev, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
 		list = append(list, d)
@@ -242,7 +241,7 @@ func (r *reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
 // Orphans returns ids that have events but no row.
 func (r *reader) Orphans(after string, limit int) ([]string, error) {
 	var list []string
-	err := r.each(r.t.sql.orphans, []any{after, unlimited(limit)}, func(rows *sql.Rows) error {
+	err := r.each(r.t.sql.orphans, []any{after, unlimited(limit)}, func(rows Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		list = append(list, id)

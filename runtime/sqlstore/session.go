@@ -19,7 +19,7 @@ type querier interface {
 
 // rows are the rows of a statement whose time is limited until they are closed.
 type rows struct {
-	*sql.Rows
+	Rows
 	done context.CancelFunc
 }
 

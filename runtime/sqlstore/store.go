@@ -169,17 +169,11 @@ func (s *Store) Transaction(tx fsm.Tx) *sql.Tx {
 // connection must have the store's settings, and the caller finds out about a
 // lost commit alone: the same calls again, with the same request ids.
 func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.Tx, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	t, err := newTable(s, schema)
+	x, err := s.adoption(ctx, schema)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.poisoned(schema.Machine); err != nil {
-		return nil, err
-	}
-	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, tx: tx, mode: mode{strict: true, careful: true}}
+	x.tx = tx
 	s.mu.Lock()
 	own := s.running[tx]
 	s.mu.Unlock()
@@ -187,23 +181,8 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 		x.q, x.mode, x.ran = own.q, own.mode, true
 		return x, nil
 	}
-	x.q, x.adopted = txQuerier{tx, patience(s.dialect.patience())}, true
-	if err := s.dialect.settings(x.ctx, x.q, true); err != nil {
-		return nil, err
-	}
-	file, err := s.dialect.file(x.ctx, x.q)
-	if err != nil {
-		return nil, err
-	}
-	if file != s.file {
-		return nil, fmt.Errorf("sqlstore: the transaction is of %s, the store of %s; expected a transaction of the store's database", file, s.file)
-	}
-	if text := s.dialect.claim(); text != "" {
-		if _, err := x.q.exec(x.ctx, text); err != nil {
-			return nil, t.fault("take the write lock", err)
-		}
-	}
-	return x, nil
+	x.q = txQuerier{tx, patience(s.dialect.patience())}
+	return s.adopt(x)
 }
 
 // Backup copies the database into a new file at path, as it is at one instant,

@@ -21,12 +21,16 @@ type txn struct {
 	mode    mode
 	nested  bool     // there is a savepoint
 	kept    *fsm.Row // a row that is locked and was read, until somebody asks for it or writes
+	foreign Querier  // where tx is nil: the transaction
 }
 
 var _ fsm.Tx = (*txn)(nil)
 
 // Ended reports whether the transaction was committed or rolled back.
 func (x *txn) Ended() bool {
+	if x.foreign != nil {
+		return x.foreign.Ended()
+	}
 	_, err := x.tx.ExecContext(x.ctx, "SELECT 1")
 	return errors.Is(err, sql.ErrTxDone)
 }

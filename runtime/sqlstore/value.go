@@ -114,7 +114,7 @@ func orNull(text string) any {
 func documentText(j fsm.JSON) any { return orNull(j.String()) }
 
 // rowOf scans one row of the machine's table.
-func (t *table) rowOf(rows *sql.Rows) (fsm.Row, error) {
+func (t *table) rowOf(rows Rows) (fsm.Row, error) {
 	var row fsm.Row
 	values := make([]any, len(t.schema.Columns))
 	targets := make([]any, 5, 5+len(values))
@@ -143,7 +143,7 @@ var eventColumns = []string{"id", "rev", "n", "operation", "name", "from", "to",
 	"request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum"}
 
 // eventOf scans one event, and what the query returns besides.
-func (t *table) eventOf(rows *sql.Rows, more ...any) (fsm.Event, error) {
+func (t *table) eventOf(rows Rows, more ...any) (fsm.Event, error) {
 	var e fsm.Event
 	var from, request, cause, guard sql.NullString
 	err := rows.Scan(append([]any{&e.ID, &e.Rev, &e.N, &e.Operation, &e.Name, &from, &e.To, (*instant)(&e.At), &e.Actor, &e.Reason, &request,

@@ -28,13 +28,14 @@ type Option func(*suite)
 func WithSQL(sql map[string]string) Option { return func(s *suite) { s.sql = sql } }
 
 type suite struct {
-	open func(testing.TB) fsm.Store
-	sql  map[string]string
+	open    func(testing.TB) fsm.Store
+	sql     map[string]string
+	longLog int
 }
 
 // Run runs the suite. open returns an empty store and closes it with tb.Cleanup.
 func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
-	s := &suite{open: open}
+	s := &suite{open: open, longLog: 2000}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -56,6 +57,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"mend", mendTests},
 		{"race", raceTests},
 		{"crowd", crowdTests},
+		{"limits", limitTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

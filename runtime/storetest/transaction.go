@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -129,6 +130,39 @@ var transactionTests = []test{
 			}
 			return nil
 		})
+	}},
+	{"a view is one snapshot", func(b *bench) {
+		p := b.make(parcel("p1", "a"))
+		written := make(chan error, 1)
+		b.view(func(r fsm.Reader) error {
+			if row, err := r.Row("p1"); err != nil || row.Rev != 1 {
+				b.Errorf("got %v, %v, want revision 1", row.Ref(), err)
+			}
+			go func() { // a store may make it wait for the end of the view
+				written <- errors.Join(b.table.Commit(b.ctx, change(p, p.held("ann", instant), "hold", "")),
+					b.table.Commit(b.ctx, creation(parcel("p2", "a"), "")))
+			}()
+			select {
+			case err := <-written:
+				written <- err
+			case <-time.After(50 * time.Millisecond):
+			}
+			row, err := r.Row("p1")
+			if err != nil || row.Rev != 1 {
+				b.Errorf("in the same view: got %v, %v, want revision 1", row.Ref(), err)
+			}
+			n, err := r.Count(fsm.Query{})
+			if err != nil || n != 1 {
+				b.Errorf("in the same view: got %d records, %v, want 1", n, err)
+			}
+			return nil
+		})
+		if err := <-written; err != nil {
+			b.Error(err)
+		}
+		if rev := b.row("p1").Rev; rev != 2 {
+			b.Errorf("revision %d afterwards, want 2", rev)
+		}
 	}},
 	{"an error of a view comes back", func(b *bench) {
 		if err := b.table.View(b.ctx, func(fsm.Reader) error { return errStop }); !errors.Is(err, errStop) {

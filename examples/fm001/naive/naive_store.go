@@ -239,6 +239,24 @@ func (m *Machine) Startup(ctx context.Context) (int, error) {
 	return m.core.Startup(ctx)
 }
 
+// In returns the machine within a transaction of the caller's own, which
+// fsm.Join names: every method works in it, and what is written stands when the
+// caller commits.
+//
+// THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything
+// beside a call; after an error of the commit make the same transaction again,
+// with the same request ids; roll back after an error of a call. See
+// fsm.Machine.In.
+func (m *Machine) In(ctx context.Context, tx fsm.Joined) (*Machine, error) {
+	core, err := m.core.In(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	in := *m
+	in.core = core
+	return &in, nil
+}
+
 // Core returns the engine, for what is not particular to this machine.
 func (m *Machine) Core() *fsm.Machine[Execution] {
 	return m.core

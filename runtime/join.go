@@ -1,0 +1,140 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Joined is a transaction of the caller's own, in the store of a machine: what
+// Machine.In works in. Join makes one.
+type Joined struct {
+	store   Store
+	adopt   func(ctx context.Context, s *Schema) (Tx, error)
+	foreign bool
+}
+
+// Join names a transaction that the caller has begun in a store and will commit
+// or roll back: a *sql.Tx of a store over database/sql, a *memstore.Tx.
+func Join[T any](store Transactional[T], tx T) Joined {
+	return Joined{store: store, adopt: func(ctx context.Context, s *Schema) (Tx, error) { return store.Adopt(ctx, s, tx) }}
+}
+
+// JoinBy is Join for a kind of transaction that is not the store's own, such as
+// one of another driver for the same database. A machine with atomic effects
+// refuses it, since these take the store's own kind.
+func JoinBy(store Store, adopt func(ctx context.Context, s *Schema) (Tx, error)) Joined {
+	return Joined{store: store, adopt: adopt, foreign: true}
+}
+
+// ErrJoined is what a joined machine answers to what cannot be part of a
+// transaction, such as Sweep, and to any call after one that failed half done.
+var ErrJoined = errors.New("not within a transaction of the caller's own")
+
+// joined is the transaction that a machine works in.
+type joined struct {
+	tx     Tx
+	writes int   // that were tried
+	half   error // of a call that had written before it failed
+}
+
+// In returns the machine within a transaction of the caller's own. What it
+// writes stands when the caller commits, with all that the caller writes there,
+// or not at all. What it reads is what the transaction sees. It is for one
+// goroutine and of no use after the end of the transaction.
+//
+// THE CALLER OWNS THE COMMIT, and with it three duties that Apply has otherwise:
+//
+//   - Look at Outcome.Replayed (and Existing). When it is set, the call was done
+//     by an earlier transaction, and so was what the caller does beside it: it
+//     must not be done again.
+//   - An error of the commit is ambiguous: it may have happened. Make the same
+//     transaction again, with the same request ids; what was done is replayed.
+//     A call without a request id cannot be found again.
+//   - Roll back after an error, and make the transaction again when it was
+//     ErrBusy. Only a *Refusal of a call that had written nothing leaves the
+//     transaction usable; after any other the machine refuses to go on.
+//
+// An effect function that runs in the machine's own transaction (atomic: true)
+// has none of these; prefer it where it serves. Nothing is run again here, so
+// two transactions that meet are told ErrBusy or ErrStale.
+func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
+	switch {
+	case m.joined != nil:
+		return nil, fmt.Errorf("%s: the machine is in a transaction already: %w", m.schema.Machine, ErrJoined)
+	case tx.adopt == nil:
+		return nil, fmt.Errorf("%s: no transaction was given; expected one made by Join", m.schema.Machine)
+	case reflect.TypeOf(m.store).Comparable() && tx.store != m.store:
+		return nil, fmt.Errorf("%s: the transaction is one of another store than the machine's", m.schema.Machine)
+	}
+	for _, op := range m.d.Operations {
+		if tx.foreign && op.Effect != nil && op.Effect.Atomic {
+			return nil, fmt.Errorf("%s: the effect %s of %s takes part in the store's own kind of transaction; hand in one of that kind",
+				m.schema.Machine, op.Effect.Name, op.Name)
+		}
+	}
+	adopted, err := tx.adopt(ctx, m.schema)
+	if err != nil {
+		return nil, err
+	}
+	return &Machine[R]{
+		d: m.d, schema: m.schema, store: m.store, effects: m.effects, options: m.options,
+		byName: m.byName, byStored: m.byStored, leave: m.leave, recovers: m.recovers,
+		inFlight: map[Ref]bool{}, quarantine: m.quarantine, table: joinedTable{m.table, adopted}, joined: &joined{tx: adopted},
+	}, nil
+}
+
+// runJoined does the work once, in the caller's transaction.
+func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
+	j := m.joined
+	if j.half != nil {
+		return fmt.Errorf("%s: a call before this one failed half done; roll the transaction back: %w: %w", m.schema.Machine, ErrJoined, j.half)
+	}
+	before := j.writes
+	_, err := within(ctx, m.store, func() (struct{}, error) { return struct{}{}, u.try(j.tx, false) })
+	if err == nil {
+		return nil
+	}
+	if j.writes != before {
+		j.half = err
+	}
+	var over *passedOver
+	if errors.As(err, &over) {
+		err = over.err
+	}
+	return u.blame(err)
+}
+
+// alone refuses what runs transactions of its own.
+func (m *Machine[R]) alone(what string) error {
+	if m.joined == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s runs transactions of its own: %w", m.schema.Machine, what, ErrJoined)
+}
+
+// joinedTable is a table within one transaction.
+type joinedTable struct {
+	Table
+	tx Tx
+}
+
+// Commit makes a write part of the transaction.
+func (t joinedTable) Commit(_ context.Context, w *Write) error { return t.tx.Write(w) }
+
+// View reads what the transaction sees.
+func (t joinedTable) View(ctx context.Context, f func(Reader) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f(t.tx)
+}
+
+// Update runs f in the transaction.
+func (t joinedTable) Update(ctx context.Context, f func(Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f(t.tx)
+}

@@ -1,0 +1,186 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// joinable opens stores in schemas of their own and remembers their addresses.
+func joinable(t *testing.T) (open func(tb testing.TB) fsm.Store, address func(fsm.Store) string) {
+	server := pgtest.DSN(t)
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	var n atomic.Int64
+	var addresses sync.Map
+	return func(tb testing.TB) fsm.Store {
+			schema := fmt.Sprint("j", n.Add(1))
+			if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
+				tb.Fatal(err)
+			}
+			dsn := server + "&search_path=" + schema
+			store, err := postgres.Open(tb.Context(), dsn, quiet)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			tb.Cleanup(func() { store.Close() })
+			addresses.Store(store, dsn)
+			return store
+		}, func(s fsm.Store) string {
+			dsn, _ := addresses.Load(s)
+			return dsn.(string)
+		}
+}
+
+func TestJoinedSQL(t *testing.T) {
+	t.Parallel()
+	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelSerializable} {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			open, address := joinable(t)
+			storetest.RunJoined(t, open, func(ctx context.Context, store fsm.Store) (storetest.CallersTx, error) {
+				db, err := sql.Open("pgx", address(store))
+				if err != nil {
+					return storetest.CallersTx{}, err
+				}
+				tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+				if err != nil {
+					return storetest.CallersTx{}, errors.Join(err, db.Close())
+				}
+				return storetest.CallersTx{
+					Joined:   fsm.Join(store.(*sqlstore.Store), tx),
+					Commit:   func() error { return errors.Join(tx.Commit(), db.Close()) },
+					Rollback: func() error { return errors.Join(tx.Rollback(), db.Close()) },
+				}, nil
+			}, storetest.WithSQL(parcelSQL(t)))
+		})
+	}
+}
+
+func TestJoinedPgx(t *testing.T) {
+	t.Parallel()
+	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.Serializable} {
+		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
+			open, address := joinable(t)
+			storetest.RunJoined(t, open, func(ctx context.Context, store fsm.Store) (storetest.CallersTx, error) {
+				conn, err := pgx.Connect(ctx, address(store))
+				if err != nil {
+					return storetest.CallersTx{}, err
+				}
+				tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: level})
+				if err != nil {
+					return storetest.CallersTx{}, errors.Join(err, conn.Close(ctx))
+				}
+				ctx = context.WithoutCancel(ctx)
+				return storetest.CallersTx{
+					Joined:   postgres.Join(store.(*sqlstore.Store), tx),
+					Commit:   func() error { return errors.Join(tx.Commit(ctx), conn.Close(ctx)) },
+					Rollback: func() error { return errors.Join(tx.Rollback(ctx), conn.Close(ctx)) },
+				}, nil
+			}, storetest.WithSQL(parcelSQL(t)))
+		})
+	}
+}
+
+// Every kind of column and of event comes through pgx as it does through
+// database/sql.
+func TestPgxReadsTheSame(t *testing.T) {
+	t.Parallel()
+	d := newDepot(t, pgtest.DSN(t))
+	p, err := d.m.Create(t.Context(), storetest.Register(storetest.Meta{RequestID: "r", Actor: "ann", Reason: "new", Labels: map[string]string{"k": "v"}},
+		storetest.RegisterInput{ID: "p1", Label: fsm.Some("l"), Lane: "a", Weight: fsm.Some(int64(-1) << 62), Tags: fsm.NewSet("y", "ü")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err = d.m.Apply(t.Context(), p, storetest.Annotate(storetest.Meta{}, fsm.Some(fsm.MustJSON(`{"b":1.0,"a":null}`)), fsm.Some("large"), fsm.Some(false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = d.m.Apply(t.Context(), p, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", p.Record.CreatedAt)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	other, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := *storetest.Descriptor(d.schema)
+	plain.Operations = nil
+	for _, op := range storetest.Descriptor(d.schema).Operations {
+		if op.Effect == nil || !op.Effect.Atomic {
+			plain.Operations = append(plain.Operations, op)
+		}
+	}
+	m, err := fsm.NewMachine(t.Context(), d.store, &plain, effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := m.In(t.Context(), postgres.Join(d.store, other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := d.store.Table(d.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want fsm.Row
+	var wanted []string
+	if err := table.View(t.Context(), func(r fsm.Reader) (err error) {
+		if want, err = r.Row("p1"); err != nil {
+			return err
+		}
+		for e, err := range r.Events("p1", 0) {
+			if err != nil {
+				return err
+			}
+			wanted = append(wanted, fmt.Sprintf("%#v", e))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := joined.Record(t.Context(), "p1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := storetest.Encode(&rec)
+	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		t.Errorf("the row is\n%#v, want\n%#v", got, want)
+	}
+	var events []string
+	for e, err := range joined.History(t.Context(), "p1") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, fmt.Sprintf("%#v", e))
+	}
+	if fmt.Sprint(events) != fmt.Sprint(wanted) || len(events) != 3 {
+		t.Errorf("the events are\n%v, want\n%v", events, wanted)
+	}
+	if err := other.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.m.In(t.Context(), postgres.Join(d.store, other)); err == nil {
+		t.Error("a machine with atomic effects took a pgx.Tx")
+	}
+}

@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Rows are what a query returns, such as Rows. Scan must take whatever
+// database/sql's takes: pointers to basic types and to any, and sql.Scanner.
+type Rows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+}
+
+// Querier runs statements in a transaction that its caller has begun by another
+// way than database/sql, on the store's database.
+type Querier interface {
+	// Exec runs a statement and returns how many rows it changed.
+	Exec(ctx context.Context, text string, args ...any) (int64, error)
+	Query(ctx context.Context, text string, args ...any) (Rows, error)
+	// Ended reports whether the transaction was committed or rolled back.
+	Ended() bool
+}
+
+// AdoptQuerier is Adopt for a transaction of another driver; fsm.JoinBy takes it.
+func (s *Store) AdoptQuerier(ctx context.Context, schema *fsm.Schema, q Querier) (fsm.Tx, error) {
+	x, err := s.adoption(ctx, schema)
+	if err != nil {
+		return nil, err
+	}
+	x.foreign, x.q = q, foreignQuerier{q, patience(s.dialect.patience())}
+	return s.adopt(x)
+}
+
+// adoption begins the adoption of a transaction.
+func (s *Store) adoption(ctx context.Context, schema *fsm.Schema) (*txn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := newTable(s, schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.poisoned(schema.Machine); err != nil {
+		return nil, err
+	}
+	return &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, mode: mode{strict: true, careful: true}}, nil
+}
+
+// adopt makes sure that a caller's transaction is one in which the store's
+// promises hold.
+func (s *Store) adopt(x *txn) (fsm.Tx, error) {
+	x.adopted = true
+	if err := s.dialect.settings(x.ctx, x.q, true); err != nil {
+		return nil, err
+	}
+	file, err := s.dialect.file(x.ctx, x.q)
+	if err != nil {
+		return nil, err
+	}
+	if file != s.file {
+		return nil, fmt.Errorf("sqlstore: the transaction is of %s, the store of %s; expected a transaction of the store's database", file, s.file)
+	}
+	if text := s.dialect.claim(); text != "" {
+		if _, err := x.q.exec(x.ctx, text); err != nil {
+			return nil, x.t.fault("take the write lock", err)
+		}
+	}
+	return x, nil
+}
+
+// foreignQuerier is a caller's Querier as the store uses it.
+type foreignQuerier struct {
+	q Querier
+	patience
+}
+
+func (f foreignQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	ctx, done := f.bound(ctx)
+	defer done()
+	n, err := f.q.Exec(ctx, text, args...)
+	return driver.RowsAffected(n), err
+}
+
+func (f foreignQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
+	ctx, done := f.bound(ctx)
+	r, err := f.q.Query(ctx, text, args...)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return &rows{r, done}, nil
+}

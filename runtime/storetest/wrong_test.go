@@ -1,0 +1,503 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// wrong is a memstore that breaks one promise. A nil function keeps it.
+type wrong struct {
+	*memstore.Store
+	schema  func(*fsm.Schema) *fsm.Schema
+	table   func(fsm.Table) fsm.Table
+	ctx     func(context.Context) context.Context
+	update  func(fsm.Table, context.Context, func(fsm.Tx) error) error
+	view    func(fsm.Table, context.Context, func(fsm.Reader) error) error
+	write   func(fsm.Tx, *fsm.Write) error
+	query   func(fsm.Query) fsm.Query
+	count   func(fsm.Query) fsm.Query
+	row     func(fsm.Row, error) (fsm.Row, error)
+	events  func([]fsm.Event, int64) []fsm.Event // from revision 0 on
+	request func(r fsm.Reader, id, requestID string) ([]fsm.Event, error)
+	log     func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
+	outbox  func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error)
+	orphans func(r fsm.Reader, after string, limit int) ([]string, error)
+	peers   func(fsm.PeerQuery) fsm.PeerQuery
+	number  func(fsm.PeerQuery) fsm.PeerQuery
+	settle  func(tx fsm.Tx, id string, rev int64) error
+	delay   func(tx fsm.Tx, id string, rev int64, due time.Time, text string) error
+}
+
+func (w *wrong) Table(s *fsm.Schema) (fsm.Table, error) {
+	if w.schema != nil {
+		s = w.schema(s)
+	}
+	t, err := w.Store.Table(s)
+	t = &wrongTable{t, w}
+	if w.table != nil {
+		t = w.table(t)
+	}
+	return t, err
+}
+
+type wrongTable struct {
+	fsm.Table
+	w *wrong
+}
+
+func (t *wrongTable) Commit(ctx context.Context, w *fsm.Write) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+}
+
+func (t *wrongTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+	if err := fsm.Inside(ctx, t.w); err != nil { // a mark of the wrapper, which the store inside does not know
+		return err
+	}
+	g := func(r fsm.Reader) error { return f(wrongReader{r, t.w}) }
+	if t.w.view != nil {
+		return t.w.view(t.Table, ctx, g)
+	}
+	return t.Table.View(ctx, g)
+}
+
+func (t *wrongTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	if err := fsm.Inside(ctx, t.w); err != nil {
+		return err
+	}
+	g := func(tx fsm.Tx) error { return f(wrongTx{wrongReader{tx, t.w}, tx}) }
+	if t.w.ctx != nil {
+		ctx = t.w.ctx(ctx)
+	}
+	if t.w.update != nil {
+		return t.w.update(t.Table, ctx, g)
+	}
+	return t.Table.Update(ctx, g)
+}
+
+type wrongReader struct {
+	fsm.Reader
+	w *wrong
+}
+
+func (r wrongReader) Row(id string) (fsm.Row, error) {
+	row, err := r.Reader.Row(id)
+	if r.w.row != nil {
+		return r.w.row(row, err)
+	}
+	return row, err
+}
+
+func (r wrongReader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	if r.w.query != nil {
+		q = r.w.query(q)
+	}
+	return r.Reader.Rows(q)
+}
+
+func (r wrongReader) Count(q fsm.Query) (int64, error) {
+	if r.w.count != nil {
+		q = r.w.count(q)
+	}
+	return r.Reader.Count(q)
+}
+
+func (r wrongReader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	if r.w.events == nil {
+		return r.Reader.Events(id, from)
+	}
+	return func(yield func(fsm.Event, error) bool) {
+		var list []fsm.Event
+		for e, err := range r.Reader.Events(id, 0) {
+			if err != nil {
+				yield(e, err)
+				return
+			}
+			list = append(list, e)
+		}
+		for _, e := range r.w.events(list, from) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r wrongReader) Request(id, requestID string) ([]fsm.Event, error) {
+	if r.w.request != nil {
+		return r.w.request(r.Reader, id, requestID)
+	}
+	return r.Reader.Request(id, requestID)
+}
+
+func (r wrongReader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	if r.w.log != nil {
+		return r.w.log(r.Reader, after, limit)
+	}
+	return r.Reader.Log(after, limit)
+}
+
+func (r wrongReader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+	if r.w.outbox != nil {
+		return r.w.outbox(r.Reader, due, limit)
+	}
+	return r.Reader.Outbox(due, limit)
+}
+
+func (r wrongReader) Orphans(after string, limit int) ([]string, error) {
+	if r.w.orphans != nil {
+		return r.w.orphans(r.Reader, after, limit)
+	}
+	return r.Reader.Orphans(after, limit)
+}
+
+type wrongTx struct {
+	wrongReader
+	tx fsm.Tx
+}
+
+func (x wrongTx) Write(w *fsm.Write) error {
+	if x.w.write != nil {
+		return x.w.write(x.tx, w)
+	}
+	return x.tx.Write(w)
+}
+
+func (x wrongTx) Peers(q fsm.PeerQuery) (int64, error) {
+	if x.w.peers != nil {
+		q = x.w.peers(q)
+	}
+	return x.tx.Peers(q)
+}
+
+func (x wrongTx) NextNumber(q fsm.PeerQuery) (int64, error) {
+	if x.w.number != nil {
+		q = x.w.number(q)
+	}
+	return x.tx.NextNumber(q)
+}
+
+func (x wrongTx) Settle(id string, rev int64) error {
+	if x.w.settle != nil {
+		return x.w.settle(x.tx, id, rev)
+	}
+	return x.tx.Settle(id, rev)
+}
+
+func (x wrongTx) Postpone(id string, rev int64, due time.Time, text string) error {
+	if x.w.delay != nil {
+		return x.w.delay(x.tx, id, rev, due, text)
+	}
+	return x.tx.Postpone(id, rev, due, text)
+}
+
+// lax is a table that takes every specification for its own.
+type lax struct{ fsm.Table }
+
+func (lax) Check(context.Context) error { return nil }
+
+// edit is a write that differs in something; the caller's own stays as it is.
+func edit(change func(tx fsm.Tx, w *fsm.Write)) func(fsm.Tx, *fsm.Write) error {
+	return func(tx fsm.Tx, w *fsm.Write) error {
+		c := *w
+		if w.Row != nil {
+			row := *w.Row
+			row.Values = slices.Clone(row.Values)
+			c.Row = &row
+		}
+		change(tx, &c)
+		err := tx.Write(&c)
+		w.Event.N = c.Event.N
+		return err
+	}
+}
+
+// promises are the promises of runtime/store.go, each with a store that breaks it
+// and the case of the suite that must notice.
+var promises = []struct {
+	promise string
+	breaks  wrong
+	caught  string // group/case
+}{
+	{"Check: refuses a store without these tables", wrong{table: func(t fsm.Table) fsm.Table { return lax{t} }}, "schema/check_refuses_another_hash"},
+	{"Commit: the write is the whole row", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+		if w.Row != nil {
+			w.Row.Values[0] = nil
+		}
+	})}, "write/creation_comes_back_as_it_was"},
+	{"Commit: the event comes back as it was", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Event.Labels = nil })}, "log/every_field_of_an_event_comes_back"},
+	{"Commit: times keep microseconds", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+		for i := 0; w.Row != nil && i < len(w.Row.Values); i++ {
+			if at, ok := w.Row.Values[i].(time.Time); ok {
+				w.Row.Values[i] = at.Truncate(time.Millisecond)
+			}
+		}
+	})}, "write/times_keep_microseconds"},
+	{"Commit: ErrMoved at another revision", wrong{write: edit(func(tx fsm.Tx, w *fsm.Write) {
+		if row, err := tx.Row(w.Prev.ID); err == nil && w.Prev.Rev > 0 {
+			w.Prev.Rev, w.PrevState, w.Old = row.Rev, row.State, nil
+		}
+	})}, "write/a_moved_record_refuses"},
+	{"Commit: ErrMoved in another state", wrong{write: edit(func(tx fsm.Tx, w *fsm.Write) {
+		if row, err := tx.Row(w.Prev.ID); err == nil && row.Rev == w.Prev.Rev {
+			w.PrevState = row.State
+		}
+	})}, "write/another_state_at_the_revision_refuses"},
+	{"Write.Old: ErrMoved unless the stored row is equal", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Old = nil })}, "write/a_row_that_is_not_the_one_decided_on_refuses"},
+	{"Commit: ErrRequestTaken", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Event.RequestID = "" })}, "request/taken_in_the_record"},
+	{"Commit: ErrRequestTaken in the machine", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Event.RequestN = -1 })}, "request/taken_in_the_machine"},
+	{"Commit: ErrIDTaken", wrong{write: func(tx fsm.Tx, w *fsm.Write) error {
+		if err := tx.Write(w); !errors.Is(err, fsm.ErrIDTaken) {
+			return err
+		}
+		return nil
+	}}, "write/a_creation_that_exists_is_refused"},
+	{"Commit: *ConflictError", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+		c := *s
+		c.Uniques = nil
+		return &c
+	}}, "unique/a_place_is_taken"},
+	{"Commit: the context's own error", wrong{ctx: context.WithoutCancel}, "write/a_context_that_has_ended_writes_nothing"},
+	{"Commit: ErrClosed after Close", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		err := t.Update(ctx, f)
+		if errors.Is(err, fsm.ErrClosed) {
+			return errors.New("gone")
+		}
+		return err
+	}}, "engine/a_closed_store_is_no_lost_answer"},
+	{"View: one snapshot", wrong{view: func(t fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		return f(torn{ctx: ctx, t: t})
+	}}, "transaction/a_view_is_one_snapshot"},
+	{"View: an error of f comes back", wrong{view: func(t fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		_ = t.View(ctx, f)
+		return nil
+	}}, "transaction/an_error_of_a_view_comes_back"},
+	{"Update: an error of f leaves no trace", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		var own error
+		err := t.Update(ctx, func(tx fsm.Tx) error {
+			own = f(tx)
+			return nil
+		})
+		return errors.Join(own, err)
+	}}, "transaction/an_error_takes_it_back"},
+	{"Update: errors.Is finds an error of f", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if err := t.Update(ctx, f); err != nil {
+			return errors.New(err.Error())
+		}
+		return nil
+	}}, "transaction/an_error_takes_it_back"},
+	{"Update: a panic leaves no trace and goes on", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) (err error) {
+		return t.Update(ctx, func(tx fsm.Tx) error {
+			defer func() { _ = recover() }()
+			return f(tx)
+		})
+	}}, "transaction/a_panic_takes_it_back"},
+	{"Update: sees no other writer", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		late := &deferred{}
+		err := t.Update(ctx, func(tx fsm.Tx) error {
+			late.Tx = tx
+			return f(late)
+		})
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+		return t.Update(ctx, func(tx fsm.Tx) error {
+			for _, w := range late.writes {
+				c := *w
+				if row, err := tx.Row(w.Prev.ID); err == nil && w.Prev.Rev > 0 && w.Row != nil {
+					next := *w.Row
+					next.Rev = row.Rev + 1
+					c.Prev.Rev, c.PrevState, c.Row, c.Event.Rev = row.Rev, row.State, &next, next.Rev
+				}
+				if err := tx.Write(&c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}, "transaction/no_lost_update"},
+	{"Row: ErrNotFound", wrong{row: func(r fsm.Row, _ error) (fsm.Row, error) { return r, nil }}, "transaction/a_missing_row_is_ErrNotFound"},
+	{"Rows: the states", wrong{query: func(q fsm.Query) fsm.Query { q.States = nil; return q }}, "query/rows_and_count"},
+	{"Rows: the conditions", wrong{query: func(q fsm.Query) fsm.Query { q.Where = nil; return q }}, "query/rows_and_count"},
+	{"Rows: the order", wrong{query: func(q fsm.Query) fsm.Query { q.Order = nil; return q }}, "query/rows_and_count"},
+	{"Rows: the limit", wrong{query: func(q fsm.Query) fsm.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
+	{"Rows: above After", wrong{query: func(q fsm.Query) fsm.Query { q.After = ""; return q }}, "query/rows_and_count"},
+	{"Count: the states", wrong{count: func(q fsm.Query) fsm.Query { q.States = nil; return q }}, "query/rows_and_count"},
+	{"Events: from the revision on", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { return l }}, "log/events_from_a_revision_on"},
+	{"Events: by revision", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { slices.Reverse(l); return l }}, "log/events_from_a_revision_on"},
+	{"Request: the scope of the record", wrong{request: func(r fsm.Reader, _, id string) ([]fsm.Event, error) { return r.Request("", id) }}, "request/scope_of_the_record"},
+	{"Request: by RequestN", wrong{request: func(r fsm.Reader, id, request string) ([]fsm.Event, error) {
+		l, err := r.Request(id, request)
+		slices.Reverse(l)
+		return l, err
+	}}, "request/a_batch_shares_one_request"},
+	{"Log: in the order of the commits", wrong{log: func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+		l, err := r.Log(after, limit)
+		slices.Reverse(l)
+		return l, err
+	}}, "watch/in_the_order_of_the_commits"},
+	{"Log: behind the cursor", wrong{log: func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+		l, err := r.Log(after, limit)
+		if len(l) > 1 && after != "" {
+			l = l[1:]
+		}
+		return l, err
+	}}, "watch/in_the_order_of_the_commits"},
+	{"Log: at most limit", wrong{log: func(r fsm.Reader, after fsm.Cursor, _ int) ([]fsm.Entry, error) { return r.Log(after, 0) }}, "watch/in_the_order_of_the_commits"},
+	{"Log: a cursor of another log is ErrCursor", wrong{log: func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+		l, err := r.Log(after, limit)
+		if errors.Is(err, fsm.ErrCursor) {
+			err = nil
+		}
+		return l, err
+	}}, "watch/a_cursor_that_is_none"},
+	{"Outbox: what is due", wrong{outbox: func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error) {
+		return r.Outbox(due.AddDate(1, 0, 0), limit)
+	}}, "outbox/due,_oldest_first,_at_most_so_many"},
+	{"Outbox: oldest first", wrong{outbox: func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error) {
+		l, err := r.Outbox(due, limit)
+		slices.Reverse(l)
+		return l, err
+	}}, "outbox/due,_oldest_first,_at_most_so_many"},
+	{"Outbox: at most limit", wrong{outbox: func(r fsm.Reader, due time.Time, _ int) ([]fsm.Delivery, error) { return r.Outbox(due, 0) }}, "outbox/due,_oldest_first,_at_most_so_many"},
+	{"Outbox: a write asks for its effect", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Outbox = nil })}, "outbox/a_delivery_comes_back_as_it_was"},
+	{"Write.Leave: removes the delivery of the revision that is left", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Leave = false })}, "outbox/leaving_a_revision_drops_its_delivery"},
+	{"Write: a record-only event gets its N", wrong{write: func(tx fsm.Tx, w *fsm.Write) error {
+		c := *w
+		return tx.Write(&c)
+	}}, "write/a_record-only_event_leaves_the_row"},
+	{"Orphans: none where rows are", wrong{orphans: func(r fsm.Reader, _ string, _ int) ([]string, error) {
+		var ids []string
+		for row := range r.Rows(fsm.Query{}) {
+			ids = append(ids, row.ID)
+		}
+		return ids, nil
+	}}, "log/no_orphans"},
+	{"Peers: other records only", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.Except = ""; return q }}, "peers/count"},
+	{"Peers: in the states", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.States = nil; return q }}, "peers/count"},
+	{"Peers: of the group", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/count"},
+	{"NextNumber: per group", wrong{number: func(q fsm.PeerQuery) fsm.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/numbers_count_per_group"},
+	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64) error { return nil }}, "outbox/settle"},
+	{"Settle: one that is gone is no error", wrong{settle: func(tx fsm.Tx, id string, rev int64) error {
+		before, _ := tx.Outbox(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), 0)
+		_ = tx.Settle(id, rev)
+		if after, _ := tx.Outbox(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), 0); len(after) == len(before) {
+			return errors.New("gone")
+		}
+		return nil
+	}}, "outbox/settle"},
+	{"Postpone: one more attempt, due again", wrong{delay: func(fsm.Tx, string, int64, time.Time, string) error { return nil }}, "outbox/postpone"},
+	{"Postpone: the error", wrong{delay: func(tx fsm.Tx, id string, rev int64, due time.Time, _ string) error {
+		return tx.Postpone(id, rev, due, "")
+	}}, "outbox/postpone"},
+	{"ids are compared byte by byte", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+		w.Prev.ID, w.Event.ID = strings.ToLower(w.Prev.ID), strings.ToLower(w.Event.ID)
+		if w.Row != nil {
+			w.Row.ID = strings.ToLower(w.Row.ID)
+		}
+	})}, "request/ids_are_compared_byte_by_byte"},
+	{"ids of 255 bytes", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+		if w.Row != nil && len(w.Row.ID) > 200 {
+			w.Prev.ID, w.Event.ID, w.Row.ID = w.Prev.ID[:200], w.Event.ID[:200], w.Row.ID[:200]
+		}
+	})}, "limits/ids_of_every_kind"},
+	{"a long log", wrong{events: func(l []fsm.Event, from int64) []fsm.Event {
+		return slices.DeleteFunc(l[:min(len(l), 1000)], func(e fsm.Event) bool { return e.Rev < from })
+	}}, "limits/a_long_log"},
+	{"cancellation: all or nothing", wrong{write: func(tx fsm.Tx, w *fsm.Write) error {
+		if w.Event.Operation == "discard" { // the second step of a call is forgotten
+			return nil
+		}
+		return tx.Write(w)
+	}}, "limits/a_context_that_ends_at_any_step"},
+}
+
+// deferred keeps writes for later.
+type deferred struct {
+	fsm.Tx
+	writes []*fsm.Write
+}
+
+func (d *deferred) Write(w *fsm.Write) error {
+	c := *w
+	d.writes = append(d.writes, &c)
+	return nil
+}
+
+// torn reads each thing in a snapshot of its own.
+type torn struct {
+	fsm.Reader
+	ctx context.Context
+	t   fsm.Table
+}
+
+func (r torn) Row(id string) (row fsm.Row, err error) {
+	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { row, err = in.Row(id); return err })
+	return row, err
+}
+
+func (r torn) Count(q fsm.Query) (n int64, err error) {
+	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { n, err = in.Count(q); return err })
+	return n, err
+}
+
+const choice = "STORETEST_WRONG"
+
+// TestSuiteOverWrong runs the suite over the store that the environment names.
+// Without a name it is one that breaks nothing: the wrapper itself is not what
+// the suite notices.
+func TestSuiteOverWrong(t *testing.T) {
+	t.Parallel()
+	breaks := wrong{}
+	if name := os.Getenv(choice); name != "" {
+		i := slices.IndexFunc(promises, func(p struct {
+			promise string
+			breaks  wrong
+			caught  string
+		}) bool {
+			return p.promise == name
+		})
+		if i < 0 {
+			t.Fatalf("no promise is called %q", name)
+		}
+		breaks = promises[i].breaks
+	}
+	storetest.Run(t, func(testing.TB) fsm.Store {
+		w := breaks
+		w.Store = memstore.New()
+		return &w
+	})
+}
+
+// Every promise has a store that breaks it, and a case that notices.
+func TestWrongStoresAreCaught(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(choice) != "" {
+		return // the process that runs one of them
+	}
+	for _, p := range promises {
+		t.Run(p.promise, func(t *testing.T) {
+			t.Parallel()
+			group, name, _ := strings.Cut(p.caught, "/")
+			pattern := "^TestSuiteOverWrong$/^" + regexp.QuoteMeta(group) + "$/^" + regexp.QuoteMeta(name) + "$"
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", pattern, "-test.v", "-test.timeout", "2m")
+			cmd.Env = append(os.Environ(), choice+"="+p.promise)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: TestSuiteOverWrong/"+p.caught) {
+				t.Errorf("%s did not notice (%v):\n%s", p.caught, err, out)
+			}
+		})
+	}
+}
