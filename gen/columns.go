@@ -51,10 +51,6 @@ func (r *rows) column(o operand, fromCall bool) string {
 		word := wordOf(o.enum.Values)
 		return apply(o.enum.Type+"."+word, word)
 	case spec.KindJSON:
-		if fromCall {
-			r.used["jsonText"] = true
-			return apply("jsonText", "")
-		}
 		return apply("fsm.JSON.String", "String")
 	case spec.KindSet:
 		return o.val + ".Text()"

@@ -99,10 +99,6 @@ func (s *store) columnFunctions(f *jen.File) {
 		raw("[T, V any](o fsm.Optional[T], form func(T) V) any"),
 		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("form(v)"))),
 		jen.Return(jen.Nil()))
-	add("jsonText", "jsonText returns the text of an input, and nil for none.",
-		raw("(v fsm.JSON) any"),
-		jen.If(raw("v.IsZero()")).Block(jen.Return(jen.Nil())),
-		jen.Return(raw("v.String()")))
 	add("keyPart", "keyPart writes one column of an effect's key. Strings are quoted, so that no two keys read the same.",
 		raw("(column any) string"),
 		jen.Switch(raw("v := column.(type)")).Block(

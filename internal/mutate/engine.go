@@ -21,6 +21,7 @@ var engineFiles = []engineFile{
 	{"runtime", "fold.go"},
 	{"runtime", "pick.go"},
 	{"runtime", "replay.go"},
+	{"runtime", "run.go"},
 	{"runtime", "step.go"},
 	{"runtime", "sweep.go"},
 	{"runtime/sqlstore", "statement.go"},

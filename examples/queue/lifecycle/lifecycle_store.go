@@ -449,7 +449,7 @@ func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
 			{Name: "dedupe_key", Value: column(req.DedupeKey), Kind: fsm.KindString},
-			{Name: "payload", Value: columnOf(req.Payload, jsonText), Kind: fsm.KindJSON},
+			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
 			made, e, err := Enqueue(id, req, now)
@@ -517,7 +517,7 @@ func (req CompleteRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		At:        req.At,
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
-			{Name: "result", Value: jsonText(req.Result), Kind: fsm.KindJSON},
+			{Name: "result", Value: req.Result.String(), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Complete(req, now))
@@ -534,7 +534,7 @@ func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		At:        req.At,
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
-			{Name: "error", Value: jsonText(req.Error), Kind: fsm.KindJSON},
+			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Fail(req, now))
@@ -635,14 +635,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// jsonText returns the text of an input, and nil for none.
-func jsonText(v fsm.JSON) any {
-	if v.IsZero() {
-		return nil
-	}
-	return v.String()
 }
 
 // read copies a column that must be there.

@@ -486,10 +486,10 @@ func (req MakeRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
 			{Name: "start", Value: req.Start, Kind: fsm.KindInt},
-			{Name: "data", Value: jsonText(req.Data), Kind: fsm.KindJSON},
+			{Name: "data", Value: req.Data.String(), Kind: fsm.KindJSON},
 			{Name: "names", Value: req.Names.Text(), Kind: fsm.KindSet},
 			{Name: "others", Value: req.Others.Text(), Kind: fsm.KindSet},
-			{Name: "extra", Value: columnOf(req.Extra, jsonText), Kind: fsm.KindJSON},
+			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Thing, id string, _ []int64, now time.Time) (fsm.Step, error) {
 			made, e, err := Make(id, req, now)
@@ -525,7 +525,7 @@ func (req KeepRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 			{Name: "left", Value: column(req.Left), Kind: fsm.KindString},
 			{Name: "size", Value: column(req.Size), Kind: fsm.KindInt},
 			{Name: "mode", Value: columnOf(req.Mode, Mode.String), Kind: fsm.KindEnum},
-			{Name: "data", Value: columnOf(req.Data, jsonText), Kind: fsm.KindJSON},
+			{Name: "data", Value: columnOf(req.Data, fsm.JSON.String), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Keep(req, now))
@@ -544,7 +544,7 @@ func (req HoldRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 		Inputs: []fsm.Input{
 			{Name: "wake", Value: columnOf(req.Wake, fsm.Time), Kind: fsm.KindTime},
 			{Name: "active", Value: column(req.Active), Kind: fsm.KindBool},
-			{Name: "extra", Value: columnOf(req.Extra, jsonText), Kind: fsm.KindJSON},
+			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Hold(req, now))
@@ -608,7 +608,7 @@ func (req UnsetRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 		At:        req.At,
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
-			{Name: "extra", Value: columnOf(req.Extra, jsonText), Kind: fsm.KindJSON},
+			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Unset(req, now))
@@ -715,14 +715,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// jsonText returns the text of an input, and nil for none.
-func jsonText(v fsm.JSON) any {
-	if v.IsZero() {
-		return nil
-	}
-	return v.String()
 }
 
 // read copies a column that must be there.

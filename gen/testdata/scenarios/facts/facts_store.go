@@ -549,7 +549,7 @@ func (req MakeRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 			{Name: "size", Value: req.Size, Kind: fsm.KindInt},
 			{Name: "flag", Value: req.Flag, Kind: fsm.KindBool},
 			{Name: "due", Value: fsm.Time(req.Due), Kind: fsm.KindTime},
-			{Name: "body", Value: jsonText(req.Body), Kind: fsm.KindJSON},
+			{Name: "body", Value: req.Body.String(), Kind: fsm.KindJSON},
 			{Name: "tags", Value: req.Tags.Text(), Kind: fsm.KindSet},
 			{Name: "wanted", Value: req.Wanted.Text(), Kind: fsm.KindSet},
 			{Name: "level", Value: column(req.Level), Kind: fsm.KindInt},
@@ -677,7 +677,7 @@ func (req ReadRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 		At:        req.At,
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
-			{Name: "body", Value: jsonText(req.Body), Kind: fsm.KindJSON},
+			{Name: "body", Value: req.Body.String(), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Read(req, now))
@@ -797,14 +797,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// jsonText returns the text of an input, and nil for none.
-func jsonText(v fsm.JSON) any {
-	if v.IsZero() {
-		return nil
-	}
-	return v.String()
 }
 
 // read copies a column that must be there.

@@ -383,7 +383,7 @@ func (req SelectRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
 			{Name: "len", Value: req.Len, Kind: fsm.KindBool},
 			{Name: "nil", Value: columnOf(req.Nil, Nil.String), Kind: fsm.KindEnum},
 			{Name: "req", Value: req.Req.Text(), Kind: fsm.KindSet},
-			{Name: "err", Value: columnOf(req.Err, jsonText), Kind: fsm.KindJSON},
+			{Name: "err", Value: columnOf(req.Err, fsm.JSON.String), Kind: fsm.KindJSON},
 			{Name: "now_", Value: columnOf(req.Now, fsm.Time), Kind: fsm.KindTime, Loose: true},
 		},
 		Decide: func(j *Odd, id string, peers []int64, now time.Time) (fsm.Step, error) {
@@ -526,14 +526,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// jsonText returns the text of an input, and nil for none.
-func jsonText(v fsm.JSON) any {
-	if v.IsZero() {
-		return nil
-	}
-	return v.String()
 }
 
 // keyPart writes one column of an effect's key. Strings are quoted, so that no
