@@ -134,7 +134,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 			return out, false, err
 		}
 		if errors.Is(err, ErrRequestTaken) {
-			if events, lookErr := tx.Request(row.ID, q.RequestID); lookErr == nil && len(events) > 0 {
+			if events, _ := tx.Request(row.ID, q.RequestID); len(events) > 0 { // where it cannot look, the next try tells
 				return out, true, m.refusal(CodeRequestReused, q.op, row.ID, row.State)
 			}
 		}
@@ -159,7 +159,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 // may be taken, and not of the call or the store.
 func ofRecord(c Code) bool {
 	switch c {
-	case CodeWrongState, CodeTerminal, CodeGuard, CodeInvariant, CodeNotUnique, CodeQuarantined:
+	case CodeWrongState, CodeTerminal, CodeGuard, CodeInvariant, CodeQuarantined:
 		return true
 	}
 	return false

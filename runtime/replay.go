@@ -13,16 +13,16 @@ func (m *Machine[R]) known(r Reader, q *request[R], id, requestID string) ([]Out
 		return nil, nil
 	}
 	events, err := r.Request(id, requestID)
-	if err != nil || len(events) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	outs := make([]Outcome[R], 0, len(events))
+	var outs []Outcome[R]
 	for i := range events {
 		e := &events[i]
 		if e.Operation == opPurged && e.Fingerprint == q.fingerprint {
 			return nil, m.refusal(CodePurged, q.op, e.ID, "")
 		}
-		if e.Operation != q.op.Stored || e.Fingerprint != q.fingerprint || q.op.Creates && q.Call.ID != "" && q.Call.ID != e.ID {
+		if e.Fingerprint != q.fingerprint || q.Call.ID != "" && q.Call.ID != e.ID {
 			reused := m.refusal(CodeRequestReused, q.op, e.ID, "")
 			reused.Message = fmt.Sprintf("%q stands at revision %d for operation %s", requestID, e.Rev, m.operationName(e.Operation))
 			return nil, reused
@@ -94,8 +94,8 @@ func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event
 		if err != nil {
 			return row, nil, err
 		}
-		if e.Rev > rev && !e.RecordOnly() {
-			if first == nil || e.Cause == "" || e.RequestID != "" {
+		if e.Rev > rev || first != nil && e.Rev == rev && e.N > first.N {
+			if first == nil || e.RequestID != "" { // a step of `then` has none in the transaction of what it follows
 				break
 			}
 			chain = append(chain, e)

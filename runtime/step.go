@@ -140,7 +140,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 	if err := tx.Write(&s.write); err != nil {
 		return nil, m.conflict(err, op, id, s.write.PrevState)
 	}
-	if !s.atomic || s.write.Row == nil {
+	if !s.atomic {
 		return s, nil
 	}
 	key := m.effectKey(s)

@@ -1,0 +1,228 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// hooked is a transaction whose answers a test may replace.
+type hooked struct {
+	fsm.Tx
+	write   func(w *fsm.Write) error
+	request func(id, requestID string) ([]fsm.Event, error)
+}
+
+func (h *hooked) Write(w *fsm.Write) error {
+	if h.write != nil {
+		return h.write(w)
+	}
+	return h.Tx.Write(w)
+}
+
+func (h *hooked) Request(id, requestID string) ([]fsm.Event, error) {
+	if h.request != nil {
+		return h.request(id, requestID)
+	}
+	return h.Tx.Request(id, requestID)
+}
+
+// hooking returns a store whose transactions a test may replace.
+func hooking(hook func(tx fsm.Tx) fsm.Tx) *wrapped {
+	return &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		return table.Update(ctx, func(tx fsm.Tx) error { return f(hook(tx)) })
+	}}
+}
+
+// waiting makes parcels that are picked in this order.
+func waiting(t *testing.T, m *machine, ids ...string) {
+	t.Helper()
+	for i, id := range ids {
+		input := in(id)
+		input.Weight = fsm.Some(int64(99 - i))
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), input)))
+	}
+}
+
+// A refusal that speaks of one record makes the pick take another one, any other
+// refusal ends it.
+func TestPickByRefusal(t *testing.T) {
+	t.Parallel()
+	for want, codes := range map[string][]fsm.Code{
+		"p2": {fsm.CodeWrongState, fsm.CodeTerminal, fsm.CodeGuard, fsm.CodeInvariant, fsm.CodeNotUnique, fsm.CodeQuarantined},
+		"":   {fsm.CodeInvalidInput, fsm.CodeBusy, fsm.CodePoisoned, fsm.CodeStale},
+	} {
+		for _, c := range codes {
+			t.Run(string(c), func(t *testing.T) {
+				t.Parallel()
+				m := open(t, newStore(), storetest.Schema(), fixed())
+				waiting(t, m, "p1", "p2")
+				call := storetest.Hold(meta("r"), "a", start)
+				decide := call.Decide
+				call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+					if id == "p1" {
+						return fsm.Step{}, &fsm.Refusal{Code: c, Machine: "parcel", Operation: "hold", ID: id}
+					}
+					return decide(p, id, peers, now)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // a busy store would be asked for long
+				defer cancel()
+				outs, err := m.Pick(ctx, 1, call)
+				if want != "" {
+					if err != nil || len(outs) != 1 || outs[0].Record.ID != want {
+						t.Errorf("got %v, %v, want %s", outs, err, want)
+					}
+					return
+				}
+				if p, _ := m.Record(t.Context(), "p2"); err == nil || errors.Is(err, fsm.ErrNothingToDo) || p.State != "waiting" {
+					t.Errorf("got %v, %v and p2 %s, want the refusal", outs, err, p.State)
+				}
+			})
+		}
+	}
+}
+
+// After a write that a rule refused a transaction may be of no more use: the
+// pick goes on in another one.
+func TestPickLeavesABrokenTransaction(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the transaction is broken")
+	store := hooking(func(tx fsm.Tx) fsm.Tx {
+		failed := false
+		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+			if failed {
+				return broken
+			}
+			err := tx.Write(w)
+			failed = err != nil
+			return err
+		}}
+	})
+	m := open(t, store, storetest.Schema(), fixed())
+	waiting(t, m, "p1", "p2", "p3")
+	call := storetest.Hold(meta("r"), "a", start)
+	call.Decide = func(p *storetest.Parcel, id string, _ []int64, _ time.Time) (fsm.Step, error) {
+		p.State, p.Rev = "shelved", p.Rev+1
+		p.Slot = fsm.Some(map[string]string{"p1": "s", "p2": "s", "p3": "t"}[id])
+		return fsm.Step{From: "waiting", To: "shelved"}, nil
+	}
+	outs, err := m.Pick(t.Context(), 2, call)
+	if err != nil || len(outs) != 2 || outs[0].Record.ID != "p1" || outs[1].Record.ID != "p3" {
+		t.Errorf("got %v, %v, want p1 and p3", outs, err)
+	}
+}
+
+// A request id that stands in the log of a record cannot be used to pick it, and
+// the refusal says at which record, at once.
+func TestPickWithTheRequestOfARecord(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	waiting(t, m, "p1", "p2")
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+	asked := 0
+	call := storetest.Hold(meta("r"), "a", start)
+	decide := call.Decide
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		asked++
+		return decide(p, id, peers, now)
+	}
+	_, err := m.Pick(t.Context(), 1, call)
+	var r *fsm.Refusal
+	if !errors.As(err, &r) || r.Code != fsm.CodeRequestReused || r.ID != "p1" || r.State != "waiting" || asked != 1 {
+		t.Errorf("got %+v after %d decisions, want it refused at p1, which is waiting, after one", err, asked)
+	}
+}
+
+// A request id that somebody else has just taken for the same pick leads to a
+// look at what became of it.
+func TestPickWhoseRequestIsTaken(t *testing.T) {
+	t.Parallel()
+	taken := 0
+	armed := false
+	store := hooking(func(tx fsm.Tx) fsm.Tx {
+		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+			if armed && taken == 0 {
+				taken++
+				return fsm.ErrRequestTaken
+			}
+			return tx.Write(w)
+		}}
+	})
+	m := open(t, store, storetest.Schema(), fixed())
+	waiting(t, m, "p1")
+	armed = true
+	outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r"), "a", start))
+	if err != nil || len(outs) != 1 || taken != 1 {
+		t.Errorf("got %v, %v after %d refused writes, want p1 by another try", outs, err, taken)
+	}
+}
+
+// A guard that would only be recorded is not passed either: the record is passed
+// over, without a trace.
+func TestPickDoesNotRecordOnly(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	waiting(t, m, "p1", "p2")
+	call := storetest.Hold(meta("r"), "a", start)
+	decide := call.Decide
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		if id == "p1" {
+			return fsm.Step{From: "waiting", To: "waiting", RecordOnly: true, Guard: "fits"}, nil
+		}
+		return decide(p, id, peers, now)
+	}
+	outs, err := m.Pick(t.Context(), 1, call)
+	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p2" {
+		t.Errorf("got %v, %v, want p2", outs, err)
+	}
+	if n := len(log(t, m, "p1")); n != 1 {
+		t.Errorf("the log of p1 has %d events, want its creation only", n)
+	}
+}
+
+// What goes wrong in a step of `then` ends the pick, unless it is a refusal: an
+// error of its own, and an atomic effect that failed because another machine refuses.
+func TestPickWithAThenThatFails(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("no source")
+	for name, tt := range map[string]struct {
+		discard func(op *fsm.Operation[storetest.Parcel])
+		want    error
+	}{
+		"source": {func(op *fsm.Operation[storetest.Parcel]) {
+			op.System = func(*storetest.Parcel, time.Time) (fsm.Call[storetest.Parcel], error) {
+				return fsm.Call[storetest.Parcel]{}, failed
+			}
+		}, failed},
+		"effect": {func(op *fsm.Operation[storetest.Parcel]) {
+			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+		}, fsm.ErrEffect},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := newStore()
+			open(t, store, storetest.Schema())
+			d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+				"expel":   func(op *fsm.Operation[storetest.Parcel]) { op.Picks = true },
+				"discard": tt.discard,
+			})
+			m, err := fsm.NewMachine(t.Context(), store, d, effects(func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+				return &fsm.Refusal{Code: fsm.CodeGuard, Machine: "account", Guard: "covered"}
+			}), fixed())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+			must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+			call := storetest.Expel(meta("r"))
+			call.Operation = ops["expel"]
+			if outs, err := m.Pick(t.Context(), 1, call); !errors.Is(err, tt.want) {
+				t.Errorf("got %v, %v, want %v", outs, err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// A store that cannot say whether a request is known decides nothing, and none
+// is asked for a request without an id.
+func TestRequestLookUps(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("the index is broken")
+	fail := false
+	store := hooking(func(tx fsm.Tx) fsm.Tx {
+		return &hooked{Tx: tx, request: func(id, requestID string) ([]fsm.Event, error) {
+			if requestID == "" {
+				t.Error("asked for a request without an id")
+			}
+			if fail {
+				return nil, failed
+			}
+			return tx.Request(id, requestID)
+		}}
+	})
+	m := open(t, store, storetest.Schema(), fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta("c"), in("p1"))))
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Discard())) // its id is made of the revision, which is not known yet
+	must(t)(m.Create(t.Context(), storetest.Register(meta("d"), in("p2"))))
+	fail = true
+	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p2", Rev: 1}, note("r", "x")); !errors.Is(err, failed) {
+		t.Errorf("got %v, want the store's error", err)
+	}
+	if n := len(log(t, m, "p2")); n != 1 {
+		t.Errorf("the log has %d events, want one", n)
+	}
+}
+
+// The refusal of a used id says by what it was used, in the words of the
+// specification where it still has them.
+func TestReusedRequestSaysWhere(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"hold": func(op *fsm.Operation[storetest.Parcel]) { op.Stored = "h" },
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	call := storetest.Hold(meta("r"), "a", start)
+	call.Operation = ops["hold"]
+	must(t)(m.Apply(t.Context(), out, call))
+	for _, c := range []struct {
+		m    *machine
+		want string
+	}{
+		{m, `"r" stands at revision 2 for operation hold`},
+		{open(t, store, storetest.Schema(), fixed()), `"r" stands at revision 2 for operation h`}, // which knows no h
+	} {
+		_, err = c.m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+		var r *fsm.Refusal
+		if !errors.As(err, &r) || r.Code != fsm.CodeRequestReused || r.Message != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+// An outcome that cannot be read any more is refused, and the refusal holds why.
+func TestReplayOfWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d := storetest.Descriptor(storetest.Schema())
+	odd := errors.New("odd")
+	unreadable := false
+	decode := d.Decode
+	d.Decode = func(row fsm.Row) (storetest.Parcel, error) {
+		if unreadable {
+			return storetest.Parcel{}, odd
+		}
+		return decode(row)
+	}
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+	unreadable = true
+	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")); !errors.Is(err, fsm.ErrQuarantined) || !errors.Is(err, odd) {
+		t.Errorf("got %v, want ErrQuarantined because of %v", err, odd)
+	}
+}
+
+// A log without images behind its begin is folded from its begin; one with a gap
+// is an error that says where it ends.
+func TestReplayOfOddLogs(t *testing.T) {
+	t.Parallel()
+	var show func(e *fsm.Event) bool
+	store := &wrapped{Store: newStore()}
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		return table.Update(ctx, func(tx fsm.Tx) error {
+			if show == nil {
+				return f(tx)
+			}
+			return f(&readBy{tx, &tampered{Reader: tx, event: show}})
+		})
+	}
+	m := open(t, store, storetest.Schema(), fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	var outs []outcome
+	for i := 2; i <= 70; i++ {
+		outs = append(outs, must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note(fmt.Sprint("r", i), []string{"x", "y"}[i%2]))))
+	}
+	show = func(e *fsm.Event) bool {
+		if e.Rev > 1 {
+			e.Image = fsm.JSON{}
+		}
+		return true
+	}
+	for _, i := range []int{63, 64, 66, 70} {
+		again := must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note(fmt.Sprint("r", i), []string{"x", "y"}[i%2])))
+		if first := outs[i-2]; !again.Replayed || cmp.Diff(storetest.Encode(&first.Record), storetest.Encode(&again.Record)) != "" || again.Current.Rev != 70 {
+			t.Errorf("revision %d: got %+v, want %+v", i, again, first)
+		}
+	}
+	for want, hidden := range map[string]func(e *fsm.Event) bool{
+		"starts without an image":                    func(e *fsm.Event) bool { return e.Rev != 1 && e.Rev < 64 || e.Rev == 66 },
+		"the log ends at revision 65, before 66":     func(e *fsm.Event) bool { return e.Rev < 66 },
+		"at revision 66: the revision follows 64":    func(e *fsm.Event) bool { return e.Rev != 65 },
+		"the log ends at revision 0, before 66: the": func(*fsm.Event) bool { return false },
+	} {
+		show = nil
+		tx := &readBy{}
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			return table.Update(ctx, func(inner fsm.Tx) error {
+				*tx = readBy{inner, &tampered{Reader: inner, event: hidden}}
+				return f(&hooked{Tx: tx, request: inner.Request})
+			})
+		}
+		if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r66", "x")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+// readBy is a transaction that reads through another reader.
+type readBy struct {
+	fsm.Tx
+	tampered *tampered
+}
+
+func (r *readBy) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	return r.tampered.Events(id, from)
+}
+
+// A step of `then` that is only recorded belongs to the outcome as well, also
+// when it is replayed.
+func TestReplayOfAThenThatIsRecordedOnly(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	open(t, store, storetest.Schema())
+	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"discard": func(op *fsm.Operation[storetest.Parcel]) {
+			op.System = func(*storetest.Parcel, time.Time) (fsm.Call[storetest.Parcel], error) {
+				c := storetest.Discard()
+				c.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
+					return fsm.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "light"}, nil
+				}
+				return c, nil
+			}
+		},
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	first := must(t)(m.Apply(t.Context(), out, storetest.Expel(meta("r"))))
+	must(t)(m.Apply(t.Context(), first, note("", "x")))
+	again := must(t)(m.Apply(t.Context(), out, storetest.Expel(meta("r"))))
+	if len(first.Events) != 2 || len(again.Events) != 2 || again.Events[1].Guard != "light" || !again.Replayed || cmp.Diff(storetest.Encode(&first.Record), storetest.Encode(&again.Record)) != "" {
+		t.Errorf("got %d events (%+v), and %d of the replay (%+v), want both to have two", len(first.Events), first, len(again.Events), again)
+	}
+}

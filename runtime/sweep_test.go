@@ -1,0 +1,127 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// sweeping opens a machine in which annotate, like release, is run by the system
+// when due has come and at startup, with the sources of both, and holds parcels.
+func sweeping(t *testing.T, store fsm.Store, release, annotate func(p *storetest.Parcel) error, ids ...string) *machine {
+	t.Helper()
+	open(t, store, storetest.Schema())
+	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"release": func(op *fsm.Operation[storetest.Parcel]) {
+			op.System = func(p *storetest.Parcel, _ time.Time) (fsm.Call[storetest.Parcel], error) {
+				c := storetest.Release()
+				decide := c.Decide
+				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+					if err := release(p); err != nil {
+						return fsm.Step{}, err
+					}
+					return decide(p, id, peers, now)
+				}
+				return c, nil
+			}
+		},
+		"touch": func(op *fsm.Operation[storetest.Parcel]) {
+			op.By, op.NeedActor, op.Triggers = fsm.BySystem, false, []fsm.Trigger{{Startup: true}, {After: "due"}}
+			op.System = func(p *storetest.Parcel, _ time.Time) (fsm.Call[storetest.Parcel], error) {
+				c := storetest.Release()
+				c.Decide = func(p *storetest.Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+					if err := annotate(p); err != nil {
+						return fsm.Step{}, err
+					}
+					p.Rev, p.Due = p.Rev+1, fsm.Some(now.Add(time.Hour))
+					return fsm.Step{From: p.State, To: p.State}, nil
+				}
+				return c, nil
+			}
+		},
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+		must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	}
+	return m
+}
+
+func fine(*storetest.Parcel) error { return nil }
+
+// What has moved on or is held back by a guard is no error of a sweep; all else is.
+func TestSweepPassesOver(t *testing.T) {
+	t.Parallel()
+	for want, codes := range map[bool][]fsm.Code{
+		true:  {fsm.CodeStale, fsm.CodeWrongState, fsm.CodeTerminal, fsm.CodeGuard, fsm.CodeNotFound},
+		false: {fsm.CodeInvariant, fsm.CodeNotUnique, fsm.CodeInvalidInput, fsm.CodeQuarantined},
+	} {
+		for _, c := range codes {
+			m := sweeping(t, newStore(), func(p *storetest.Parcel) error {
+				if p.ID == "p1" {
+					return &fsm.Refusal{Code: c, Machine: "parcel", Operation: "release", ID: p.ID}
+				}
+				return nil
+			}, func(*storetest.Parcel) error { return &fsm.Refusal{Code: fsm.CodeGuard} }, "p1", "p2")
+			n, err := m.Sweep(t.Context())
+			var r *fsm.Refusal
+			if n != 1 || want != (err == nil) || !want && (!errors.As(err, &r) || r.Code != c) {
+				t.Errorf("%s: swept %d, %v; want p2 to be released and passed over %t", c, n, err, want)
+			}
+		}
+	}
+}
+
+// A sweep whose context ends does not go on: neither with other records nor with
+// other operations.
+func TestSweepEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	store := &wrapped{Store: newStore()}
+	views, updates := 0, 0
+	m := sweeping(t, store, func(*storetest.Parcel) error { cancel(); return nil }, func(*storetest.Parcel) error { cancel(); return nil }, "p1", "p2", "p3")
+	store.view = func(table fsm.Table, inner context.Context, f func(fsm.Reader) error) error {
+		views++
+		return table.View(inner, f)
+	}
+	store.commit = func(table fsm.Table, inner context.Context, w *fsm.Write) error {
+		updates++
+		return table.Commit(inner, w)
+	}
+	n, err := m.Sweep(ctx)
+	if n != 0 || !errors.Is(err, context.Canceled) || views != 1 || updates != 1 {
+		t.Errorf("swept %d, %v, with %d looks and %d writes; want it to end at the first write", n, err, views, updates)
+	}
+	if list, ok := err.(interface{ Unwrap() []error }); !ok || len(list.Unwrap()) != 1 { //nolint:errorlint // it is about the list itself
+		t.Errorf("got %v, want one error", err)
+	}
+}
+
+// Recovery that was not whole holds delivery back, whichever operation failed.
+func TestStartupThatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("no")
+	refuse := func(*storetest.Parcel) error { return failed }
+	for name, sources := range map[string][2]func(*storetest.Parcel) error{
+		"the first":  {refuse, fine},
+		"the second": {fine, refuse},
+	} {
+		store := newStore()
+		m := sweeping(t, store, sources[1], sources[0], "p1")
+		if _, err := m.Startup(t.Context()); !errors.Is(err, failed) {
+			t.Errorf("%s: Startup: %v, want its error", name, err)
+		}
+		if _, err := m.Deliver(t.Context()); err == nil {
+			t.Errorf("%s: it delivers although recovery was not whole", name)
+		}
+	}
+}
