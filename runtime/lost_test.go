@@ -252,7 +252,10 @@ func TestCommitLandsLate(t *testing.T) {
 			out, err := m.Apply(t.Context(), p, note(rid, "x"))
 			applied(t, m, []outcome{out}, err)
 			grown(t, m, 1)
-			out, err = m.Create(t.Context(), storetest.Register(meta(rid+"c"), in("p2")))
+			if rid != "" {
+				rid = "c"
+			}
+			out, err = m.Create(t.Context(), storetest.Register(meta(rid), in("p2")))
 			applied(t, m, []outcome{out}, err)
 			grown(t, m, 2)
 		})

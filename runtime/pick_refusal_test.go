@@ -15,6 +15,14 @@ type hooked struct {
 	fsm.Tx
 	write   func(w *fsm.Write) error
 	request func(id, requestID string) ([]fsm.Event, error)
+	row     func(id string) (fsm.Row, error)
+}
+
+func (h *hooked) Row(id string) (fsm.Row, error) {
+	if h.row != nil {
+		return h.row(id)
+	}
+	return h.Tx.Row(id)
 }
 
 func (h *hooked) Write(w *fsm.Write) error {
