@@ -377,3 +377,33 @@ func TestDeliveryAnswerLost(t *testing.T) {
 		t.Errorf("got %s, %v, want sent", p.State, err)
 	}
 }
+
+// The step of `then` is taken by another try where its commit failed for an
+// unknown reason and left nothing.
+func TestDeliveryCommitFailed(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, storetest.Schema(), fixed())
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	must(t)(m.Apply(t.Context(), out, storetest.Dispatch(meta(""))))
+	commits := 0
+	store.Inject(func(p memstore.Point) error {
+		if p != memstore.BeforeCommit {
+			return nil
+		}
+		if commits++; commits == 1 {
+			return errLost
+		}
+		return nil
+	})
+	n, err := m.Deliver(t.Context())
+	store.Inject(nil)
+	if p, recordErr := m.Record(t.Context(), "p1"); n != 1 || err != nil || commits != 2 || recordErr != nil || p.State != "sent" {
+		t.Errorf("delivered %d, %v with %d commits, and p1 is %s", n, err, commits, p.State)
+	}
+}
