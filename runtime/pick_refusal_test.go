@@ -234,3 +234,47 @@ func TestPickWithAThenThatFails(t *testing.T) {
 		})
 	}
 }
+
+// A pick that finds nothing looks once more whether an earlier try of it has
+// taken what would have fitted: its commit may have landed while the query waited.
+func TestPickLooksTwice(t *testing.T) {
+	t.Parallel()
+	for _, rid := range []string{"r", ""} {
+		store := &wrapped{Store: newStore()}
+		m := open(t, store, storetest.Schema(), fixed())
+		waiting(t, m, "p1")
+		landed := false
+		store.view = func(fsm.Table, context.Context, func(fsm.Reader) error) error { return nil } // nothing is seen yet
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if !landed {
+				landed = true
+				if err := table.Update(ctx, f); err != nil {
+					t.Error(err)
+				}
+				return &fsm.AmbiguousError{Err: errLost}
+			}
+			return table.Update(ctx, func(tx fsm.Tx) error {
+				looks := 0
+				return f(&hooked{Tx: tx, request: func(id, requestID string) ([]fsm.Event, error) {
+					if looks++; looks == 1 {
+						return nil, nil
+					}
+					return tx.Request(id, requestID)
+				}})
+			})
+		}
+		for _, again := range []bool{false, true} {
+			if again && rid == "" {
+				break // without an id it is another pick
+			}
+			outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta(rid), "a", start))
+			if err != nil || len(outs) != 1 || outs[0].Record.ID != "p1" || outs[0].Replayed != (rid != "") {
+				t.Errorf("request %q: got %v, %v, want p1", rid, outs, err)
+			}
+		}
+		store.view = nil
+		if n := len(log(t, m, "p1")); n != 2 {
+			t.Errorf("request %q: the log has %d events, want two", rid, n)
+		}
+	}
+}
