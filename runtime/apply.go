@@ -200,6 +200,14 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 	}
 	compare := ref.Rev != 0 && (m.schema.ExpectedRev != Never || q.op.By == BySystem)
 	if compare && row.Rev != ref.Rev {
+		// It may have been moved by a try of this request that landed after it
+		// was looked up: not every store's transaction sees one state only.
+		if outs, err := lookup(q.requestAt(max(ref.Rev, q.tried))); err != nil || len(outs) > 0 {
+			if err != nil {
+				return none, err
+			}
+			return outs[0], nil
+		}
 		stale := m.refusal(CodeStale, q.op, ref.ID, row.State)
 		stale.Rev, stale.Expected = row.Rev, ref.Rev
 		return none, stale

@@ -128,27 +128,45 @@ func (m *Machine[R]) creation(c Call[R]) (*request[R], string, error) {
 // createIn makes a record within a transaction.
 func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id string, again bool) (Outcome[R], error) {
 	var none Outcome[R]
-	if !q.own || again {
-		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
-			if err != nil {
-				return none, err
-			}
-			return outs[0], nil
+	lookup := func() ([]Outcome[R], error) {
+		if q.own && !again {
+			return nil, nil // nobody but an earlier try can have used it
 		}
+		return m.known(tx, q, "", q.RequestID)
+	}
+	if outs, err := lookup(); err != nil || len(outs) > 0 {
+		if err != nil {
+			return none, err
+		}
+		return outs[0], nil
 	}
 	outs, err := m.existing(tx, q)
 	if err != nil {
 		return none, err
 	}
-	if len(outs) > 0 {
+	var taken error
+	if len(outs) == 0 {
+		row, err := tx.Row(id)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return none, err
+		}
+		if err == nil {
+			taken = m.refusal(CodeExists, q.op, id, row.State)
+		}
+	}
+	if len(outs) > 0 || taken != nil {
+		// What is there may be this request's own, of a try that landed after it
+		// was looked up: not every store's transaction sees one state only.
+		if late, err := lookup(); err != nil || len(late) > 0 {
+			if err != nil {
+				return none, err
+			}
+			return late[0], nil
+		}
+		if taken != nil {
+			return none, taken
+		}
 		return outs[0], nil
-	}
-	row, err := tx.Row(id)
-	if err == nil {
-		return none, m.refusal(CodeExists, q.op, id, row.State)
-	}
-	if !errors.Is(err, ErrNotFound) {
-		return none, err
 	}
 	if purged, err := buried(tx, id); err != nil || purged {
 		if err == nil {

@@ -302,6 +302,46 @@ func TestLostThenRefused(t *testing.T) {
 	}
 }
 
+// blind is a transaction whose first look for a request finds nothing, as one
+// that began before the request landed, and sees what lands meanwhile.
+type blind struct {
+	fsm.Tx
+	looked int
+}
+
+func (b *blind) Request(id, requestID string) ([]fsm.Event, error) {
+	if b.looked++; b.looked == 1 {
+		return nil, nil
+	}
+	return b.Tx.Request(id, requestID)
+}
+
+// A try that lands between the look for its request and the look at the record
+// is a replay, and no record that was there already, nor one that has moved.
+func TestLandsBetweenTwoLooks(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	p := must(t)(m.Create(t.Context(), storetest.Register(meta("p"), in("p1"))))
+	dedupe := storetest.Register(meta("q"), storetest.RegisterInput{Lane: "a", Label: fsm.Some("l")})
+	q := must(t)(m.Create(t.Context(), dedupe))
+	noted := must(t)(m.Apply(t.Context(), p, note("n", "x")))
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		return table.Update(ctx, func(tx fsm.Tx) error { return f(&blind{Tx: tx}) })
+	}
+	for name, call := range map[string]func() (outcome, error){
+		"create": func() (outcome, error) { return m.Create(t.Context(), storetest.Register(meta("p"), in("p1"))) },
+		"dedupe": func() (outcome, error) { return m.Create(t.Context(), dedupe) },
+		"apply":  func() (outcome, error) { return m.Apply(t.Context(), p.Ref(), note("n", "x")) },
+	} {
+		want := map[string]outcome{"create": p, "dedupe": q, "apply": noted}[name]
+		out, err := call()
+		if err != nil || !out.Replayed || out.Existing || out.Ref() != want.Ref() {
+			t.Errorf("%s: got %v, replayed %v, existing %v, %v; want the replay of %v", name, out.Ref(), out.Replayed, out.Existing, err, want.Ref())
+		}
+	}
+}
+
 // A busy store is asked again, within bounds.
 func TestBusy(t *testing.T) {
 	t.Parallel()
