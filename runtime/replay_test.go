@@ -196,3 +196,32 @@ func TestReplayOfAThenThatIsRecordedOnly(t *testing.T) {
 		t.Errorf("got %d events (%+v), and %d of the replay (%+v), want both to have two", len(first.Events), first, len(again.Events), again)
 	}
 }
+
+// A record as of a revision does not go on beyond it, also where the log came
+// from somewhere without request ids.
+func TestEffectInALogWithoutRequests(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	open(t, store, storetest.Schema())
+	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
+	})
+	var seen []int64
+	m, err := fsm.NewMachine(t.Context(), store, d, effects(
+		func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
+			seen = append(seen, p.Rev)
+			return nil
+		}), fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatched(t, m, ops["dispatch"]) // at revision 4, and annotated at 5
+	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		return table.View(ctx, func(r fsm.Reader) error {
+			return f(&tampered{Reader: r, event: func(e *fsm.Event) bool { e.RequestID = ""; return true }})
+		})
+	}
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil || len(seen) != 1 || seen[0] != 4 {
+		t.Errorf("delivered %d, %v with the records %v, want the one of revision 4", n, err, seen)
+	}
+}

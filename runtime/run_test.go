@@ -1,0 +1,191 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// counted is a machine over a store that counts what it is asked, with a waiting
+// parcel "p1". Its clock is that of the bubble.
+type counted struct {
+	*machine
+	store                   *wrapped
+	commits, updates, views int
+}
+
+// counting makes one whose transactions, single writes and looks fail as these
+// say; nil does not.
+func counting(t *testing.T, commit, update, view func() error) *counted {
+	t.Helper()
+	c := &counted{store: &wrapped{Store: newStore()}}
+	c.machine = open(t, c.store, storetest.Schema(), fixed())
+	must(t)(c.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	fail := func(f func() error) error {
+		if f == nil {
+			return nil
+		}
+		return f()
+	}
+	c.store.commit = func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+		c.commits++
+		if err := fail(commit); err != nil {
+			return err
+		}
+		return table.Commit(ctx, w)
+	}
+	c.store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		c.updates++
+		if err := fail(update); err != nil {
+			return err
+		}
+		return table.Update(ctx, f)
+	}
+	c.store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		c.views++
+		if err := fail(view); err != nil {
+			return err
+		}
+		return table.View(ctx, f)
+	}
+	return c
+}
+
+var p1 = storetest.Parcel{ID: "p1", State: "waiting", Rev: 1, CreatedAt: start, UpdatedAt: start, Lane: "a"}
+
+// The first look after a moved record comes at once, the next ones wait a little.
+func TestSecondTryComesAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, moves := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			left := moves
+			c := counting(t, nil, func() error {
+				if left--; left >= 0 {
+					return fsm.ErrMoved
+				}
+				return nil
+			}, nil)
+			begun := time.Now()
+			must(t)(c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+			if waited := time.Since(begun); c.updates != moves+1 || (waited > 0) != (moves > 1) {
+				t.Errorf("%d transactions in %v after %d moves", c.updates, waited, moves)
+			}
+		})
+	}
+}
+
+// A store that is busy for long is not asked again after the limit, which counts
+// from the begin of the call.
+func TestBusyForLong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		each  time.Duration
+		tries int
+	}{{10 * time.Second, 1}, {10*time.Second - 1, 2}, {6 * time.Second, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := counting(t, nil, func() error {
+				time.Sleep(tt.each)
+				return &fsm.Refusal{Code: fsm.CodeBusy}
+			}, nil)
+			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+			if !errors.Is(err, fsm.ErrBusy) || errors.Is(err, fsm.ErrAmbiguous) || c.updates != tt.tries {
+				t.Errorf("busy for %v: got %v after %d tries, want ErrBusy after %d", tt.each, err, c.updates, tt.tries)
+			}
+		})
+	}
+}
+
+// A store that refuses a write has not written: nothing is looked up, and nothing
+// is tried again.
+func TestRefusedWriteIsCertain(t *testing.T) {
+	t.Parallel()
+	c := counting(t, func() error { return &fsm.Refusal{Code: fsm.CodePoisoned} }, nil, nil)
+	_, err := c.Apply(t.Context(), p1, note("r", "x"))
+	if !errors.Is(err, fsm.ErrPoisoned) || errors.Is(err, fsm.ErrAmbiguous) || c.commits != 1 || c.updates != 0 || c.views != 0 {
+		t.Errorf("got %v after %d writes, %d transactions and %d looks", err, c.commits, c.updates, c.views)
+	}
+}
+
+// While nobody can say whether a write landed, it is not tried again: where the
+// looks fail, and where the caller has gone.
+func TestNoTryInTheDark(t *testing.T) {
+	t.Parallel()
+	lost := func() error { return &fsm.AmbiguousError{Err: errLost} }
+	synctest.Test(t, func(t *testing.T) {
+		c := counting(t, lost, nil, func() error { return errors.New("no sight") })
+		_, err := c.Apply(t.Context(), p1, note("r", "x"))
+		if !errors.Is(err, fsm.ErrAmbiguous) || c.commits != 1 || c.updates != 0 || c.views != 5 {
+			t.Errorf("got %v after %d writes, %d transactions and %d looks", err, c.commits, c.updates, c.views)
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := counting(t, func() error { cancel(); return lost() }, nil, nil)
+	_, err := c.Apply(ctx, p1, note("r", "x"))
+	if !errors.Is(err, fsm.ErrAmbiguous) || c.commits != 1 || c.updates != 0 || c.views != 1 {
+		t.Errorf("got %v after %d writes, %d transactions and %d looks", err, c.commits, c.updates, c.views)
+	}
+}
+
+// Where a later try is refused because the place of the earlier one is taken,
+// that one will never land: the refusal stands.
+func TestLostThenRefusedForGood(t *testing.T) {
+	t.Parallel()
+	for _, then := range []fsm.Code{fsm.CodeStale, fsm.CodeWrongState, fsm.CodeTerminal, fsm.CodeExists, fsm.CodeRequestReused} {
+		c := counting(t, func() error { return &fsm.AmbiguousError{Err: errLost} }, func() error { return &fsm.Refusal{Code: then} }, nil)
+		_, err := c.Apply(t.Context(), p1, note("r", "x"))
+		var r *fsm.Refusal
+		if !errors.As(err, &r) || r.Code != then || errors.Is(err, fsm.ErrAmbiguous) {
+			t.Errorf("got %v, want %s", err, then)
+		}
+	}
+}
+
+// A record that never stands still makes a call busy; nothing about it is unknown.
+func TestRecordThatKeepsMoving(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := counting(t, nil, func() error { return fsm.ErrMoved }, nil)
+		_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+		if !errors.Is(err, fsm.ErrBusy) || !errors.Is(err, fsm.ErrMoved) || errors.Is(err, fsm.ErrAmbiguous) {
+			t.Errorf("got %v, want ErrBusy because it moved", err)
+		}
+	})
+}
+
+// An id that was made for a call is not looked up before the call was tried.
+func TestOwnRequestIsNotLookedUp(t *testing.T) {
+	t.Parallel()
+	looks := 0
+	m := open(t, hooking(func(tx fsm.Tx) fsm.Tx {
+		return &hooked{Tx: tx, request: func(id, requestID string) ([]fsm.Event, error) {
+			looks++
+			return tx.Request(id, requestID)
+		}}
+	}), storetest.Schema(), fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")))
+	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta(""), "a", start)); err != nil || looks != 0 {
+		t.Errorf("%v after %d look-ups, want none", err, looks)
+	}
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x")))
+	if looks == 0 {
+		t.Error("the id of a caller was not looked up")
+	}
+}
+
+// Where no transaction could begin, nothing was written and there is nothing to
+// look for.
+func TestNoTransaction(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("no connection")
+	c := counting(t, nil, func() error { return failed }, nil)
+	_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
+	if !errors.Is(err, failed) || errors.Is(err, fsm.ErrAmbiguous) || c.updates != 1 || c.views != 0 {
+		t.Errorf("got %v after %d transactions and %d looks, want the store's error at once", err, c.updates, c.views)
+	}
+}
