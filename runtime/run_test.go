@@ -189,3 +189,16 @@ func TestNoTransaction(t *testing.T) {
 		t.Errorf("got %v after %d transactions and %d looks, want the store's error at once", err, c.updates, c.views)
 	}
 }
+
+// What the store says about a single write that it did not make leads to a
+// transaction, without a look for the write.
+func TestRefusedWriteLeadsToATransaction(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{fsm.ErrMoved, fsm.ErrRequestTaken, fsm.ErrIDTaken, &fsm.ConflictError{Rule: "one_per_slot"}} {
+		c := counting(t, func() error { return why }, nil, nil)
+		out, err := c.Apply(t.Context(), p1, note("r", "x"))
+		if err != nil || out.Record.Rev != 2 || c.commits != 1 || c.updates != 1 || c.views != 0 {
+			t.Errorf("%v: %v after %d writes, %d transactions and %d looks", why, err, c.commits, c.updates, c.views)
+		}
+	}
+}
