@@ -196,9 +196,34 @@ func TestRefusedWriteLeadsToATransaction(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{fsm.ErrMoved, fsm.ErrRequestTaken, fsm.ErrIDTaken, &fsm.ConflictError{Rule: "one_per_slot"}} {
 		c := counting(t, func() error { return why }, nil, nil)
-		out, err := c.Apply(t.Context(), p1, note("r", "x"))
-		if err != nil || out.Record.Rev != 2 || c.commits != 1 || c.updates != 1 || c.views != 0 {
+		out, err := c.Create(t.Context(), storetest.Register(meta("r"), in("p2")))
+		if err != nil || out.Record.ID != "p2" || c.commits != 1 || c.updates != 1 || c.views != 0 {
 			t.Errorf("%v: %v after %d writes, %d transactions and %d looks", why, err, c.commits, c.updates, c.views)
 		}
+	}
+}
+
+// A context that ended before the commit, and a closed store, leave nothing
+// behind; an answer that was lost because the time was up may.
+func TestWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{context.Canceled, context.DeadlineExceeded, fsm.ErrClosed} {
+		c := counting(t, func() error { return why }, nil, nil)
+		_, err := c.Apply(t.Context(), p1, note("r", "x"))
+		if !errors.Is(err, why) || errors.Is(err, fsm.ErrAmbiguous) || c.commits != 1 || c.updates != 0 || c.views != 0 {
+			t.Errorf("%v: got %v after %d writes, %d transactions and %d looks", why, err, c.commits, c.updates, c.views)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			c := counting(t, nil, nil, nil)
+			c.store.commit = func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+				c.commits++
+				return errors.Join(table.Commit(ctx, w), &fsm.AmbiguousError{Err: why})
+			}
+			begun := time.Now()
+			out, err := c.Apply(t.Context(), p1, note("r", "x"))
+			if waited := time.Since(begun); err != nil || out.Record.Rev != 2 || c.commits != 1 || c.updates != 0 || c.views != 1 || waited != 0 {
+				t.Errorf("%v: got %v after %d writes, %d transactions, %d looks and %v; want it found at once", why, err, c.commits, c.updates, c.views, waited)
+			}
+		})
 	}
 }
