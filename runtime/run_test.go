@@ -227,3 +227,24 @@ func TestWhatIsUnknown(t *testing.T) {
 		})
 	}
 }
+
+// An atomic effect may meet a rule of its own tables: that is its failure, not a
+// refusal of this machine.
+func TestEffectWithAConflict(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newStore()
+		open(t, store, storetest.Schema())
+		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
+			func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+				return &fsm.ConflictError{Rule: "ledger_key"}
+			}), fixed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+		if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Bill(meta("r"))); !errors.Is(err, fsm.ErrEffect) || errors.Is(err, fsm.ErrNotUnique) {
+			t.Errorf("got %v, want the effect's failure", err)
+		}
+	})
+}
