@@ -63,7 +63,7 @@
 //	m/REQUEST NUL N       and in that of the machine
 //	c/RULE NUL VALUES     whose a unique place is
 //	i/STATE NUL ID        the records of a state
-//	x/INDEX NUL VALUES    the indexes, in their order
+//	x/INDEX NUL VALUES    the indexes, in their order; of a sequence too, where its group has an absent value
 //	g/INDEX NUL VALUES    put when a group's members change
 //	n/SEQUENCE NUL VALUES the last number of a sequence
 //	o/ID NUL REV          the outbox

@@ -38,7 +38,44 @@ func (t *table) indexes(row *fsm.Row) []indexed {
 		}
 		list = append(list, e)
 	}
+	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
+		if !t.counts(u) {
+			continue
+		}
+		if values, whole := t.values(row, u.Columns); !whole { // no unique place shows its number
+			list = append(list, indexed{key: t.keys.base + partIndex + u.Name + "\x00" + joined(values) + row.ID})
+		}
+	}
 	return list
+}
+
+// counts reports whether a unique rule is that of a sequence; its last column
+// holds the number.
+func (t *table) counts(u *fsm.UniqueRule) bool {
+	if len(u.Columns) == 0 {
+		return false
+	}
+	i := t.schema.Column(u.Columns[len(u.Columns)-1])
+	return i >= 0 && t.schema.Columns[i].Kind == fsm.KindSequence && u.Name == "sequence_"+t.schema.Columns[i].Name
+}
+
+// numbers returns where the numbers stand that rows of a group hold of a
+// sequence, and how each key begins; ok is false for a sequence that is no
+// column's.
+func (t *table) numbers(q *fsm.PeerQuery) (prefix string, ok bool) {
+	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
+		if !t.counts(u) || u.Name != "sequence_"+q.Name || !slices.Equal(u.Columns[:len(u.Columns)-1], q.Columns) {
+			continue
+		}
+		part := partUnique
+		if slices.Contains(q.Values, nil) {
+			part = partIndex
+		}
+		return t.keys.base + part + u.Name + "\x00" + joined(q.Values), true
+	}
+	return "", false
 }
 
 // values returns the values of columns; whole is false when one is absent.

@@ -144,6 +144,16 @@ func joined(values []any) string {
 	return string(b)
 }
 
+// cutNumber reads the number that a text begins with as appendValue wrote it.
+func cutNumber(text string) (int64, error) {
+	const digits = 16
+	if len(text) < 1+digits {
+		return 0, fmt.Errorf("etcdstore: %q begins with no number", text)
+	}
+	n, err := strconv.ParseUint(text[1:1+digits], 16, 64)
+	return int64(n ^ 1<<63), err
+}
+
 // cutPlace reads what place wrote.
 func cutPlace(text string) (rev, n int64, err error) {
 	first, second, found := strings.Cut(text, ".")

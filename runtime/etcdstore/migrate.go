@@ -52,7 +52,7 @@ func fingerprint(s *fsm.Schema) string {
 		panic(err) // only texts and numbers
 	}
 	sum := sha256.Sum256(text)
-	return "layout 1 " + hex.EncodeToString(sum[:16])
+	return "layout 2 " + hex.EncodeToString(sum[:16])
 }
 
 // Check returns a refusal unless the store holds this specification's keys.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -266,8 +267,8 @@ func (x *txn) members(g *fsm.Index, q *fsm.PeerQuery) (n int64, err error) {
 	return n, err
 }
 
-// NextNumber counts the sequence of a group up. Records with an absent value are
-// counted together.
+// NextNumber counts the sequence of a group up, behind the numbers that records
+// brought with them. Records with an absent value are counted together.
 func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
 	if x.ended {
 		return 0, errEnded
@@ -285,6 +286,18 @@ func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
 	if len(text) > 0 {
 		if _, err := fmt.Sscanf(string(text), "%d", &last); err != nil {
 			return 0, fmt.Errorf("etcdstore: the number under %q: %w", key, err)
+		}
+	}
+	if prefix, ok := x.t.numbers(&q); ok {
+		// A number that comes at the same time is met at the place of the new record.
+		held := span{string(appendValue([]byte(prefix), last+1, false)), after(prefix)}
+		err := x.walk(held, true, func(e entry) (bool, error) {
+			n, err := cutNumber(strings.TrimPrefix(e.key, prefix))
+			last = max(last, n)
+			return true, err
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
 	x.over.put(key, fmt.Appendf(nil, "%d", last+1))

@@ -70,6 +70,59 @@ var peerTests = []test{
 			b.Errorf("got %v, want 1 2 1 1 3", got)
 		}
 	}},
+	{"numbers go on behind those that records bring", func(b *bench) {
+		// The weight of the parcel as a sequence, per lane and per label.
+		for _, per := range []string{"lane", "label"} {
+			schema := Schema()
+			schema.SQL = b.suite.sql
+			schema.Columns[colWeight].Kind = fsm.KindSequence
+			schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{per, "weight"}})
+			table, err := b.suite.open(b.T).Table(schema)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := table.Migrate(b.ctx); err != nil {
+				b.Fatal(err)
+			}
+			number := func(group any) (n int64) {
+				err := table.Update(b.ctx, func(tx fsm.Tx) (err error) {
+					n, err = tx.NextNumber(fsm.PeerQuery{Name: "weight", Sequence: true, Columns: []string{per}, Values: []any{group}})
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return n
+			}
+			commit := func(w *fsm.Write) {
+				if err := table.Commit(b.ctx, w); err != nil {
+					b.Fatalf("Commit of %s: %v", w.Prev, err)
+				}
+			}
+			at := func(p Parcel, group any) Parcel {
+				p.Lane, p.Label = "any", fsm.Optional[string]{}
+				if name, ok := group.(string); ok {
+					p.Lane, p.Label = name, fsm.Some(name)
+				}
+				return p
+			}
+			groups := []any{"a", "b", "c"}
+			if per == "label" { // those without one are counted together
+				groups[1] = nil
+			}
+			got := []int64{number(groups[0]), number(groups[1])}
+			p := at(parcel("p1", "a"), groups[0])
+			p.Weight = fsm.Some(int64(7))
+			commit(creation(p, ""))
+			got = append(got, number(groups[0]), number(groups[0]), number(groups[1]))
+			next := at(p.held("ann", instant), groups[1])
+			commit(change(p, next, "hold", ""))
+			got = append(got, number(groups[1]), number(groups[0]), number(groups[1]), number(groups[2]))
+			if want := []int64{1, 1, 8, 9, 2, 8, 10, 9, 1}; !slices.Equal(got, want) {
+				b.Errorf("per %s: got %v, want %v", per, got, want)
+			}
+		}
+	}},
 	{"a number that was taken back is given again", func(b *bench) {
 		q := fsm.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
