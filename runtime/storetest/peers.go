@@ -71,56 +71,34 @@ var peerTests = []test{
 		}
 	}},
 	{"numbers go on behind those that records bring", func(b *bench) {
-		// The weight of the parcel as a sequence, per lane and per label.
-		for _, per := range []string{"lane", "label"} {
-			schema := Schema()
-			schema.SQL = b.suite.sql
-			schema.Columns[colWeight].Kind = fsm.KindSequence
-			schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{per, "weight"}})
-			table, err := b.suite.open(b.T).Table(schema)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := table.Migrate(b.ctx); err != nil {
-				b.Fatal(err)
-			}
-			number := func(group any) (n int64) {
-				err := table.Update(b.ctx, func(tx fsm.Tx) (err error) {
-					n, err = tx.NextNumber(fsm.PeerQuery{Name: "weight", Sequence: true, Columns: []string{per}, Values: []any{group}})
-					return err
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
-				return n
-			}
-			commit := func(w *fsm.Write) {
-				if err := table.Commit(b.ctx, w); err != nil {
-					b.Fatalf("Commit of %s: %v", w.Prev, err)
-				}
-			}
-			at := func(p Parcel, group any) Parcel {
-				p.Lane, p.Label = "any", fsm.Optional[string]{}
-				if name, ok := group.(string); ok {
-					p.Lane, p.Label = name, fsm.Some(name)
-				}
-				return p
-			}
-			groups := []any{"a", "b", "c"}
-			if per == "label" { // those without one are counted together
-				groups[1] = nil
-			}
-			got := []int64{number(groups[0]), number(groups[1])}
-			p := at(parcel("p1", "a"), groups[0])
-			p.Weight = fsm.Some(int64(7))
-			commit(creation(p, ""))
-			got = append(got, number(groups[0]), number(groups[0]), number(groups[1]))
-			next := at(p.held("ann", instant), groups[1])
-			commit(change(p, next, "hold", ""))
-			got = append(got, number(groups[1]), number(groups[0]), number(groups[1]), number(groups[2]))
-			if want := []int64{1, 1, 8, 9, 2, 8, 10, 9, 1}; !slices.Equal(got, want) {
-				b.Errorf("per %s: got %v, want %v", per, got, want)
-			}
+		schema := Schema() // the weight as a sequence per holder; parcels without one are counted together
+		schema.SQL = b.suite.sql
+		schema.Columns[colWeight].Kind = fsm.KindSequence
+		schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"holder", "weight"}})
+		table, err := b.suite.open(b.T).Table(schema)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := table.Migrate(b.ctx); err != nil {
+			b.Fatal(err)
+		}
+		b.table = table
+		number := func(holder any) (n int64) {
+			b.update(func(tx fsm.Tx) (err error) {
+				n, err = tx.NextNumber(fsm.PeerQuery{Name: "weight", Sequence: true, Columns: []string{"holder"}, Values: []any{holder}})
+				return err
+			})
+			return n
+		}
+		got := []int64{number(nil), number("ann")}
+		p := parcel("p1", "a")
+		p.Weight = fsm.Some(int64(7))
+		p = b.make(p)
+		got = append(got, number(nil), number(nil), number("ann"))
+		b.commit(change(p, p.held("ann", instant), "hold", ""))
+		got = append(got, number("ann"), number(nil), number("ann"), number("ben"))
+		if want := []int64{1, 1, 8, 9, 2, 8, 10, 9, 1}; !slices.Equal(got, want) {
+			b.Errorf("got %v, want %v", got, want)
 		}
 	}},
 	{"a number that was taken back is given again", func(b *bench) {
