@@ -61,9 +61,9 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	}
 	if o.Next != nil {
 		pair("Picks", jen.True())
-		if len(o.Next.Order) > 0 {
+		if order := pickOrder(o.Next); len(order) > 0 {
 			pair("Order", jen.Index().Add(fsmName("Order")).ValuesFunc(func(g *jen.Group) {
-				for _, x := range o.Next.Order {
+				for _, x := range order {
 					g.Add(raw(orderExpr(x)))
 				}
 			}))

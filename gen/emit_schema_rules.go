@@ -131,6 +131,27 @@ type lookup struct {
 	fields []*spec.Field
 	order  []spec.Order // after fields
 	states []*spec.State
+	// present are the fields of order that every row has which is asked for, so
+	// that absent values need no place in it.
+	present []*spec.Field
+}
+
+// pickOrder is the order in which `next` picks, without the fields whose value
+// its `where` gives: all records that are asked for have the same one.
+func pickOrder(n *spec.Next) []spec.Order {
+	given := givenBy(n)
+	return slices.DeleteFunc(slices.Clone(n.Order), func(o spec.Order) bool { return slices.Contains(given, o.Field) })
+}
+
+// givenBy returns the fields to which `where` gives one value.
+func givenBy(n *spec.Next) []*spec.Field {
+	var fields []*spec.Field
+	for _, f := range n.Where {
+		if f.Op == spec.Eq && f.Left.Kind == spec.TermField && f.Right.Kind != spec.TermField && !slices.Contains(fields, f.Left.Field) {
+			fields = append(fields, f.Left.Field)
+		}
+	}
+	return fields
 }
 
 // lookups returns the indexes for deadlines, `next`, groups and the
@@ -148,16 +169,15 @@ func lookups(m *spec.Machine) []lookup {
 					name = append(name, t.After.Name)
 				}
 				all = append(all, lookup{why: "the sweeper asks what is due for " + o.Name, name: name,
-					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from})
+					order: []spec.Order{{FieldRef: spec.FieldRef{Field: t.After}}}, states: from, present: []*spec.Field{t.After}})
 			}
 		}
 		if o.Next != nil {
 			l := lookup{why: "the order in which " + o.Name + " picks", name: []string{"next", o.Name},
-				order: o.Next.Order, states: from}
+				fields: givenBy(o.Next), order: pickOrder(o.Next), states: from}
 			for _, f := range o.Next.Where {
-				if f.Op == spec.Eq && f.Left.Kind == spec.TermField && f.Right.Kind != spec.TermField &&
-					!slices.Contains(l.fields, f.Left.Field) {
-					l.fields = append(l.fields, f.Left.Field)
+				if f.Op != spec.Absent && f.Left.Kind == spec.TermField { // what is absent fits no comparison
+					l.present = append(l.present, f.Left.Field)
 				}
 			}
 			if len(l.fields)+len(l.order) > 0 { // else it picks by id: the index of the states serves

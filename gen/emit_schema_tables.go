@@ -223,7 +223,7 @@ func (s *schemaText) indexes() {
 			keys = append(keys, column(f))
 		}
 		for _, o := range l.order {
-			keys = append(keys, s.orderKeys(o, l.name[0] == "due")...)
+			keys = append(keys, s.orderKeys(o, slices.Contains(l.present, o.Field))...)
 		}
 		if len(l.order) > 0 {
 			keys = append(keys, `"id"`)
@@ -234,11 +234,10 @@ func (s *schemaText) indexes() {
 }
 
 // orderKeys returns the index keys of one key of an order: absent values come
-// last. An order over deadlines needs none of that, since an absent deadline is
-// never asked for.
-func (s *schemaText) orderKeys(o spec.Order, presentOnly bool) []string {
+// last. A field that all records have which are asked for needs none of that.
+func (s *schemaText) orderKeys(o spec.Order, present bool) []string {
 	keys := []string{column(o.Field)}
-	if o.Field.Type.Optional && !presentOnly {
+	if o.Field.Type.Optional && !present {
 		keys = s.d.nulls(keys[0])
 	}
 	if o.Descending {

@@ -55,6 +55,9 @@ func (m *model) lookupTexts() []string {
 		var order []string
 		for _, key := range list(o.Order) {
 			name, falls := strings.CutPrefix(key, "-")
+			if slices.Contains(same, name) { // all that are asked for have one value
+				continue
+			}
 			order = append(order, map[bool]string{true: "-"}[falls]+m.storedNames(name)[0])
 		}
 		if o.Picks && len(same)+len(order) > 0 { // else it picks by id alone

@@ -230,11 +230,14 @@ func (*postgres) often(condition string) string      { return condition }
 func (*postgres) seldom(condition string) string     { return condition }
 func (*postgres) walk(string, fsm.Kind, bool) string { return "" }
 
-func (*postgres) order(column string, _, descending bool) []string {
+func (*postgres) order(column string, optional, descending bool) []string {
 	if descending {
 		column += " DESC"
 	}
-	return []string{column + " NULLS LAST"}
+	if optional { // an index is found only by the very order that it was made with
+		column += " NULLS LAST"
+	}
+	return []string{column}
 }
 
 func (*postgres) lock() string { return " FOR UPDATE SKIP LOCKED" }

@@ -21,7 +21,7 @@ func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doub
 	}
 	var keys []string
 	for _, name := range u.Columns {
-		kind, _, err := r.t.kind(name)
+		kind, err := r.t.kind(name)
 		if err != nil {
 			return nil, err
 		}

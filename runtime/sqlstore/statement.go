@@ -168,25 +168,43 @@ func (t *table) states(words []string) string {
 	return `"state" IN (` + strings.Join(append(list, slices.Compact(unknown)...), ", ") + ")"
 }
 
-// kind returns the kind of a column that a query names, and whether it may be
-// absent.
-func (t *table) kind(name string) (kind fsm.Kind, optional bool, err error) {
+// kind returns the kind of a column that a query names.
+func (t *table) kind(name string) (fsm.Kind, error) {
 	if name == "created_at" || name == "updated_at" {
-		return fsm.KindTime, false, nil
+		return fsm.KindTime, nil
 	}
 	if i := t.schema.Column(name); i >= 0 {
-		return t.schema.Columns[i].Kind, t.schema.Columns[i].Optional, nil
+		return t.schema.Columns[i].Kind, nil
 	}
-	return 0, false, fmt.Errorf("sqlstore: %s has no column %q", t.schema.Machine, name)
+	return 0, fmt.Errorf("sqlstore: %s has no column %q", t.schema.Machine, name)
 }
 
 var comparisons = map[fsm.Op]string{
 	fsm.OpEq: "=", fsm.OpNe: "<>", fsm.OpLt: "<", fsm.OpLe: "<=", fsm.OpGt: ">", fsm.OpGe: ">=",
 }
 
+// firstKey returns the column that decides first on the order of a query: one
+// that has one value in all rows asked for does not. It is empty where none does.
+func firstKey(q *fsm.Query) string {
+	for _, o := range q.Order {
+		if !slices.ContainsFunc(q.Where, func(c fsm.Cond) bool { return c.Column == o.Column && c.Op == fsm.OpEq }) {
+			return o.Column
+		}
+	}
+	return ""
+}
+
+// mayLack reports whether a column may be absent in a row that fits a query.
+func (t *table) mayLack(column string, q *fsm.Query) bool {
+	i := t.schema.Column(column)
+	return i >= 0 && t.schema.Columns[i].Optional &&
+		!slices.ContainsFunc(q.Where, func(c fsm.Cond) bool { return c.Column == column && c.Op != fsm.OpAbsent })
+}
+
 // where writes the conditions of a query.
 func (t *table) where(b *text, q *fsm.Query) error {
 	var parts []string
+	first, ranged := firstKey(q), false
 	if q.States != nil {
 		states := t.states(q.States)
 		if len(q.States) > 0 && len(q.Where)+len(q.Order) > 0 {
@@ -195,7 +213,7 @@ func (t *table) where(b *text, q *fsm.Query) error {
 		parts = append(parts, states)
 	}
 	for _, c := range q.Where {
-		kind, _, err := t.kind(c.Column)
+		kind, err := t.kind(c.Column)
 		if err != nil {
 			return err
 		}
@@ -215,8 +233,8 @@ func (t *table) where(b *text, q *fsm.Query) error {
 			return fmt.Errorf("sqlstore: unknown comparison %d of column %q", c.Op, c.Column)
 		default:
 			condition := t.dialect.operand(col, kind) + " " + comparisons[c.Op] + " " + b.arg(t.bind(c.Value))
-			if kind == fsm.KindTime && c.Op != fsm.OpEq && c.Op != fsm.OpNe {
-				condition = t.dialect.seldom(condition) // a deadline: few are past it
+			if c.Op != fsm.OpEq && c.Op != fsm.OpNe && (c.Column == first || first == "" && kind == fsm.KindTime) {
+				condition, ranged = t.dialect.seldom(condition), true // a deadline: few are past it
 			}
 			parts = append(parts, condition)
 		}
@@ -224,13 +242,12 @@ func (t *table) where(b *text, q *fsm.Query) error {
 	if q.After != "" {
 		parts = append(parts, `"id" > `+b.arg(q.After))
 	}
-	if len(q.Where) == 0 && len(q.States) > 0 && len(q.Order) > 0 {
-		first := q.Order[0].Column
-		kind, optional, err := t.kind(first)
+	if len(q.States) > 0 && first != "" && !ranged {
+		kind, err := t.kind(first)
 		if err != nil {
 			return err
 		}
-		if walk := t.dialect.walk(quote(first), kind, optional); walk != "" {
+		if walk := t.dialect.walk(quote(first), kind, t.mayLack(first, q)); walk != "" {
 			parts = append(parts, walk)
 		}
 	}
@@ -249,14 +266,11 @@ func (t *table) selectRows(q *fsm.Query) (*text, error) {
 	}
 	var keys []string
 	for _, o := range q.Order {
-		kind, optional, err := t.kind(o.Column)
+		kind, err := t.kind(o.Column)
 		if err != nil {
 			return nil, err
 		}
-		if optional {
-			optional = !slices.ContainsFunc(q.Where, func(c fsm.Cond) bool { return c.Column == o.Column && c.Op != fsm.OpAbsent })
-		}
-		keys = append(keys, t.dialect.order(t.dialect.operand(quote(o.Column), kind), optional, o.Descending)...)
+		keys = append(keys, t.dialect.order(t.dialect.operand(quote(o.Column), kind), t.mayLack(o.Column, q), o.Descending)...)
 	}
 	b.WriteString(" ORDER BY " + strings.Join(append(keys, `"id"`), ", "))
 	if q.Limit > 0 {
