@@ -36,7 +36,8 @@ func (m *model) cases(o *operation, s *state) iter.Seq[theCase] {
 }
 
 // casesUpTo is cases with a bound of its own. First come the records that the
-// state allows, then those that break its rules.
+// state allows, then those that break its rules. Where the bound leaves some out,
+// each way to decide a call is looked for besides.
 func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 	dims := m.dims(o)
 	return func(yield func(theCase) bool) {
@@ -44,6 +45,13 @@ func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 			for choice := range combine(dims, limit) {
 				if !yield(m.build(o, s, dims, choice)) {
 					return
+				}
+			}
+			if product(dims, nil) > limit {
+				for _, c := range m.directed(o, s, dims) {
+					if !yield(c.clone()) {
+						return
+					}
 				}
 			}
 			return
@@ -56,6 +64,13 @@ func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 			for choice := range combine(dims, limit) {
 				if c := m.build(o, s, dims, choice); m.sound(c.row) == sound && !yield(c) {
 					return
+				}
+			}
+			if sound && product(dims, nil) > limit {
+				for _, c := range m.directed(o, s, dims) {
+					if !yield(c.clone()) {
+						return
+					}
 				}
 			}
 		}

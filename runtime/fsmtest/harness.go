@@ -115,8 +115,12 @@ func (h *harness[R]) create(what string, o *operation, c Call) (fsm.Outcome[R], 
 func (h *harness[R]) call(what string, o *operation, at fsm.Target, c Call) (fsm.Outcome[R], expected) {
 	h.t.Helper()
 	ref := at.Ref()
+	ran := len(h.fx.done())
 	want := h.w.call(o, ref.ID, ref.Rev, h.timed(c))
 	got, err := h.d.Operations[o.Name].Do(h.ctx, at, c)
+	if err != nil {
+		h.fx.settle(ran, 0) // a step of `then` that was refused took the effects before it along
+	}
 	h.compare(what, o, c, want, got, err)
 	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: ref}, h.timed(c), got, err)
 	return got, want

@@ -21,6 +21,7 @@ type model struct {
 	operations []*operation
 	guards     map[string]*guard
 	invariant  []fact
+	sought     sought
 }
 
 type typ struct {

@@ -57,7 +57,29 @@ func (m *model) recordsIn(st *state, limit int) []fsm.Row {
 // soundIn returns made-up records in a state that break no MUST.
 func (m *model) soundIn(st *state, limit int) []fsm.Row {
 	rows := slices.DeleteFunc(m.recordsIn(st, 8*limit), func(r fsm.Row) bool { return !m.mustHold(r) })
+	if len(rows) == 0 {
+		rows = m.soundNear(st)
+	}
 	return rows[:min(limit, len(rows))]
+}
+
+// soundNear looks for one record that breaks no MUST, and returns it and those
+// that one other value makes of it.
+func (m *model) soundNear(st *state) []fsm.Row {
+	r, ok := m.mustRow(st, m.allowedIn(st, m.recordDims(&operation{})))
+	if !ok {
+		return nil
+	}
+	rows := []fsm.Row{r}
+	for _, name := range m.order {
+		f := m.fields[name]
+		for _, v := range m.valuesOf(f) {
+			if near := altered(r, f, v); v != r.Values[f.index] && m.mustHold(near) {
+				rows = append(rows, near)
+			}
+		}
+	}
+	return rows
 }
 
 // valuesOf returns values that a field may be given.

@@ -52,7 +52,11 @@ func (s *suite[R]) queries(t *testing.T) {
 					h.call("asks", o, fsm.Ref{ID: c.row.ID, Rev: 1}, c.call)
 				}
 				want := s.m.questions(o, c)
-				if got := spy.asked; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+				got := spy.asked
+				for len(got) > len(want) && s.m.asksLater(o, got[len(got)-1].Name) {
+					got = got[:len(got)-1]
+				}
+				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 					t.Errorf("the store is asked\n\t%+v\nwant\n\t%+v", got, want)
 				}
 			}
@@ -64,6 +68,19 @@ func (s *suite[R]) queries(t *testing.T) {
 func (m *model) asks(o *operation) bool {
 	return slices.ContainsFunc(o.require, func(g *guard) bool { return g.Fewer > 0 }) ||
 		o.creates && slices.ContainsFunc(m.order, func(name string) bool { return m.fields[name].kind == fsm.KindSequence })
+}
+
+// asksLater reports whether a step of `then` after an operation asks for a
+// guard's group: that is looked at where its own operation is called.
+func (m *model) asksLater(o *operation, name string) bool {
+	seen := map[string]bool{}
+	for next := o.Then; next != "" && !seen[next]; next = m.operation(next).Then {
+		seen[next] = true
+		if slices.ContainsFunc(m.operation(next).require, func(g *guard) bool { return g.Fewer > 0 && g.Name == name }) {
+			return true
+		}
+	}
+	return false
 }
 
 // questions lists what a store has to be asked for a call: the guards in their
