@@ -3,6 +3,7 @@ package fsmtest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -111,6 +112,9 @@ func (p *prompt) attackUniques() {
 				}
 			}
 		}
+		if names := p.m.follows(k); len(names) > 0 {
+			p.t.Logf("%s is never broken alone: whoever breaks it breaks %s", k.name, strings.Join(names, ", "))
+		}
 		if attacked == 0 {
 			p.errorf("no two records can be made up that break %s and no other rule", k.name)
 		}
@@ -118,10 +122,26 @@ func (p *prompt) attackUniques() {
 	}
 }
 
+// follows lists the rules that two records break whenever they break k.
+func (m *model) follows(k uniqueKey) []string {
+	var names []string
+	for _, o := range m.uniqueKeys() {
+		if o.name == k.name {
+			continue
+		}
+		wider := !slices.ContainsFunc(o.fields, func(f *field) bool { return !slices.Contains(k.fields, f) })
+		everywhere := o.states == nil || k.states != nil && !slices.ContainsFunc(k.states, func(st string) bool { return !slices.Contains(o.states, st) })
+		if wider && everywhere {
+			names = append(names, o.name)
+		}
+	}
+	return names
+}
+
 // attackUnique puts rivals beside a record. It returns how many there were.
 func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
 	there := insert(p.records(), p.row(a))
-	attacked := 0
+	attacked, follows := 0, p.m.follows(k)
 	for _, st := range p.m.stateOrder {
 		inside := k.states == nil || slices.Contains(k.states, st.stored)
 		same := p.variants(k, st, a, nil)
@@ -134,7 +154,11 @@ func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
 			}
 			continue
 		}
-		i := slices.IndexFunc(same, func(b fsm.Row) bool { return slices.Equal(p.m.clashes(a, b), []string{k.name}) })
+		i := slices.IndexFunc(same, func(b fsm.Row) bool {
+			broken := p.m.clashes(a, b)
+			return slices.Contains(broken, k.name) &&
+				!slices.ContainsFunc(broken, func(name string) bool { return name != k.name && !slices.Contains(follows, name) })
+		})
 		if i < 0 {
 			continue
 		}

@@ -407,6 +407,9 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 		tried := map[bool]bool{}
 		done := func(less bool) bool { return tried[less] || p.bent[fmt.Sprint(s.way, name, less)] > 2 }
 		for _, v := range append(p.m.valuesOf(f), nil) {
+			if text, ok := v.(string); ok && f.kind == fsm.KindString && p.m.grouped()[name] { // apart from all others
+				v = text + " " + s.after.ID
+			}
 			r := altered(s.after, f, v)
 			if v == was || v == nil && !f.optional || !p.m.mustHold(r) {
 				continue
