@@ -53,6 +53,12 @@ func (m *model) dims(o *operation) []dim {
 		from := or(map[bool]string{true: "input." + a.field}[a.value == "input"], a.value)
 		p.join(dimField+a.field, m.node(parseTerm(from, m.isField), o))
 	}
+	for _, name := range m.order {
+		p.bound(dimField+name, m.fields[name].typ)
+	}
+	for _, in := range o.inputs {
+		p.bound(dimInput+in.Name, in.typ)
+	}
 	read := map[string]bool{}
 	for _, f := range facts {
 		read[m.node(f.left, o)], read[m.node(f.right, o)] = true, true
@@ -218,6 +224,9 @@ func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 	for _, n := range p.literals(node) {
 		list = append(list, n-1, n, n+1)
 	}
+	for _, x := range p.group(node) { // the bounds of what it is compared with
+		list = append(list, p.bounds[x]...)
+	}
 	if y.min != nil {
 		list = append(list, *y.min, *y.min+1)
 	}
@@ -235,9 +244,21 @@ func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 }
 
 // pools says what is compared with what, directly or by way of a third.
-type pools struct{ parent map[string]string }
+type pools struct {
+	parent map[string]string
+	bounds map[string][]int64 // the numbers at the bounds of a field or an input
+}
 
-func newPools() *pools { return &pools{map[string]string{}} }
+func newPools() *pools { return &pools{map[string]string{}, map[string][]int64{}} }
+
+func (p *pools) bound(node string, y typ) {
+	if y.min != nil {
+		p.bounds[node] = append(p.bounds[node], *y.min, *y.min+1)
+	}
+	if y.max != nil {
+		p.bounds[node] = append(p.bounds[node], *y.max-1, *y.max)
+	}
+}
 
 func (p *pools) root(n string) string {
 	for p.parent[n] != "" && p.parent[n] != n {
