@@ -47,13 +47,16 @@ func (w *world) startup(now time.Time) int {
 	return n
 }
 
-// deliver performs the effects that wait, and what follows them.
+// deliver performs the effects that wait, and what follows them: the clock stands
+// still, so an effect of what follows is due as well.
 func (w *world) deliver(now time.Time) int {
 	n := 0
-	for _, p := range slices.Clone(w.outbox) {
-		if w.fail[p.o.Effect] {
-			continue
+	for {
+		i := slices.IndexFunc(w.outbox, func(p pending) bool { return !w.fail[p.o.Effect] })
+		if i < 0 {
+			return n
 		}
+		p := w.outbox[i]
 		w.performed = append(w.performed, w.m.effectOf(p.o, w.rowAt(p.id, p.rev)))
 		w.outbox = slices.DeleteFunc(w.outbox, func(x pending) bool { return x == p })
 		n++
@@ -65,7 +68,6 @@ func (w *world) deliver(now time.Time) int {
 			w.commit(w.m.operation(p.o.Then), w.rows[p.id], c, false, p.o.stored)
 		}
 	}
-	return n
 }
 
 // rowAt is a record as of one of its revisions.
