@@ -248,3 +248,31 @@ func TestEffectWithAConflict(t *testing.T) {
 		}
 	})
 }
+
+// What no try got past is said in the words of the call.
+func TestBlame(t *testing.T) {
+	t.Parallel()
+	for want, why := range map[fsm.Code]error{
+		fsm.CodeNotUnique: &fsm.ConflictError{Rule: "dedupe_register"}, fsm.CodeExists: fsm.ErrIDTaken,
+		fsm.CodeRequestReused: fsm.ErrRequestTaken, fsm.CodeBusy: fsm.ErrMoved,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fail := func() error { return why }
+			c := counting(t, fail, fail, nil)
+			_, err := c.Create(t.Context(), storetest.Register(meta("r"), in("p2")))
+			var r *fsm.Refusal
+			if !errors.As(err, &r) || r.Code != want {
+				t.Errorf("%v: got %v, want %s", why, err, want)
+			}
+		})
+	}
+	for _, inner := range []error{errLost, nil} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := counting(t, func() error { cancel(); return &fsm.AmbiguousError{Err: inner} }, nil, nil)
+		_, err := c.Apply(ctx, p1, note("r", "x"))
+		var a *fsm.AmbiguousError
+		if !errors.As(err, &a) || a.Machine != "parcel" || a.Err == nil || inner != nil && a.Err != inner { //nolint:errorlint // the reason itself, not one around it
+			t.Errorf("%v: got %#v", inner, err)
+		}
+	}
+}
