@@ -92,6 +92,18 @@ verify: ## regenerate; fail when a file changed
 bench: ## benchmarks (BENCH selects)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+.PHONY: bench-peers
+bench-peers: ## transitions in memory beside code by hand and other libraries
+	cd internal/bench && $(GO) run . -only pure
+
+.PHONY: bench-report
+bench-report: ## measure everything side by side and write BENCHMARKS.md
+	cd internal/bench && $(GO) run . -o ../../BENCHMARKS.md
+
+.PHONY: bench-smoke
+bench-smoke: ## fail when a ratio of the transitions in memory is far below its floor, or one allocates
+	cd internal/bench && $(GO) test ./... && $(GO) run . -smoke
+
 .PHONY: cover
 cover: ## coverage of all packages by all tests, in coverage.out
 	$(GO) test -coverpkg=./... -coverprofile=coverage.out ./...

@@ -1,0 +1,186 @@
+package pure
+
+import (
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// handFull is one switch that does everything that the generated methods do, on
+// the same record, with the same refusals.
+func handFull() Subject {
+	run, wait, end := running(), queued(), succeeded()
+	return Subject{
+		Name: "switch by hand", Depth: Full, Life: handFullLife,
+		Refuse: map[string]func(int) error{
+			WrongOwner: func(n int) (err error) {
+				for range n {
+					if _, err = apply(&run, lifecycle.OpHeartbeat, request{actor: stranger, lease: leases[2]}, instants[2]); err == nil {
+						return nil
+					}
+				}
+				return err
+			},
+			WrongState: func(n int) (err error) {
+				for range n {
+					if _, err = apply(&wait, lifecycle.OpStart, request{actor: worker}, instants[1]); err == nil {
+						return nil
+					}
+				}
+				return err
+			},
+			Terminal: func(n int) (err error) {
+				for range n {
+					if _, err = apply(&end, lifecycle.OpComplete, request{actor: worker, result: answer}, instants[5]); err == nil {
+						return nil
+					}
+				}
+				return err
+			},
+		},
+	}
+}
+
+func handFullLife(n int) (End, error) {
+	fresh := queued()
+	var j lifecycle.Job
+	for range n {
+		j = fresh
+		if _, err := apply(&j, lifecycle.OpClaimNext, request{actor: worker, lease: leases[0]}, instants[0]); err != nil {
+			return End{}, err
+		}
+		if _, err := apply(&j, lifecycle.OpStart, request{actor: worker}, instants[1]); err != nil {
+			return End{}, err
+		}
+		for beat := 2; beat < 5; beat++ {
+			if _, err := apply(&j, lifecycle.OpHeartbeat, request{actor: worker, lease: leases[beat]}, instants[beat]); err != nil {
+				return End{}, err
+			}
+		}
+		if _, err := apply(&j, lifecycle.OpComplete, request{actor: worker, result: answer}, instants[5]); err != nil {
+			return End{}, err
+		}
+	}
+	return endOf(&j), nil
+}
+
+// request is what a caller hands in.
+type request struct {
+	actor  string
+	lease  time.Time
+	result fsm.JSON
+}
+
+// apply is the switch. The times that a caller gives are cut, the actor and the
+// inputs are looked at first, then the state, the owner, and what the target
+// state promises.
+func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time) (lifecycle.Event, error) {
+	now = fsm.Time(now)
+	if req.actor == "" {
+		return lifecycle.Event{}, refuse(j, op, fsm.CodeActorMissing, "")
+	}
+	if err := fsm.CheckID(req.actor); err != nil {
+		return lifecycle.Event{}, refuseInput(j, op, "actor", err.Error())
+	}
+	e := lifecycle.Event{Operation: op, From: j.State, Rev: j.Rev + 1, At: now}
+	switch op {
+	case lifecycle.OpClaimNext:
+		lease := fsm.Time(req.lease)
+		if problem := badLease(lease); problem != "" {
+			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
+		}
+		if j.State != lifecycle.StateQueued && j.State != lifecycle.StateStalled {
+			return lifecycle.Event{}, refuseState(j, op, "queued", "stalled")
+		}
+		if j.Result.Present() || j.Error.Present() || j.Attempt+1 < 1 {
+			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "claimed")
+		}
+		j.Owner, j.Lease = fsm.Some(req.actor), fsm.Some(lease)
+		j.Attempt++
+		e.Name, e.To = lifecycle.EventClaimed, lifecycle.StateClaimed
+	case lifecycle.OpStart:
+		if j.State != lifecycle.StateClaimed {
+			return lifecycle.Event{}, refuseState(j, op, "claimed")
+		}
+		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
+			return lifecycle.Event{}, refuseOwner(j, op)
+		}
+		if !j.Lease.Present() || j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
+			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "running")
+		}
+		e.Name, e.To = lifecycle.EventStarted, lifecycle.StateRunning
+	case lifecycle.OpHeartbeat:
+		lease := fsm.Time(req.lease)
+		if problem := badLease(lease); problem != "" {
+			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
+		}
+		if j.State != lifecycle.StateClaimed && j.State != lifecycle.StateRunning {
+			return lifecycle.Event{}, refuseState(j, op, "claimed", "running")
+		}
+		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
+			return lifecycle.Event{}, refuseOwner(j, op)
+		}
+		if j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
+			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "running")
+		}
+		j.Lease = fsm.Some(lease)
+		e.Name, e.To = lifecycle.EventHeartbeat, j.State
+	case lifecycle.OpComplete:
+		if req.result.IsZero() {
+			return lifecycle.Event{}, refuseInput(j, op, "result", "it is required and missing")
+		}
+		if err := fsm.CheckText(req.result.String()); err != nil {
+			return lifecycle.Event{}, refuseInput(j, op, "result", err.Error())
+		}
+		if j.State != lifecycle.StateRunning {
+			return lifecycle.Event{}, refuseState(j, op, "running")
+		}
+		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
+			return lifecycle.Event{}, refuseOwner(j, op)
+		}
+		if j.Error.Present() {
+			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "succeeded")
+		}
+		j.Result, j.Owner, j.Lease = fsm.Some(req.result), fsm.Absent[string](), fsm.Absent[time.Time]()
+		e.Name, e.To = lifecycle.EventSucceeded, lifecycle.StateSucceeded
+	default:
+		return lifecycle.Event{}, refuse(j, op, fsm.CodeInvalidInput, "operation")
+	}
+	j.State, j.Rev = e.To, e.Rev
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+	return e, nil
+}
+
+func badLease(t time.Time) string {
+	if t.IsZero() {
+		return "it is required and zero"
+	}
+	if year := t.Year(); year < 1 || year > 9999 {
+		return "it is outside the years 1 to 9999"
+	}
+	return ""
+}
+
+func refuse(j *lifecycle.Job, op lifecycle.Operation, code fsm.Code, name string) error {
+	return &fsm.Refusal{Code: code, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(), Name: name}
+}
+
+func refuseInput(j *lifecycle.Job, op lifecycle.Operation, name, problem string) error {
+	return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(), Name: name, Message: problem}
+}
+
+func refuseState(j *lifecycle.Job, op lifecycle.Operation, allowed ...string) error {
+	code := fsm.CodeWrongState
+	if j.State.Terminal() {
+		code = fsm.CodeTerminal
+	}
+	return &fsm.Refusal{Code: code, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(), Allowed: allowed}
+}
+
+func refuseOwner(j *lifecycle.Job, op lifecycle.Operation) error {
+	return &fsm.Refusal{Code: fsm.CodeGuard, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(),
+		Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
+}

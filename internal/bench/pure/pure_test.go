@@ -1,0 +1,105 @@
+package pure
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Who does the same depth of work comes to the same end.
+func TestLives(t *testing.T) {
+	t.Parallel()
+	for _, s := range Subjects() {
+		want := End{State: "succeeded"}
+		if s.Depth != Bare {
+			want = End{State: "succeeded", Rev: 7, Attempt: 1, Result: answer.String()}
+		}
+		for n := 1; n <= 3; n++ {
+			got, err := s.Life(n)
+			if err != nil {
+				t.Fatalf("%s (%s): %v", s.Name, s.Depth, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (%s), life %d: -want +got:\n%s", s.Name, s.Depth, n, diff)
+			}
+		}
+	}
+}
+
+// Each refusal is one, for its own reason, and not the last time only.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for _, s := range Subjects() {
+		for _, kind := range Refusals {
+			f := s.Refuse[kind]
+			if f == nil {
+				if s.Depth != Bare || kind != WrongOwner {
+					t.Errorf("%s (%s) does not refuse %s", s.Name, s.Depth, kind)
+				}
+				continue
+			}
+			for range 2 {
+				err := f(2)
+				if err == nil {
+					t.Errorf("%s (%s) lets %s through", s.Name, s.Depth, kind)
+					continue
+				}
+				if owner := errors.Is(err, errOwner) || errors.Is(err, lifecycle.ErrNotOwner) || strings.Contains(err.Error(), errOwner.Error()); owner != (kind == WrongOwner) {
+					t.Errorf("%s (%s), %s: %v", s.Name, s.Depth, kind, err)
+				}
+			}
+		}
+	}
+}
+
+// What is written by hand at full depth refuses as the generated methods do, in
+// every state, and gives the same event.
+func TestHandIsTheSame(t *testing.T) {
+	t.Parallel()
+	records := []lifecycle.Job{queued(), running(), succeeded()}
+	claimed, stalled, old := running(), queued(), running()
+	claimed.State, stalled.State, old.Error = lifecycle.StateClaimed, lifecycle.StateStalled, fsm.Some(answer)
+	records = append(records, claimed, stalled, old)
+	requests := []request{
+		{actor: worker, lease: leases[3], result: answer}, {actor: stranger, lease: leases[3], result: answer},
+		{lease: leases[3], result: answer}, {actor: "a\x00b", lease: leases[3], result: answer}, {actor: worker},
+	}
+	for _, record := range records {
+		for _, req := range requests {
+			for op, call := range map[lifecycle.Operation]func(j *lifecycle.Job) (lifecycle.Event, error){
+				lifecycle.OpClaimNext: func(j *lifecycle.Job) (lifecycle.Event, error) {
+					return j.ClaimNext(lifecycle.ClaimNextRequest{Actor: req.actor, Lease: req.lease}, instants[3])
+				},
+				lifecycle.OpStart: func(j *lifecycle.Job) (lifecycle.Event, error) {
+					return j.Start(lifecycle.StartRequest{Actor: req.actor}, instants[3])
+				},
+				lifecycle.OpHeartbeat: func(j *lifecycle.Job) (lifecycle.Event, error) {
+					return j.Heartbeat(lifecycle.HeartbeatRequest{Actor: req.actor, Lease: req.lease}, instants[3])
+				},
+				lifecycle.OpComplete: func(j *lifecycle.Job) (lifecycle.Event, error) {
+					return j.Complete(lifecycle.CompleteRequest{Actor: req.actor, Result: req.result}, instants[3])
+				},
+			} {
+				ours, hand := record, record
+				want, wantErr := call(&ours)
+				got, err := apply(&hand, op, req, instants[3])
+				if got != want || !hand.Equal(ours) || code(err) != code(wantErr) {
+					t.Errorf("%s in %s for %q: by hand %+v, %v; generated %+v, %v", op, record.State, req.actor, got, err, want, wantErr)
+				}
+			}
+		}
+	}
+}
+
+func code(err error) fsm.Code {
+	var r *fsm.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}

@@ -1,0 +1,111 @@
+package pure
+
+import (
+	"context"
+
+	"github.com/qmuntal/stateless"
+)
+
+// statelessRules is one configured machine of qmuntal/stateless for all records:
+// the record travels in the context, as its external storage asks for.
+func statelessRules() Subject {
+	type key struct{}
+	of := func(ctx context.Context) *job { return ctx.Value(key{}).(*job) }
+	sm := stateless.NewStateMachineWithExternalStorage(
+		func(ctx context.Context) (stateless.State, error) { return of(ctx).state, nil },
+		func(ctx context.Context, s stateless.State) error { of(ctx).state = s.(string); return nil },
+		stateless.FiringImmediate)
+	for _, w := range ways {
+		from, op, to := w[0], w[1], w[2]
+		act := func(ctx context.Context, args ...any) error {
+			j, o := of(ctx), args[0].(*order)
+			if err := j.may(op, o); err != nil {
+				return err
+			}
+			j.do(op, o)
+			return nil
+		}
+		if from == to {
+			sm.Configure(from).InternalTransition(op, act)
+		} else {
+			sm.Configure(from).Permit(op, to).OnExitWith(op, act) // an error here keeps the state
+		}
+	}
+	fire := func(j *job) func(op string, o *order) error {
+		ctx := context.WithValue(context.Background(), key{}, j)
+		return func(op string, o *order) error { return sm.FireCtx(ctx, op, o) }
+	}
+	return peer("qmuntal/stateless", fire)
+}
+
+// statelessBare is a machine with the states alone.
+func statelessBare() Subject {
+	state := "queued"
+	sm := stateless.NewStateMachineWithExternalStorage(
+		func(context.Context) (stateless.State, error) { return state, nil },
+		func(_ context.Context, s stateless.State) error { state = s.(string); return nil },
+		stateless.FiringImmediate)
+	for _, w := range ways {
+		if w[0] == w[2] {
+			sm.Configure(w[0]).InternalTransition(w[1], func(context.Context, ...any) error { return nil })
+		} else {
+			sm.Configure(w[0]).Permit(w[1], w[2])
+		}
+	}
+	return barePeer("qmuntal/stateless", func(s string) { state = s }, func() string { return state }, func(op string) error { return sm.Fire(op) })
+}
+
+// peer makes the subject of a library that does the whole work: start binds it
+// to a record.
+func peer(name string, start func(j *job) func(op string, o *order) error) Subject {
+	j := new(job)
+	send := start(j)
+	try := func(from func() job, op string, o order) func(int) error {
+		j := new(job)
+		*j = from()
+		send := start(j)
+		return refused(func() error { return send(op, &o) })
+	}
+	return Subject{
+		Name: name, Depth: Rules,
+		Life: func(n int) (End, error) {
+			for range n {
+				*j = queuedJob()
+				if err := j.life(send); err != nil {
+					return End{}, err
+				}
+			}
+			return j.end(), nil
+		},
+		Refuse: map[string]func(int) error{
+			WrongOwner: try(runningJob, "heartbeat", order{actor: stranger, rev: 3, lease: leases[2], now: instants[2]}),
+			WrongState: try(queuedJob, "start", order{actor: worker, rev: 1, now: instants[1]}),
+			Terminal:   try(succeededJob, "complete", order{actor: worker, rev: 4, result: answer.String(), now: instants[5]}),
+		},
+	}
+}
+
+// barePeer makes the subject of a library that keeps a state and nothing else.
+func barePeer(name string, set func(string), state func() string, send func(op string) error) Subject {
+	try := func(from, op string) func(int) error {
+		return func(n int) error {
+			set(from)
+			return refused(func() error { return send(op) })(n)
+		}
+	}
+	return Subject{
+		Name: name, Depth: Bare,
+		Life: func(n int) (End, error) {
+			for range n {
+				set("queued")
+				for _, op := range path {
+					if err := send(op); err != nil {
+						return End{}, err
+					}
+				}
+			}
+			return End{State: state()}, nil
+		},
+		Refuse: map[string]func(int) error{WrongState: try("queued", "start"), Terminal: try("succeeded", "complete")},
+	}
+}

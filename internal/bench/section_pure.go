@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/bench/measure"
+	"github.com/fsmgen/fsmgen/internal/bench/pure"
+)
+
+// The names of subjects that bars speak of.
+const (
+	byHand    = "switch by hand"
+	stateless = "qmuntal/stateless"
+	looplab   = "looplab/fsm"
+)
+
+// pureSection writes the tables of transitions in memory.
+func pureSection(o options, r *report) error {
+	f, err := pure.Measure(measure.Plan{Rounds: o.rounds, Turns: 300, Turn: 100 * time.Microsecond})
+	if err != nil {
+		return err
+	}
+	ours := f.Life[0]
+	r.printf(`## Transitions in memory
+
+The life of a job of [specs/lifecycle.yaml](specs/lifecycle.yaml): claim, start, three heartbeats, complete. *Full* is all that
+a generated method does: it checks the actor, the inputs, the state, the owner and what the target state
+promises, cuts times to microseconds, changes the record and returns the event; refusals are typed.
+*Rules*: revision, state, owner, promises, and the record is changed. *Bare*: the state alone.
+Machines are configured once and used again for each record, which not every library's users do.
+
+`)
+	var rows [][]string
+	for i, s := range f.Subjects {
+		l := f.Life[i]
+		rows = append(rows, []string{s.Name, s.Depth, number(l.Median()), spread(l), number(l.Allocs), number(measure.Ratio(l, ours)) + " ×"})
+	}
+	r.table([]string{"one transition", "work", "ns", "rounds from – to", "allocations", "of the generated"}, rows)
+	rows = nil
+	for i, s := range f.Subjects {
+		row := []string{s.Name, s.Depth}
+		for _, kind := range pure.Refusals {
+			cell := "–"
+			if l, ok := f.Refused(kind, i); ok {
+				cell = fmt.Sprintf("%s / %s", number(l.Median()), number(l.Allocs))
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	r.table(append([]string{"a refusal: ns / allocations", "work"}, pure.Refusals...), rows)
+
+	hand, _ := f.Of(byHand, pure.Full)
+	r.atMost("pure: generated / by hand with the same checks", measure.Ratio(ours, hand), 1.1, " ×")
+	r.atMost("pure: allocations of a transition", ours.Allocs, 0, "")
+	for _, depth := range []string{pure.Rules, pure.Bare} {
+		p, _ := f.Of(stateless, depth)
+		r.atLeast("pure: stateless ("+depth+") / generated", measure.Ratio(p, ours), 50, " ×")
+		p, _ = f.Of(looplab, depth)
+		r.atLeast("pure: looplab ("+depth+") / generated", measure.Ratio(p, ours), 100, " ×")
+	}
+	for _, kind := range pure.Refusals {
+		l, _ := f.Refused(kind, 0)
+		r.atMost("pure: refusal, "+kind, l.Median(), 25, " ns")
+		r.atMost("pure: allocations of a refusal, "+kind, l.Allocs, 1, "")
+	}
+	return nil
+}
+
+// spread writes the fastest and the slowest round.
+func spread(r measure.Result) string {
+	return number(slices.Min(r.Rounds)) + " – " + number(slices.Max(r.Rounds))
+}
+
+// smoke measures a little of the transitions in memory and returns an error when
+// a ratio is below its floor, which lies far below what is reached, or when an
+// allocation came in.
+func smoke(w io.Writer) error {
+	f, err := pure.Measure(measure.Plan{Rounds: 6, Turns: 60, Turn: 100 * time.Microsecond})
+	if err != nil {
+		return err
+	}
+	failed := 0
+	judge := func(what string, got, limit float64, ok bool) {
+		verdict := "ok"
+		if !ok {
+			verdict = "FAILED"
+			failed++
+		}
+		fmt.Fprintf(w, "%-52s %10s, limit %6s  %s\n", what, number(got), number(limit), verdict)
+	}
+	exactly := func(what string, got, want float64) { judge("allocations: "+what, got, want, got == want) }
+	ours := f.Life[0]
+	exactly("a transition", ours.Allocs, 0)
+	for _, kind := range pure.Refusals {
+		l, _ := f.Refused(kind, 0)
+		exactly("a refusal, "+kind, l.Allocs, 1)
+	}
+	for _, floor := range floors {
+		r, ok := f.Of(floor.name, floor.depth)
+		if !ok {
+			return fmt.Errorf("no subject is %s (%s)", floor.name, floor.depth)
+		}
+		got := measure.Ratio(r, ours)
+		judge("time of "+floor.name+" ("+floor.depth+") / generated", got, floor.ratio, got >= floor.ratio)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of the limits failed; profile what changed, or measure again on a quieter machine", failed)
+	}
+	return nil
+}
+
+// floors are ratios to the generated methods that must not be fallen below: about
+// half of what is reached.
+var floors = []struct {
+	name, depth string
+	ratio       float64
+}{
+	{byHand, pure.Full, 0.5},
+	{byHand, pure.Rules, 0.15},
+	{stateless, pure.Rules, 5},
+	{stateless, pure.Bare, 3},
+	{looplab, pure.Rules, 10},
+	{looplab, pure.Bare, 5},
+}
