@@ -493,12 +493,15 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 		return
 	}
 	e.add(e.s.changes.writes(e.n)...)
-	move := fmt.Sprintf("j.move(%s, %s, %s, now)", e.c.Const, e.c.Event, target)
+	move, result, from := raw("j.move(%s, now)", target), "", "From: from, "
 	if creates(e.o) {
-		e.add(raw("e := "+move), jen.Return(raw("j, e, nil")))
-		return
+		result, from = "j, ", ""
+	} else if to == nil {
+		from = "From: j.State, "
+	} else {
+		e.add(raw("from := j.State"))
 	}
-	e.add(jen.Return(raw("%s, nil", move)))
+	e.add(move, jen.Return(raw("%sEvent{Operation: %s, Name: %s, %sTo: %s, Rev: j.Rev, At: now}, nil", result, e.c.Const, e.c.Event, from, target)))
 }
 
 // stamp makes the coming updated_at a variable, where an invariant of a possible

@@ -67,6 +67,22 @@ func CheckID(id string) error {
 
 // CheckText returns an error unless s can be stored everywhere: UTF-8 without NUL.
 func CheckText(s string) error {
+	if len(s) > byteByByte {
+		return checkText(s)
+	}
+	for i := range len(s) {
+		if c := s[i]; c == 0 || c >= utf8.RuneSelf {
+			return checkText(s)
+		}
+	}
+	return nil
+}
+
+// byteByByte is up to which length one byte after the other is as fast as the
+// functions of the standard library, which look at many at once.
+const byteByByte = 40
+
+func checkText(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("it is not UTF-8")
 	}

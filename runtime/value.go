@@ -12,7 +12,14 @@ import (
 
 // Time returns t as records hold it: UTC, cut to microseconds, without a
 // monotonic clock. Two such times are the same instant when they are ==.
-func Time(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+func Time(t time.Time) time.Time {
+	t = t.UTC().Round(0) // without the monotonic clock
+	// Truncate divides the whole time since the year 1; the second is enough.
+	if rest := t.Nanosecond() % 1000; rest != 0 {
+		return t.Add(-time.Duration(rest))
+	}
+	return t
+}
 
 // JSON is one compact JSON text. It is made by ParseJSON or MarshalValue, so it is
 // always valid; the zero JSON is no text and stands for nothing given. Two JSON

@@ -469,8 +469,8 @@ func Create(id string, req CreateRequest, now time.Time) (Job, Event, error) {
 	}
 	j.Expected = req.Expected
 	j.CompensationPolicy = req.CompensationPolicy
-	e := j.move(OpCreate, EventCreated, StateCreated, now)
-	return j, e, nil
+	j.move(StateCreated, now)
+	return j, Event{Operation: OpCreate, Name: EventCreated, To: StateCreated, Rev: j.Rev, At: now}, nil
 }
 
 // JobKickRequest is the request of JobKick.
@@ -498,7 +498,9 @@ func (j *Job) JobKick(req JobKickRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpJobKick, jobKickStates)
 	}
-	return j.move(OpJobKick, EventJobKick, StateRunning, now), nil
+	from := j.State
+	j.move(StateRunning, now)
+	return Event{Operation: OpJobKick, Name: EventJobKick, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
 }
 
 // CanJobKick reports what JobKick would answer, and changes nothing.
@@ -553,10 +555,14 @@ func (j *Job) ExpectedEvent(req ExpectedEventRequest, now time.Time) (Event, err
 	switch {
 	case newSatisfied.Covers(j.Expected):
 		j.Satisfied = newSatisfied
-		return j.move(OpExpectedEvent, EventExpectedEvent, StateDone, now), nil
+		from := j.State
+		j.move(StateDone, now)
+		return Event{Operation: OpExpectedEvent, Name: EventExpectedEvent, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
 	default:
 		j.Satisfied = newSatisfied
-		return j.move(OpExpectedEvent, EventExpectedEvent, StateRunning, now), nil
+		from := j.State
+		j.move(StateRunning, now)
+		return Event{Operation: OpExpectedEvent, Name: EventExpectedEvent, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
 	}
 }
 
@@ -598,9 +604,13 @@ func (j *Job) ErrorEvent(req ErrorEventRequest, now time.Time) (Event, error) {
 	}
 	switch {
 	case j.CompensationPolicy.Present():
-		return j.move(OpErrorEvent, EventErrorEvent, StateCompensating, now), nil
+		from := j.State
+		j.move(StateCompensating, now)
+		return Event{Operation: OpErrorEvent, Name: EventErrorEvent, From: from, To: StateCompensating, Rev: j.Rev, At: now}, nil
 	default:
-		return j.move(OpErrorEvent, EventErrorEvent, StateFailed, now), nil
+		from := j.State
+		j.move(StateFailed, now)
+		return Event{Operation: OpErrorEvent, Name: EventErrorEvent, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 	}
 }
 
@@ -646,9 +656,13 @@ func (j *Job) CompensationEvent(req CompensationEventRequest, now time.Time) (Ev
 	}
 	switch req.Decision {
 	case CompensationEventDecisionDone:
-		return j.move(OpCompensationEvent, EventCompensationEvent, StateDone, now), nil
+		from := j.State
+		j.move(StateDone, now)
+		return Event{Operation: OpCompensationEvent, Name: EventCompensationEvent, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
 	case CompensationEventDecisionFailed:
-		return j.move(OpCompensationEvent, EventCompensationEvent, StateFailed, now), nil
+		from := j.State
+		j.move(StateFailed, now)
+		return Event{Operation: OpCompensationEvent, Name: EventCompensationEvent, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 	case CompensationEventDecisionUndecided:
 		return j.note(OpCompensationEvent, EventCompensationEvent, "", now), nil
 	default:
@@ -729,14 +743,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Job) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Job) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is

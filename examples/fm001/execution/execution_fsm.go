@@ -457,8 +457,8 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 	j.JobID = req.JobID
 	j.LeaseOwner = req.Actor
 	j.LeaseExpiresAt = req.LeaseExpiresAt
-	e := j.move(OpLease, EventLeased, StateLeased, now)
-	return j, e, nil
+	j.move(StateLeased, now)
+	return j, Event{Operation: OpLease, Name: EventLeased, To: StateLeased, Rev: j.Rev, At: now}, nil
 }
 
 // StartRequest is the request of Start.
@@ -500,7 +500,9 @@ func (j *Execution) Start(req StartRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpStart, "finished_at is absent")
 	}
 	j.StartedAt = fsm.Some(now)
-	return j.move(OpStart, EventStarted, StateInProgress, now), nil
+	from := j.State
+	j.move(StateInProgress, now)
+	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateInProgress, Rev: j.Rev, At: now}, nil
 }
 
 // CanStart reports what Start would answer, and changes nothing.
@@ -555,7 +557,9 @@ func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
 	if j.FinishedAt.Present() {
 		return Event{}, j.refuseInvariant(OpCommit, "finished_at is absent")
 	}
-	return j.move(OpCommit, EventCommitted, StateCommitted, now), nil
+	from := j.State
+	j.move(StateCommitted, now)
+	return Event{Operation: OpCommit, Name: EventCommitted, From: from, To: StateCommitted, Rev: j.Rev, At: now}, nil
 }
 
 // CanCommit reports what Commit would answer, and changes nothing.
@@ -592,7 +596,9 @@ func (j *Execution) Finish(req FinishRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpFinish, "started_at is present")
 	}
 	j.FinishedAt = fsm.Some(now)
-	return j.move(OpFinish, EventDone, StateDone, now), nil
+	from := j.State
+	j.move(StateDone, now)
+	return Event{Operation: OpFinish, Name: EventDone, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
 }
 
 // CanFinish reports what Finish would answer, and changes nothing.
@@ -628,7 +634,9 @@ func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseGuard(OpExpire, "lease_over", ErrLeaseStillLive, "")
 	}
 	j.FinishedAt = fsm.Some(now)
-	return j.move(OpExpire, EventAborted, StateAborted, now), nil
+	from := j.State
+	j.move(StateAborted, now)
+	return Event{Operation: OpExpire, Name: EventAborted, From: from, To: StateAborted, Rev: j.Rev, At: now}, nil
 }
 
 // CanExpire reports what Expire would answer, and changes nothing.
@@ -860,14 +868,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Execution) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Execution) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -920,6 +926,6 @@ func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

@@ -415,8 +415,8 @@ func Enqueue(id string, req EnqueueRequest, now time.Time) (Job, Event, error) {
 		return Job{}, Event{}, j.refuseInput(OpEnqueue, "id", err.Error())
 	}
 	j.RunAfter = now
-	e := j.move(OpEnqueue, EventEnqueue, StatePending, now)
-	return j, e, nil
+	j.move(StatePending, now)
+	return j, Event{Operation: OpEnqueue, Name: EventEnqueue, To: StatePending, Rev: j.Rev, At: now}, nil
 }
 
 // StartRequest is the request of Start.
@@ -453,7 +453,9 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpStart, "attempts >= 1")
 	}
 	j.Attempts++
-	return j.move(OpStart, EventStart, StateRunning, now), nil
+	from := j.State
+	j.move(StateRunning, now)
+	return Event{Operation: OpStart, Name: EventStart, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
 }
 
 // CanStart reports what Start would answer, and changes nothing.
@@ -491,7 +493,9 @@ func (j *Job) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpReschedule, rescheduleStates)
 	}
 	j.RunAfter = req.RunAfter
-	return j.move(OpReschedule, EventReschedule, StatePending, now), nil
+	from := j.State
+	j.move(StatePending, now)
+	return Event{Operation: OpReschedule, Name: EventReschedule, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
 }
 
 // CanReschedule reports what Reschedule would answer, and changes nothing.
@@ -523,7 +527,8 @@ func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpProgress, "attempts >= 1")
 	}
-	return j.move(OpProgress, EventProgress, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpProgress, Name: EventProgress, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanProgress reports what Progress would answer, and changes nothing.
@@ -558,7 +563,9 @@ func (j *Job) Succeed(req SucceedRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpSucceed, "attempts >= 1")
 	}
-	return j.move(OpSucceed, EventSucceed, StateSucceeded, now), nil
+	from := j.State
+	j.move(StateSucceeded, now)
+	return Event{Operation: OpSucceed, Name: EventSucceed, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
 }
 
 // CanSucceed reports what Succeed would answer, and changes nothing.
@@ -593,7 +600,9 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpFail, "attempts >= 1")
 	}
-	return j.move(OpFail, EventFail, StateFailed, now), nil
+	from := j.State
+	j.move(StateFailed, now)
+	return Event{Operation: OpFail, Name: EventFail, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 }
 
 // CanFail reports what Fail would answer, and changes nothing.
@@ -628,7 +637,9 @@ func (j *Job) Quarantine(req QuarantineRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpQuarantine, "attempts >= 1")
 	}
-	return j.move(OpQuarantine, EventQuarantine, StateQuarantined, now), nil
+	from := j.State
+	j.move(StateQuarantined, now)
+	return Event{Operation: OpQuarantine, Name: EventQuarantine, From: from, To: StateQuarantined, Rev: j.Rev, At: now}, nil
 }
 
 // CanQuarantine reports what Quarantine would answer, and changes nothing.
@@ -671,7 +682,9 @@ func (j *Job) Release(req ReleaseRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRelease, releaseStates)
 	}
 	j.RunAfter = now
-	return j.move(OpRelease, EventRelease, StatePending, now), nil
+	from := j.State
+	j.move(StatePending, now)
+	return Event{Operation: OpRelease, Name: EventRelease, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
 }
 
 // CanRelease reports what Release would answer, and changes nothing.
@@ -703,7 +716,9 @@ func (j *Job) FailStalled(req FailStalledRequest, now time.Time) (Event, error) 
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpFailStalled, "attempts >= 1")
 	}
-	return j.move(OpFailStalled, EventFailStalled, StateFailed, now), nil
+	from := j.State
+	j.move(StateFailed, now)
+	return Event{Operation: OpFailStalled, Name: EventFailStalled, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 }
 
 // CanFailStalled reports what FailStalled would answer, and changes nothing.
@@ -732,7 +747,9 @@ func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error
 		return Event{}, j.refuseState(OpRetryStalled, retryStalledStates)
 	}
 	j.RunAfter = now.Add(1 * time.Minute)
-	return j.move(OpRetryStalled, EventRetryStalled, StatePending, now), nil
+	from := j.State
+	j.move(StatePending, now)
+	return Event{Operation: OpRetryStalled, Name: EventRetryStalled, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
 }
 
 // CanRetryStalled reports what RetryStalled would answer, and changes nothing.
@@ -848,14 +865,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Job) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Job) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -908,6 +923,6 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

@@ -439,8 +439,8 @@ func Enqueue(id string, req EnqueueRequest, now time.Time) (Job, Event, error) {
 	}
 	j.DedupeKey = req.DedupeKey
 	j.Payload = req.Payload
-	e := j.move(OpEnqueue, EventEnqueued, StateQueued, now)
-	return j, e, nil
+	j.move(StateQueued, now)
+	return j, Event{Operation: OpEnqueue, Name: EventEnqueued, To: StateQueued, Rev: j.Rev, At: now}, nil
 }
 
 // ClaimNextRequest is the request of ClaimNext.
@@ -490,7 +490,9 @@ func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
 	j.Owner = fsm.Some(req.Actor)
 	j.Lease = fsm.Some(req.Lease)
 	j.Attempt++
-	return j.move(OpClaimNext, EventClaimed, StateClaimed, now), nil
+	from := j.State
+	j.move(StateClaimed, now)
+	return Event{Operation: OpClaimNext, Name: EventClaimed, From: from, To: StateClaimed, Rev: j.Rev, At: now}, nil
 }
 
 // CanClaimNext reports what ClaimNext would answer, and changes nothing.
@@ -542,7 +544,9 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 	if j.Attempt < 1 {
 		return Event{}, j.refuseInvariant(OpStart, "attempt >= 1")
 	}
-	return j.move(OpStart, EventStarted, StateRunning, now), nil
+	from := j.State
+	j.move(StateRunning, now)
+	return Event{Operation: OpStart, Name: EventStarted, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
 }
 
 // CanStart reports what Start would answer, and changes nothing.
@@ -601,7 +605,8 @@ func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpHeartbeat, "attempt >= 1")
 	}
 	j.Lease = fsm.Some(req.Lease)
-	return j.move(OpHeartbeat, EventHeartbeat, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpHeartbeat, Name: EventHeartbeat, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanHeartbeat reports what Heartbeat would answer, and changes nothing.
@@ -655,7 +660,9 @@ func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	j.Result = fsm.Some(req.Result)
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
-	return j.move(OpComplete, EventSucceeded, StateSucceeded, now), nil
+	from := j.State
+	j.move(StateSucceeded, now)
+	return Event{Operation: OpComplete, Name: EventSucceeded, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
 }
 
 // CanComplete reports what Complete would answer, and changes nothing.
@@ -709,7 +716,9 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	j.Error = fsm.Some(req.Error)
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
-	return j.move(OpFail, EventFailed, StateFailed, now), nil
+	from := j.State
+	j.move(StateFailed, now)
+	return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 }
 
 // CanFail reports what Fail would answer, and changes nothing.
@@ -745,7 +754,9 @@ func (j *Job) Stall(req StallRequest, now time.Time) (Event, error) {
 	}
 	j.Owner = fsm.Optional[string]{}
 	j.Lease = fsm.Optional[time.Time]{}
-	return j.move(OpStall, EventStalled, StateStalled, now), nil
+	from := j.State
+	j.move(StateStalled, now)
+	return Event{Operation: OpStall, Name: EventStalled, From: from, To: StateStalled, Rev: j.Rev, At: now}, nil
 }
 
 // CanStall reports what Stall would answer, and changes nothing.
@@ -785,7 +796,9 @@ func (j *Job) RequeueStalled(req RequeueStalledRequest, now time.Time) (Event, e
 	if j.Error.Present() {
 		return Event{}, j.refuseInvariant(OpRequeueStalled, "error is absent")
 	}
-	return j.move(OpRequeueStalled, EventRequeued, StateQueued, now), nil
+	from := j.State
+	j.move(StateQueued, now)
+	return Event{Operation: OpRequeueStalled, Name: EventRequeued, From: from, To: StateQueued, Rev: j.Rev, At: now}, nil
 }
 
 // CanRequeueStalled reports what RequeueStalled would answer, and changes
@@ -950,14 +963,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Job) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Job) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
@@ -1004,6 +1015,6 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

@@ -330,8 +330,8 @@ func Submit(id string, req SubmitRequest, now time.Time) (Task, Event, error) {
 	if err := fsm.CheckID(id); err != nil {
 		return Task{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
 	}
-	e := j.move(OpSubmit, EventSubmit, StatePending, now)
-	return j, e, nil
+	j.move(StatePending, now)
+	return j, Event{Operation: OpSubmit, Name: EventSubmit, To: StatePending, Rev: j.Rev, At: now}, nil
 }
 
 // StartRequest is the request of Start.
@@ -353,7 +353,9 @@ func (j *Task) Start(req StartRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpStart, startStates)
 	}
-	return j.move(OpStart, EventStart, StateRunning, now), nil
+	from := j.State
+	j.move(StateRunning, now)
+	return Event{Operation: OpStart, Name: EventStart, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
 }
 
 // CanStart reports what Start would answer, and changes nothing.
@@ -382,7 +384,9 @@ func (j *Task) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpComplete, completeStates)
 	}
-	return j.move(OpComplete, EventComplete, StateCompleted, now), nil
+	from := j.State
+	j.move(StateCompleted, now)
+	return Event{Operation: OpComplete, Name: EventComplete, From: from, To: StateCompleted, Rev: j.Rev, At: now}, nil
 }
 
 // CanComplete reports what Complete would answer, and changes nothing.
@@ -410,7 +414,9 @@ func (j *Task) Recover(req RecoverRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpRecover, recoverStates)
 	}
-	return j.move(OpRecover, EventRecover, StatePending, now), nil
+	from := j.State
+	j.move(StatePending, now)
+	return Event{Operation: OpRecover, Name: EventRecover, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
 }
 
 // CanRecover reports what Recover would answer, and changes nothing.
@@ -461,14 +467,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Task) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Task) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record

@@ -453,15 +453,15 @@ func File(id string, req FileRequest, now time.Time) (Claim, Event, error) {
 	switch {
 	case req.Amount <= 100:
 		j.Amount = req.Amount
-		e := j.move(OpFile, EventFile, StateSmall, now)
-		return j, e, nil
+		j.move(StateSmall, now)
+		return j, Event{Operation: OpFile, Name: EventFile, To: StateSmall, Rev: j.Rev, At: now}, nil
 	case req.Amount >= 1000000:
 		return Claim{}, Event{}, j.refuseGuard(OpFile, "too_large", ErrTooLarge, "")
 	default:
 		j.Amount = req.Amount
 		j.Approver = fsm.Some(req.Actor)
-		e := j.move(OpFile, EventFile, StateLarge, now)
-		return j, e, nil
+		j.move(StateLarge, now)
+		return j, Event{Operation: OpFile, Name: EventFile, To: StateLarge, Rev: j.Rev, At: now}, nil
 	}
 }
 
@@ -511,19 +511,24 @@ func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
 			return Event{}, j.refuseInvariant(OpVote, "amount")
 		}
 		j.Votes++
-		return j.move(OpVote, EventVote, StatePaid, now), nil
+		from := j.State
+		j.move(StatePaid, now)
+		return Event{Operation: OpVote, Name: EventVote, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
 	case j.State == StateSmall:
 		if j.Amount < 0 {
 			return Event{}, j.refuseInvariant(OpVote, "amount")
 		}
 		j.Votes++
-		return j.move(OpVote, EventVote, j.State, now), nil
+		j.move(j.State, now)
+		return Event{Operation: OpVote, Name: EventVote, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 	case j.State == StateLarge && j.Votes+1 >= 5 && j.Amount < 5000:
 		if j.Amount < 0 {
 			return Event{}, j.refuseInvariant(OpVote, "amount")
 		}
 		j.Votes++
-		return j.move(OpVote, EventVote, StatePaid, now), nil
+		from := j.State
+		j.move(StatePaid, now)
+		return Event{Operation: OpVote, Name: EventVote, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
 	case j.State == StateLarge && j.Votes+1 >= 5:
 		return Event{}, j.refuseGuard(OpVote, "empty_claim", ErrEmptyClaim, "")
 	case j.State == StateLarge:
@@ -531,7 +536,8 @@ func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
 			return Event{}, j.refuseInvariant(OpVote, "amount")
 		}
 		j.Votes++
-		return j.move(OpVote, EventVote, j.State, now), nil
+		j.move(j.State, now)
+		return Event{Operation: OpVote, Name: EventVote, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 	default:
 		return Event{}, j.refuseInvariant(OpVote, "choose")
 	}
@@ -586,12 +592,16 @@ func (j *Claim) Ask(req AskRequest, now time.Time) (Event, error) {
 			return Event{}, j.refuseInvariant(OpAsk, "amount")
 		}
 		j.Approver = fsm.Some(req.Actor)
-		return j.move(OpAsk, EventAsk, StatePaid, now), nil
+		from := j.State
+		j.move(StatePaid, now)
+		return Event{Operation: OpAsk, Name: EventAsk, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
 	case AskAnswerRefuse:
 		if j.Amount < 0 {
 			return Event{}, j.refuseInvariant(OpAsk, "amount")
 		}
-		return j.move(OpAsk, EventAsk, StateParked, now), nil
+		from := j.State
+		j.move(StateParked, now)
+		return Event{Operation: OpAsk, Name: EventAsk, From: from, To: StateParked, Rev: j.Rev, At: now}, nil
 	case AskAnswerLater:
 		return j.note(OpAsk, EventAsk, "", now), nil
 	default:
@@ -629,7 +639,9 @@ func (j *Claim) Unpark(req UnparkRequest, now time.Time) (Event, error) {
 	if j.Amount < 0 {
 		return Event{}, j.refuseInvariant(OpUnpark, "amount")
 	}
-	return j.move(OpUnpark, EventUnpark, StateSmall, now), nil
+	from := j.State
+	j.move(StateSmall, now)
+	return Event{Operation: OpUnpark, Name: EventUnpark, From: from, To: StateSmall, Rev: j.Rev, At: now}, nil
 }
 
 // CanUnpark reports what Unpark would answer, and changes nothing.
@@ -692,14 +704,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Claim) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Claim) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is

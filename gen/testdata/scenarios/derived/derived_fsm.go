@@ -344,8 +344,8 @@ func Add(id string, req AddRequest, now time.Time) (Part, Event, error) {
 	j.Batch = req.Batch
 	j.Line = req.Line
 	j.Weight = req.Weight
-	e := j.move(OpAdd, EventAdd, StateWaiting, now)
-	return j, e, nil
+	j.move(StateWaiting, now)
+	return j, Event{Operation: OpAdd, Name: EventAdd, To: StateWaiting, Rev: j.Rev, At: now}, nil
 }
 
 // InspectRequest is the request of Inspect.
@@ -374,10 +374,14 @@ func (j *Part) Inspect(req InspectRequest, now time.Time) (Event, error) {
 	switch {
 	case req.Fine:
 		j.CheckedAt = fsm.Some(now)
-		return j.move(OpInspect, EventInspect, StateGood, now), nil
+		from := j.State
+		j.move(StateGood, now)
+		return Event{Operation: OpInspect, Name: EventInspect, From: from, To: StateGood, Rev: j.Rev, At: now}, nil
 	default:
 		j.CheckedAt = fsm.Some(now)
-		return j.move(OpInspect, EventInspect, StateBad, now), nil
+		from := j.State
+		j.move(StateBad, now)
+		return Event{Operation: OpInspect, Name: EventInspect, From: from, To: StateBad, Rev: j.Rev, At: now}, nil
 	}
 }
 
@@ -405,7 +409,9 @@ func (j *Part) Reinspect(req ReinspectRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpReinspect, reinspectStates)
 	}
 	j.CheckedAt = fsm.Optional[time.Time]{}
-	return j.move(OpReinspect, EventReinspect, StateWaiting, now), nil
+	from := j.State
+	j.move(StateWaiting, now)
+	return Event{Operation: OpReinspect, Name: EventReinspect, From: from, To: StateWaiting, Rev: j.Rev, At: now}, nil
 }
 
 // CanReinspect reports what Reinspect would answer, and changes nothing.
@@ -619,14 +625,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Part) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Part) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record

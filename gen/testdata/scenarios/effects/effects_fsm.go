@@ -518,8 +518,8 @@ func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
 	j.Wake = fsm.Some(now.Add(90 * time.Second))
 	j.Left = fsm.Some(req.Actor)
 	j.Extra = req.Extra
-	e := j.move(OpMake, EventMake, StateMade, now)
-	return j, e, nil
+	j.move(StateMade, now)
+	return j, Event{Operation: OpMake, Name: EventMake, To: StateMade, Rev: j.Rev, At: now}, nil
 }
 
 // SwapRequest is the request of Swap.
@@ -549,7 +549,8 @@ func (j *Thing) Swap(req SwapRequest, now time.Time) (Event, error) {
 	newRight := j.Left
 	j.Left = newLeft
 	j.Right = newRight
-	return j.move(OpSwap, EventSwap, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpSwap, Name: EventSwap, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanSwap reports what Swap would answer, and changes nothing.
@@ -620,7 +621,8 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 	j.Size = req.Size.Or(j.Size)
 	j.Mode = req.Mode.Or(j.Mode)
 	j.Data = req.Data.Or(j.Data)
-	return j.move(OpKeep, EventKeep, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpKeep, Name: EventKeep, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanKeep reports what Keep would answer, and changes nothing.
@@ -681,7 +683,8 @@ func (j *Thing) Hold(req HoldRequest, now time.Time) (Event, error) {
 	j.Wake = newWake
 	j.Active = req.Active.Or(j.Active)
 	j.Extra = newExtra
-	return j.move(OpHold, EventHold, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpHold, Name: EventHold, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanHold reports what Hold would answer, and changes nothing.
@@ -714,7 +717,8 @@ func (j *Thing) Copy(req CopyRequest, now time.Time) (Event, error) {
 	j.Least = fsm.Some(j.Size)
 	j.Seen = fsm.Some(j.Active)
 	j.Owner = j.Left
-	return j.move(OpCopy, EventCopy, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpCopy, Name: EventCopy, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanCopy reports what Copy would answer, and changes nothing.
@@ -786,7 +790,9 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 		j.Tries += 2
 		j.Names = newNames
 		j.Owner = fsm.Some(req.Actor)
-		return j.move(OpTry, EventTry, StateDone, now), nil
+		from := j.State
+		j.move(StateDone, now)
+		return Event{Operation: OpTry, Name: EventTry, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
 	case newNames.Covers(j.Others):
 		newNames = newNames.With(req.Other)
 		if j.Size < 1 || j.Size > 10 {
@@ -797,7 +803,8 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 		}
 		j.Tries++
 		j.Names = newNames
-		return j.move(OpTry, EventTry, j.State, now), nil
+		j.move(j.State, now)
+		return Event{Operation: OpTry, Name: EventTry, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 	default:
 		if j.Size < 1 || j.Size > 10 {
 			return Event{}, j.refuseInvariant(OpTry, "size")
@@ -810,7 +817,8 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 		j.Left = fsm.Some(req.Left)
 		j.Wake = fsm.Some(now.Add(2 * time.Hour))
 		j.Right = fsm.Optional[string]{}
-		return j.move(OpTry, EventTry, j.State, now), nil
+		j.move(j.State, now)
+		return Event{Operation: OpTry, Name: EventTry, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 	}
 }
 
@@ -863,7 +871,9 @@ func (j *Thing) Settle(req SettleRequest, now time.Time) (Event, error) {
 	j.Mode = ModeFast
 	j.Tries++
 	j.Names = j.Names.With(req.Actor)
-	return j.move(OpSettle, EventSettle, StateSettled, now), nil
+	from := j.State
+	j.move(StateSettled, now)
+	return Event{Operation: OpSettle, Name: EventSettle, From: from, To: StateSettled, Rev: j.Rev, At: now}, nil
 }
 
 // CanSettle reports what Settle would answer, and changes nothing.
@@ -908,7 +918,9 @@ func (j *Thing) Unset(req UnsetRequest, now time.Time) (Event, error) {
 	j.Wake = fsm.Optional[time.Time]{}
 	j.Least = fsm.Optional[int64]{}
 	j.Seen = fsm.Optional[bool]{}
-	return j.move(OpUnset, EventUnset, StateMade, now), nil
+	from := j.State
+	j.move(StateMade, now)
+	return Event{Operation: OpUnset, Name: EventUnset, From: from, To: StateMade, Rev: j.Rev, At: now}, nil
 }
 
 // CanUnset reports what Unset would answer, and changes nothing.
@@ -940,7 +952,9 @@ func (j *Thing) Finish(req FinishRequest, now time.Time) (Event, error) {
 	if j.Least.Present() && j.Least.Or(0) < 1 {
 		return Event{}, j.refuseInvariant(OpFinish, "least")
 	}
-	return j.move(OpFinish, EventFinish, StateDone, now), nil
+	from := j.State
+	j.move(StateDone, now)
+	return Event{Operation: OpFinish, Name: EventFinish, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
 }
 
 // CanFinish reports what Finish would answer, and changes nothing.
@@ -1046,14 +1060,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Thing) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Thing) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
@@ -1093,6 +1105,6 @@ func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

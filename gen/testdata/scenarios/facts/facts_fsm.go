@@ -494,8 +494,8 @@ func Make(id string, req MakeRequest, now time.Time) (Probe, Event, error) {
 	j.Tags = req.Tags
 	j.Wanted = req.Wanted
 	j.Level = req.Level
-	e := j.move(OpMake, EventMake, StateOne, now)
-	return j, e, nil
+	j.move(StateOne, now)
+	return j, Event{Operation: OpMake, Name: EventMake, To: StateOne, Rev: j.Rev, At: now}, nil
 }
 
 // HitRequest is the request of Hit.
@@ -544,7 +544,8 @@ func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpHit, "hits >= 0")
 	}
 	j.Hits++
-	return j.move(OpHit, EventHit, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpHit, Name: EventHit, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanHit reports what Hit would answer, and changes nothing.
@@ -593,7 +594,8 @@ func (j *Probe) Rank(req RankRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpRank, "hits >= 0")
 	}
-	return j.move(OpRank, EventRank, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpRank, Name: EventRank, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanRank reports what Rank would answer, and changes nothing.
@@ -638,7 +640,8 @@ func (j *Probe) Repeat(req RepeatRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpRepeat, "hits >= 0")
 	}
-	return j.move(OpRepeat, EventRepeat, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpRepeat, Name: EventRepeat, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanRepeat reports what Repeat would answer, and changes nothing.
@@ -683,7 +686,8 @@ func (j *Probe) Differ(req DifferRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpDiffer, "hits >= 0")
 	}
-	return j.move(OpDiffer, EventDiffer, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpDiffer, Name: EventDiffer, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanDiffer reports what Differ would answer, and changes nothing.
@@ -729,7 +733,8 @@ func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpMeasure, "hits >= 0")
 	}
-	return j.move(OpMeasure, EventMeasure, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpMeasure, Name: EventMeasure, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanMeasure reports what Measure would answer, and changes nothing.
@@ -771,7 +776,8 @@ func (j *Probe) Flip(req FlipRequest, now time.Time) (Event, error) {
 	}
 	j.Flag = false
 	j.Mark = fsm.Some(true)
-	return j.move(OpFlip, EventFlip, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpFlip, Name: EventFlip, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanFlip reports what Flip would answer, and changes nothing.
@@ -832,7 +838,9 @@ func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
 	j.Limit = fsm.Some(req.Limit)
 	j.Nick = fsm.Optional[string]{}
 	j.Note = fsm.Optional[fsm.JSON]{}
-	return j.move(OpWait, EventWait, StateTwo, now), nil
+	from := j.State
+	j.move(StateTwo, now)
+	return Event{Operation: OpWait, Name: EventWait, From: from, To: StateTwo, Rev: j.Rev, At: now}, nil
 }
 
 // CanWait reports what Wait would answer, and changes nothing.
@@ -881,7 +889,9 @@ func (j *Probe) Read(req ReadRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpRead, "hits >= 0")
 	}
-	return j.move(OpRead, EventRead, StateThree, now), nil
+	from := j.State
+	j.move(StateThree, now)
+	return Event{Operation: OpRead, Name: EventRead, From: from, To: StateThree, Rev: j.Rev, At: now}, nil
 }
 
 // CanRead reports what Read would answer, and changes nothing.
@@ -926,7 +936,9 @@ func (j *Probe) Sort(req SortRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpSort, "hits >= 0")
 	}
-	return j.move(OpSort, EventSort, StateThree, now), nil
+	from := j.State
+	j.move(StateThree, now)
+	return Event{Operation: OpSort, Name: EventSort, From: from, To: StateThree, Rev: j.Rev, At: now}, nil
 }
 
 // CanSort reports what Sort would answer, and changes nothing.
@@ -978,7 +990,9 @@ func (j *Probe) Look(req LookRequest, now time.Time) (Event, error) {
 	if j.Hits < 0 {
 		return Event{}, j.refuseInvariant(OpLook, "hits >= 0")
 	}
-	return j.move(OpLook, EventLook, StateThree, now), nil
+	from := j.State
+	j.move(StateThree, now)
+	return Event{Operation: OpLook, Name: EventLook, From: from, To: StateThree, Rev: j.Rev, At: now}, nil
 }
 
 // CanLook reports what Look would answer, and changes nothing.
@@ -1105,14 +1119,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Probe) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Probe) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
@@ -1159,6 +1171,6 @@ func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

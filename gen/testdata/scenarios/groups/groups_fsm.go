@@ -492,8 +492,8 @@ func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event,
 	j.Kind = req.Kind
 	j.Rank = req.Rank
 	j.Ready = req.Ready
-	e := j.move(OpAdd, EventAdd, StateFree, now)
-	return j, e, nil
+	j.move(StateFree, now)
+	return j, Event{Operation: OpAdd, Name: EventAdd, To: StateFree, Rev: j.Rev, At: now}, nil
 }
 
 // TakeRequest is the request of Take.
@@ -549,7 +549,9 @@ func (j *Slot) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, err
 		return Event{}, j.refuseGuard(OpTake, "few_at_all", ErrTooMany, "")
 	}
 	j.Holder = fsm.Some(req.Actor)
-	return j.move(OpTake, EventTake, StateHeld, now), nil
+	from := j.State
+	j.move(StateHeld, now)
+	return Event{Operation: OpTake, Name: EventTake, From: from, To: StateHeld, Rev: j.Rev, At: now}, nil
 }
 
 // CanTake reports what Take would answer, and changes nothing.
@@ -588,7 +590,9 @@ func (j *Slot) Release(req ReleaseRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseGuard(OpRelease, "holder_only", ErrNotHolder, "")
 	}
 	j.Holder = fsm.Optional[string]{}
-	return j.move(OpRelease, EventRelease, StateFree, now), nil
+	from := j.State
+	j.move(StateFree, now)
+	return Event{Operation: OpRelease, Name: EventRelease, From: from, To: StateFree, Rev: j.Rev, At: now}, nil
 }
 
 // CanRelease reports what Release would answer, and changes nothing.
@@ -639,7 +643,8 @@ func (j *Slot) HandOver(req HandOverRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseGuard(OpHandOver, "number_free", ErrRoomTaken, "")
 	}
 	j.Holder = fsm.Some(req.Holder)
-	return j.move(OpHandOver, EventHandOver, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpHandOver, Name: EventHandOver, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanHandOver reports what HandOver would answer, and changes nothing.
@@ -666,7 +671,9 @@ func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpDrop, dropStates)
 	}
 	j.Holder = fsm.Optional[string]{}
-	return j.move(OpDrop, EventDrop, StateGone, now), nil
+	from := j.State
+	j.move(StateGone, now)
+	return Event{Operation: OpDrop, Name: EventDrop, From: from, To: StateGone, Rev: j.Rev, At: now}, nil
 }
 
 // CanDrop reports what Drop would answer, and changes nothing.
@@ -742,14 +749,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Slot) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Slot) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
@@ -796,6 +801,6 @@ func (j *Slot) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

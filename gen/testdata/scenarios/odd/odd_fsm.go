@@ -491,8 +491,8 @@ func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd
 	j.Req = req.Req
 	j.Err = req.Err
 	j.Now = req.Now
-	e := j.move(OpSelect, EventSelect, StateNew, now)
-	return j, e, nil
+	j.move(StateNew, now)
+	return j, Event{Operation: OpSelect, Name: EventSelect, To: StateNew, Rev: j.Rev, At: now}, nil
 }
 
 // GoRequest is the request of Go.
@@ -550,7 +550,9 @@ func (j *Odd) Go(req GoRequest, peers GoPeers, now time.Time) (Event, error) {
 		return Event{}, j.refuseInvariant(OpGo, "j >= 1")
 	}
 	j.J++
-	return j.move(OpGo, EventGo, StateCase, now), nil
+	from := j.State
+	j.move(StateCase, now)
+	return Event{Operation: OpGo, Name: EventGo, From: from, To: StateCase, Rev: j.Rev, At: now}, nil
 }
 
 // CanGo reports what Go would answer, and changes nothing.
@@ -598,7 +600,9 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 		}
 		j.Req = j.Req.With(req.Req)
 		j.Err = fsm.Optional[fsm.JSON]{}
-		return j.move(OpRange, EventPackage, StateFsm, now), nil
+		from := j.State
+		j.move(StateFsm, now)
+		return Event{Operation: OpRange, Name: EventPackage, From: from, To: StateFsm, Rev: j.Rev, At: now}, nil
 	default:
 		if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
 			return Event{}, j.refuseInvariant(OpRange, "func")
@@ -610,7 +614,8 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 			return Event{}, j.refuseInvariant(OpRange, "j >= 1")
 		}
 		j.Req = j.Req.With(req.Req)
-		return j.move(OpRange, EventPackage, j.State, now), nil
+		j.move(j.State, now)
+		return Event{Operation: OpRange, Name: EventPackage, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 	}
 }
 
@@ -643,7 +648,9 @@ func (j *Odd) Defer(req DeferRequest, now time.Time) (Event, error) {
 	if j.J < 0 {
 		return Event{}, j.refuseInvariant(OpDefer, "j >= 0")
 	}
-	return j.move(OpDefer, EventDefer, StateNew, now), nil
+	from := j.State
+	j.move(StateNew, now)
+	return Event{Operation: OpDefer, Name: EventDefer, From: from, To: StateNew, Rev: j.Rev, At: now}, nil
 }
 
 // CanDefer reports what Defer would answer, and changes nothing.
@@ -715,14 +722,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Odd) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Odd) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
@@ -769,6 +774,6 @@ func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

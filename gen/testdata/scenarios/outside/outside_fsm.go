@@ -499,8 +499,8 @@ func Place(id string, req PlaceRequest, now time.Time) (Order, Event, error) {
 	j.Rush = req.Rush
 	j.Kind = req.Kind
 	j.Due = req.Due
-	e := j.move(OpPlace, EventPlace, StatePlaced, now)
-	return j, e, nil
+	j.move(StatePlaced, now)
+	return j, Event{Operation: OpPlace, Name: EventPlace, To: StatePlaced, Rev: j.Rev, At: now}, nil
 }
 
 // ChargeRequest is the request of Charge.
@@ -523,7 +523,9 @@ func (j *Order) Charge(req ChargeRequest, now time.Time) (Event, error) {
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpCharge, "sum")
 	}
-	return j.move(OpCharge, EventCharge, StateCharging, now), nil
+	from := j.State
+	j.move(StateCharging, now)
+	return Event{Operation: OpCharge, Name: EventCharge, From: from, To: StateCharging, Rev: j.Rev, At: now}, nil
 }
 
 // CanCharge reports what Charge would answer, and changes nothing.
@@ -552,7 +554,9 @@ func (j *Order) ChargeDone(req ChargeDoneRequest, now time.Time) (Event, error) 
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpChargeDone, "sum")
 	}
-	return j.move(OpChargeDone, EventChargeDone, StateCharged, now), nil
+	from := j.State
+	j.move(StateCharged, now)
+	return Event{Operation: OpChargeDone, Name: EventChargeDone, From: from, To: StateCharged, Rev: j.Rev, At: now}, nil
 }
 
 // CanChargeDone reports what ChargeDone would answer, and changes nothing.
@@ -581,7 +585,9 @@ func (j *Order) Ship(req ShipRequest, now time.Time) (Event, error) {
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpShip, "sum")
 	}
-	return j.move(OpShip, EventShip, StateShipped, now), nil
+	from := j.State
+	j.move(StateShipped, now)
+	return Event{Operation: OpShip, Name: EventShip, From: from, To: StateShipped, Rev: j.Rev, At: now}, nil
 }
 
 // CanShip reports what Ship would answer, and changes nothing.
@@ -627,7 +633,9 @@ func (j *Order) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
 	}
 	j.Why = fsm.Some(req.Why)
 	j.Backoff = req.Backoff
-	return j.move(OpGiveUp, EventGiveUp, StateFailed, now), nil
+	from := j.State
+	j.move(StateFailed, now)
+	return Event{Operation: OpGiveUp, Name: EventGiveUp, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 }
 
 // CanGiveUp reports what GiveUp would answer, and changes nothing.
@@ -659,7 +667,9 @@ func (j *Order) Retry(req RetryRequest, now time.Time) (Event, error) {
 	j.Due = fsm.Some(now.Add(24 * time.Hour))
 	j.Why = fsm.Optional[string]{}
 	j.Backoff = fsm.Optional[int64]{}
-	return j.move(OpRetry, EventRetry, StatePlaced, now), nil
+	from := j.State
+	j.move(StatePlaced, now)
+	return Event{Operation: OpRetry, Name: EventRetry, From: from, To: StatePlaced, Rev: j.Rev, At: now}, nil
 }
 
 // CanRetry reports what Retry would answer, and changes nothing.
@@ -688,7 +698,9 @@ func (j *Order) Recover(req RecoverRequest, now time.Time) (Event, error) {
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpRecover, "sum")
 	}
-	return j.move(OpRecover, EventRecover, StatePlaced, now), nil
+	from := j.State
+	j.move(StatePlaced, now)
+	return Event{Operation: OpRecover, Name: EventRecover, From: from, To: StatePlaced, Rev: j.Rev, At: now}, nil
 }
 
 // CanRecover reports what Recover would answer, and changes nothing.
@@ -731,7 +743,9 @@ func (j *Order) Abandon(req AbandonRequest, now time.Time) (Event, error) {
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpAbandon, "sum")
 	}
-	return j.move(OpAbandon, EventAbandon, StateFailed, now), nil
+	from := j.State
+	j.move(StateFailed, now)
+	return Event{Operation: OpAbandon, Name: EventAbandon, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
 }
 
 // CanAbandon reports what Abandon would answer, and changes nothing.
@@ -812,14 +826,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Order) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Order) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
@@ -866,6 +878,6 @@ func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

@@ -521,8 +521,8 @@ func Put(id string, req PutRequest, now time.Time) (Pick, Event, error) {
 	j.Lane = req.Lane
 	j.Priority = req.Priority
 	j.ReadyAt = req.ReadyAt
-	e := j.move(OpPut, EventPut, StateWaiting, now)
-	return j, e, nil
+	j.move(StateWaiting, now)
+	return j, Event{Operation: OpPut, Name: EventPut, To: StateWaiting, Rev: j.Rev, At: now}, nil
 }
 
 // TakeRequest is the request of Take.
@@ -573,7 +573,9 @@ func (j *Pick) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, err
 		return Event{}, j.refuseInvariant(OpTake, "priority")
 	}
 	j.Owner = fsm.Some(req.Actor)
-	return j.move(OpTake, EventTake, StateBusy, now), nil
+	from := j.State
+	j.move(StateBusy, now)
+	return Event{Operation: OpTake, Name: EventTake, From: from, To: StateBusy, Rev: j.Rev, At: now}, nil
 }
 
 // CanTake reports what Take would answer, and changes nothing.
@@ -615,7 +617,9 @@ func (j *Pick) End(req EndRequest, now time.Time) (Event, error) {
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpEnd, "priority")
 	}
-	return j.move(OpEnd, EventEnd, StateGone, now), nil
+	from := j.State
+	j.move(StateGone, now)
+	return Event{Operation: OpEnd, Name: EventEnd, From: from, To: StateGone, Rev: j.Rev, At: now}, nil
 }
 
 // CanEnd reports what End would answer, and changes nothing.
@@ -672,14 +676,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Pick) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Pick) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // note is the event of a call that is recorded and changes nothing; guard is
@@ -725,6 +727,6 @@ func (j *Pick) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

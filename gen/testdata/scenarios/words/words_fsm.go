@@ -834,8 +834,8 @@ func Create(id string, req CreateRequest, now time.Time) (Ticket, Event, error) 
 		return Ticket{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	j.Priority = req.Priority
-	e := j.move(OpCreate, EventCreate, StateOpen, now)
-	return j, e, nil
+	j.move(StateOpen, now)
+	return j, Event{Operation: OpCreate, Name: EventCreate, To: StateOpen, Rev: j.Rev, At: now}, nil
 }
 
 // RankRequest is the request of Rank.
@@ -861,7 +861,8 @@ func (j *Ticket) Rank(req RankRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRank, rankStates)
 	}
 	j.Priority = priorityOfRankTo(req.To)
-	return j.move(OpRank, EventRanked, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpRank, Name: EventRanked, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanRank reports what Rank would answer, and changes nothing.
@@ -905,7 +906,8 @@ func (j *Ticket) Judge(req JudgeRequest, now time.Time) (Event, error) {
 	newFirstVerdict := fsm.Some(FirstVerdict(j.Verdict.Or(0)))
 	j.Verdict = fsm.Some(req.Verdict)
 	j.FirstVerdict = newFirstVerdict
-	return j.move(OpJudge, EventJudge, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpJudge, Name: EventJudge, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanJudge reports what Judge would answer, and changes nothing.
@@ -941,7 +943,8 @@ func (j *Ticket) Guess(req GuessRequest, now time.Time) (Event, error) {
 		newVerdict = fsm.Some(verdictOfGuessGuess(v))
 	}
 	j.Verdict = newVerdict
-	return j.move(OpGuess, EventGuess, j.State, now), nil
+	j.move(j.State, now)
+	return Event{Operation: OpGuess, Name: EventGuess, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
 
 // CanGuess reports what Guess would answer, and changes nothing.
@@ -979,7 +982,9 @@ func (j *Ticket) Close(req CloseRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseGuard(OpClose, "urgent", ErrNotUrgent, "")
 	}
 	j.Verdict = fsm.Some(VerdictFixed)
-	return j.move(OpClose, EventClose, StateClosed, now), nil
+	from := j.State
+	j.move(StateClosed, now)
+	return Event{Operation: OpClose, Name: EventClose, From: from, To: StateClosed, Rev: j.Rev, At: now}, nil
 }
 
 // CanClose reports what Close would answer, and changes nothing.
@@ -1006,7 +1011,9 @@ func (j *Ticket) Merge(req MergeRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpMerge, mergeStates)
 	}
 	j.Verdict = fsm.Some(VerdictDuplicate)
-	return j.move(OpMerge, EventMerge, StateMerged, now), nil
+	from := j.State
+	j.move(StateMerged, now)
+	return Event{Operation: OpMerge, Name: EventMerge, From: from, To: StateMerged, Rev: j.Rev, At: now}, nil
 }
 
 // CanMerge reports what Merge would answer, and changes nothing.
@@ -1033,7 +1040,9 @@ func (j *Ticket) Reopen(req ReopenRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpReopen, reopenStates)
 	}
 	j.Verdict = fsm.Optional[Verdict]{}
-	return j.move(OpReopen, EventOpenedAgain, StateOpen, now), nil
+	from := j.State
+	j.move(StateOpen, now)
+	return Event{Operation: OpReopen, Name: EventOpenedAgain, From: from, To: StateOpen, Rev: j.Rev, At: now}, nil
 }
 
 // CanReopen reports what Reopen would answer, and changes nothing.
@@ -1124,14 +1133,12 @@ var (
 )
 
 // move takes the step that was decided on: state, revision and time.
-func (j *Ticket) move(op Operation, name EventName, to State, now time.Time) Event {
-	e := Event{Operation: op, Name: name, From: j.State, To: to, Rev: j.Rev + 1, At: now}
+func (j *Ticket) move(to State, now time.Time) {
 	j.State = to
-	j.Rev = e.Rev
+	j.Rev++
 	if now.After(j.UpdatedAt) {
 		j.UpdatedAt = now
 	}
-	return e
 }
 
 // refuse makes a refusal: the one allocation that refusing costs. A record
