@@ -3,6 +3,7 @@ package fsmtest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,60 @@ func (s *suite[R]) operationInfo(t *testing.T) {
 		if got := fmt.Sprint(ops[i].Name, ops[i].Stored, ops[i].Event, ops[i].By, ops[i].Creates, gotFrom, ops[i].Picks, ops[i].Then, ops[i].NeedActor); got != want {
 			t.Errorf("operation %d is %s, want %s", i, got, want)
 		}
+		s.moveInfo(t, o, ops[i])
+	}
+}
+
+// moveInfo compares what an audit judges the log by: the moves that the operation
+// makes, and the states in which a call may be recorded only.
+func (s *suite[R]) moveInfo(t *testing.T, o *operation, got *fsm.Operation[R]) {
+	moves := map[fsm.Move]bool{}
+	recorded := map[string]bool{}
+	look := func(from string, c cell) {
+		stored := func(name string) string {
+			if name == "" {
+				return ""
+			}
+			return s.m.states[name].stored
+		}
+		move := func(to string) { moves[fsm.Move{From: stored(from), To: stored(to)}] = true }
+		switch {
+		case c.kind == cellMove:
+			move(c.to)
+		case c.kind == cellRecordOnly && from != "":
+			recorded[stored(from)] = true
+		}
+		if (c.kind == cellMove || c.kind == cellChoose) && o.OnRefusal == "record only" && from != "" {
+			recorded[stored(from)] = true
+		}
+		if c.kind != cellChoose {
+			return
+		}
+		for _, b := range o.branches {
+			switch {
+			case from != "" && b.From != "" && !slices.Contains(list(b.From), from):
+			case b.RecordOnly && from != "":
+				recorded[stored(from)] = true
+			case b.To == "same" && from != "":
+				move(from)
+			case b.To != "" && b.To != "same":
+				move(b.To)
+			}
+		}
+	}
+	look("", o.cells[newColumn])
+	for _, st := range s.m.stateOrder {
+		look(st.Name, o.cells[st.Name])
+	}
+	gotMoves, gotRecorded := map[fsm.Move]bool{}, map[string]bool{}
+	for _, mv := range got.Moves {
+		gotMoves[mv] = true
+	}
+	for _, word := range got.Recorded {
+		gotRecorded[word] = true
+	}
+	if !maps.Equal(moves, gotMoves) || !maps.Equal(recorded, gotRecorded) {
+		t.Errorf("operation %s makes the moves %v and may be recorded in %v; want %v and %v", o.Name, gotMoves, gotRecorded, moves, recorded)
 	}
 }
 
