@@ -119,10 +119,10 @@ var floors = []struct {
 	name, depth string
 	ratio       float64
 }{
-	{byHand, pure.Full, 0.5},
-	{byHand, pure.Rules, 0.15},
-	{stateless, pure.Rules, 5},
-	{stateless, pure.Bare, 3},
+	{byHand, pure.Full, 0.7},
+	{byHand, pure.Rules, 0.25},
+	{stateless, pure.Rules, 7},
+	{stateless, pure.Bare, 4},
 	{looplab, pure.Rules, 10},
-	{looplab, pure.Bare, 5},
+	{looplab, pure.Bare, 7},
 }

@@ -30,10 +30,14 @@ the record another owner is not meant.`,
 // which its work is still ahead and in which it cannot be behind.
 func recordedEarly(p *Pass) {
 	m := p.Machine
+	next := onward(m)
 	for _, op := range m.Operations {
-		standing := done(m, op)
+		if len(op.RecordOnlyIn) == 0 {
+			continue
+		}
+		standing := done(next, op)
 		for _, r := range op.RecordOnlyIn {
-			if standing[r.State] || !refusesElse(m, r.State) || !ahead(m, r.State, op) {
+			if standing[r.State] || !refusesElse(m, r.State) || !ahead(next, r.State, op) {
 				continue
 			}
 			p.report(finding{pos: r.Pos, mark: r.State.Name, related: also(op.Pos, "%s is declared here", op.Name),
@@ -51,9 +55,23 @@ func refusesElse(m *spec.Machine, s *spec.State) bool {
 	return m.Otherwise == spec.OtherwiseReject
 }
 
+// onward lists the states that a record can go to from each state, itself
+// excepted.
+func onward(m *spec.Machine) map[*spec.State][]*spec.State {
+	next := make(map[*spec.State][]*spec.State, len(m.States))
+	for _, op := range m.Operations {
+		for _, v := range moves(op) {
+			if v.from != nil && v.leaves() {
+				next[v.source()] = append(next[v.source()], v.to)
+			}
+		}
+	}
+	return next
+}
+
 // done marks the states in which the work of an operation may be behind a
 // record: those it leads to, and what follows until it can happen again.
-func done(m *spec.Machine, op *spec.Operation) map[*spec.State]bool {
+func done(onward map[*spec.State][]*spec.State, op *spec.Operation) map[*spec.State]bool {
 	seen := map[*spec.State]bool{}
 	var visit func(s *spec.State)
 	visit = func(s *spec.State) {
@@ -64,9 +82,8 @@ func done(m *spec.Machine, op *spec.Operation) map[*spec.State]bool {
 		if listed(s, op.From) {
 			return // the next call is no repeat
 		}
-		_, ways := exits(m, s)
-		for _, v := range ways {
-			visit(v.to)
+		for _, to := range onward[s] {
+			visit(to)
 		}
 	}
 	for _, v := range moves(op) {
@@ -77,7 +94,7 @@ func done(m *spec.Machine, op *spec.Operation) map[*spec.State]bool {
 
 // ahead reports whether a record in the state can come to where the operation
 // works.
-func ahead(m *spec.Machine, s *spec.State, op *spec.Operation) bool {
+func ahead(onward map[*spec.State][]*spec.State, s *spec.State, op *spec.Operation) bool {
 	seen := map[*spec.State]bool{}
 	var visit func(s *spec.State) bool
 	visit = func(s *spec.State) bool {
@@ -88,8 +105,7 @@ func ahead(m *spec.Machine, s *spec.State, op *spec.Operation) bool {
 			return false
 		}
 		seen[s] = true
-		_, ways := exits(m, s)
-		return slices.ContainsFunc(ways, func(v move) bool { return visit(v.to) })
+		return slices.ContainsFunc(onward[s], visit)
 	}
 	return visit(s)
 }
