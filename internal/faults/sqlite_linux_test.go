@@ -29,6 +29,9 @@ func TestProcessKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes; run without -short")
 	}
+	if !faults.Long() {
+		t.Parallel()
+	}
 	t.Run("SQLite", func(t *testing.T) {
 		faults.ProcessKills(t, moderncSQLite, faults.Size(40, 2000), func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
@@ -41,12 +44,18 @@ func TestPowerCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays thousands of power cuts; run without -short")
 	}
+	if !faults.Long() {
+		t.Parallel()
+	}
 	faults.PowerCuts(t, moderncSQLite, faults.Size(60, 750), faults.Size(300, 5000))
 }
 
 func TestIOErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fails hundreds of system calls; run without -short")
+	}
+	if !faults.Long() {
+		t.Parallel()
 	}
 	faults.IOErrors(t, moderncSQLite, faults.Size(29, 1))
 }
