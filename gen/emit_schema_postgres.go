@@ -155,8 +155,7 @@ func (s *schemaText) postgresGuard() {
 	} else {
 		add("    ", condition, stateRemoval, "%s is never deleted", old)
 	}
-	body = append(body, "    RETURN OLD;", "END IF;")
-	body = append(body, "IF TG_OP = 'INSERT' THEN")
+	body = append(body, "    RETURN OLD;", "END IF;", "IF TG_OP = 'INSERT' THEN")
 	var first []*spec.State
 	for _, mv := range moves(s.m) {
 		if mv.from == nil {

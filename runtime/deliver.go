@@ -155,7 +155,7 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (pe
 	if err != nil {
 		// The cause is told, not wrapped: it may hold an *EffectError of its own,
 		// and this is an error of the store.
-		return false, fmt.Errorf("postpone effect %s of %q after %v: %w", d.Effect, d.ID, cause, err)
+		return false, fmt.Errorf("postpone effect %s of %q after %s: %w", d.Effect, d.ID, cause.Error(), err)
 	}
 	return false, &EffectError{
 		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,

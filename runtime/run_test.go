@@ -271,7 +271,7 @@ func TestBlame(t *testing.T) {
 		c := counting(t, func() error { cancel(); return &fsm.AmbiguousError{Err: inner} }, nil, nil)
 		_, err := c.Apply(ctx, p1, note("r", "x"))
 		var a *fsm.AmbiguousError
-		if !errors.As(err, &a) || a.Machine != "parcel" || a.Err == nil || inner != nil && a.Err != inner { //nolint:errorlint // the reason itself, not one around it
+		if !errors.As(err, &a) || a.Machine != "parcel" || a.Err == nil || inner != nil && a.Err != inner {
 			t.Errorf("%v: got %#v", inner, err)
 		}
 	}

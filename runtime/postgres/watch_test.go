@@ -333,6 +333,9 @@ func TestWatchBesideLongTransactions(t *testing.T) {
 		}
 		all[ref]++
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	whole <- len(all)
 	readers.Wait()
 	got, last := map[string]int{}, map[string]int64{}

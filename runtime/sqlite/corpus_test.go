@@ -94,10 +94,10 @@ func fillParcels(t testing.TB, path string) {
 	meta := func(request string) storetest.Meta {
 		return storetest.Meta{RequestID: request, Actor: "ann", Reason: "why"}
 	}
-	make := func(id, label string) fsm.Outcome[storetest.Parcel] {
+	register := func(id, label string) fsm.Outcome[storetest.Parcel] {
 		return must(m.Create(ctx, storetest.Register(meta("new-"+id), storetest.RegisterInput{ID: id, Lane: "a", Label: fsm.Some(label)})))
 	}
-	p := make("p1", "one")
+	p := register("p1", "one")
 	for i := range 70 { // past the first image
 		p = must(m.Apply(ctx, p, storetest.Annotate(meta(fmt.Sprintf("note-%d", i)), fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Some(i%2 == 0))))
 	}
@@ -107,12 +107,12 @@ func fillParcels(t testing.TB, path string) {
 	}
 	must(m.Apply(ctx, p, storetest.Touch(meta("touch"), corpusTime.Add(2*time.Hour))))
 	for _, id := range []string{"p2", "p3"} {
-		p := make(id, id)
+		p := register(id, id)
 		p = must(m.Apply(ctx, p, storetest.Hold(meta("hold-"+id), "a", corpusTime)))
 		must(m.Apply(ctx, p, storetest.Shelve(meta("shelve-"+id), "slot-"+id, "t")))
 	}
-	make("p4", "four")
-	p = make("p5", "five")
+	register("p4", "four")
+	p = register("p5", "five")
 	p = must(m.Apply(ctx, p, storetest.Hold(meta("hold-5"), "a", corpusTime)))
 	p = must(m.Apply(ctx, p, storetest.Shelve(meta("shelve-5"), "slot-5", "t")))
 	must(m.Apply(ctx, p, storetest.Send(meta("send-5"))))

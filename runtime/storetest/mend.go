@@ -55,12 +55,12 @@ var mendTests = []test{
 	{"a finished record goes, its id and requests stay", func(b *bench) {
 		d := b.open()
 		sent := func(id string) {
-			out := d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id, Reason: "secret"}, RegisterInput{ID: id, Lane: "l " + id, Label: fsm.Some(id)})))
+			d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id, Reason: "secret"}, RegisterInput{ID: id, Lane: "l " + id, Label: fsm.Some(id)})))
 			outs, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "pick " + id, Actor: "ann"}, "l "+id, instant.Add(time.Hour)))
 			if err != nil {
 				d.Fatal(err)
 			}
-			out = d.must(d.Apply(d.ctx, outs[0], Shelve(Meta{}, "slot "+id, "t")))
+			out := d.must(d.Apply(d.ctx, outs[0], Shelve(Meta{}, "slot "+id, "t")))
 			out = d.must(d.Apply(d.ctx, out, Send(Meta{RequestID: "send " + id})))
 			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve"}, instant))) // recorded only
 		}
