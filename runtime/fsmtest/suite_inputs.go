@@ -116,9 +116,9 @@ func (s *suite[R]) badCalls(o *operation, c theCase, do func(what string, call C
 			try(in.Name+" is sent without a text", set(""))
 		case fsm.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
-			try(in.Name+" is in the year 9999", set(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+			try(in.Name+" is the last instant of the year 9999", set(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)))
 			try(in.Name+" is before the year 1", set(time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)))
-			try(in.Name+" is in the year 1", set(time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)))
+			try(in.Name+" is the first instant of the year 1 but one", set(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)))
 		case fsm.KindInt, fsm.KindCounter:
 			for _, n := range edges(in.typ) {
 				try(in.Name+" is out of bounds", set(n))
