@@ -26,10 +26,8 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
 	}
 	pair("Moves", jen.Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
-		for _, mv := range moves(s.m) {
-			if mv.operation == o {
-				g.Line().Add(raw(moveExpr(mv)))
-			}
+		for _, mv := range movesOf(o) {
+			g.Line().Add(raw(moveExpr(mv)))
 		}
 		g.Line()
 	}))

@@ -336,7 +336,7 @@ func TestSchemaRefuses(t *testing.T) {
 func (p *prompt) attackState(r *made, own []string) {
 	p.t.Helper()
 	id, table, log := quoteText(r.id), quoteName(p.m.Name), quoteName(p.m.Name+"_events")
-	next := successors(p.m, r.state)
+	next := successors(p.m)[r.state]
 	for _, to := range p.m.States {
 		if slices.Contains(next, to) {
 			continue

@@ -167,9 +167,10 @@ func (s *schemaText) postgresGuard() {
 	}
 	add("    ", `NEW."rev" <> 1`, stateCreation, "%s begins at revision 1", `quote_literal(NEW."id")`)
 	body = append(body, "    RETURN NEW;", "END IF;")
+	successors := successors(s.m)
 	for _, st := range s.m.States {
 		condition := `OLD."state" = ` + quoteText(st.Stored())
-		next := successors(s.m, st)
+		next := successors[st]
 		switch {
 		case st.Terminal:
 			add("", condition, stateTerminal, "%s is in the terminal state "+st.Name+" and never changes", old)

@@ -49,52 +49,62 @@ type move struct {
 // included, each once, in the order of the specification.
 func moves(m *spec.Machine) []move {
 	var all []move
-	add := func(o *spec.Operation, from, to *spec.State) {
-		if mv := (move{o, from, to}); !slices.Contains(all, mv) {
+	for _, o := range m.Operations {
+		all = append(all, movesOf(o)...)
+	}
+	return all
+}
+
+// movesOf returns the ways of one operation.
+func movesOf(o *spec.Operation) []move {
+	var all []move
+	seen := make(map[move]bool)
+	add := func(from, to *spec.State) {
+		if mv := (move{o, from, to}); !seen[mv] {
+			seen[mv] = true
 			all = append(all, mv)
 		}
 	}
-	for _, o := range m.Operations {
-		sources := refStates(o.From)
-		if len(o.Creates) > 0 {
-			if len(o.Choose) == 0 {
-				add(o, nil, o.Creates[0].State)
-			}
-			sources = []*spec.State{nil}
+	sources := refStates(o.From)
+	if len(o.Creates) > 0 {
+		if len(o.Choose) == 0 {
+			add(nil, o.Creates[0].State)
 		}
-		for _, from := range sources {
-			switch {
-			case o.Same:
-				add(o, from, from)
-			case o.To != nil && len(o.Creates) == 0:
-				add(o, from, o.To.State)
+		sources = []*spec.State{nil}
+	}
+	for _, from := range sources {
+		switch {
+		case o.Same:
+			add(from, from)
+		case o.To != nil && len(o.Creates) == 0:
+			add(from, o.To.State)
+		}
+		for _, b := range o.Choose {
+			if from != nil && len(b.From) > 0 && !slices.Contains(refStates(b.From), from) {
+				continue
 			}
-			for _, b := range o.Choose {
-				if from != nil && len(b.From) > 0 && !slices.Contains(refStates(b.From), from) {
-					continue
-				}
-				switch {
-				case b.To != nil:
-					add(o, from, b.To.State)
-				case b.Same && from != nil:
-					add(o, from, from)
-				}
+			switch {
+			case b.To != nil:
+				add(from, b.To.State)
+			case b.Same && from != nil:
+				add(from, from)
 			}
 		}
 	}
 	return all
 }
 
-// successors returns the states that one step leads to from a state, in the
-// order of the specification.
-func successors(m *spec.Machine, from *spec.State) []*spec.State {
-	var next []*spec.State
+// successors returns the states that one step leads to from each state, in the
+// order of the specification; those of nil are where records begin.
+func successors(m *spec.Machine) map[*spec.State][]*spec.State {
+	next := make(map[*spec.State][]*spec.State, len(m.States))
 	for _, mv := range moves(m) {
-		if mv.from == from && !slices.Contains(next, mv.to) {
-			next = append(next, mv.to)
-		}
+		next[mv.from] = append(next[mv.from], mv.to)
 	}
-	slices.SortFunc(next, func(a, b *spec.State) int { return a.Index - b.Index })
+	for from, to := range next {
+		slices.SortFunc(to, func(a, b *spec.State) int { return a.Index - b.Index })
+		next[from] = slices.Compact(to)
+	}
 	return next
 }
 

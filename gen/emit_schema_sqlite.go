@@ -254,9 +254,10 @@ func (s *schemaText) sqliteCreation() {
 // sqliteChanges writes what an update must keep.
 func (s *schemaText) sqliteChanges() {
 	var body []refusal
+	successors := successors(s.m)
 	for _, st := range s.m.States {
 		r := refusal{where: []string{`OLD."state" = ` + quoteText(st.Stored())}}
-		next := successors(s.m, st)
+		next := successors[st]
 		switch {
 		case st.Terminal:
 			r.message = "a record in the terminal state " + st.Name + " never changes"

@@ -1,8 +1,10 @@
 package gen
 
 import (
+	"bytes"
 	"fmt"
 	"go/format"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,8 +34,17 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the test file is no Go code: %w", err)
 	}
-	return src, nil
+	// The matrix has a cell for each state and operation, and formatting leaves
+	// a raw string as it is.
+	before, after, ok := bytes.Cut(src, []byte(matrixDeclared))
+	if !ok {
+		return nil, fmt.Errorf("the test file has no place for the matrix")
+	}
+	return slices.Concat(before, []byte("const testMatrix = `\n"), matrixText(m), []byte("`"), after), nil
 }
+
+// matrixDeclared stands for the matrix while a file is formatted.
+const matrixDeclared = "const testMatrix = ``"
 
 type testEmitter struct {
 	testWriter
@@ -90,7 +101,7 @@ func (e *testEmitter) rules() {
 	e.line("//	choose       the branches below decide")
 	e.line("//	record only  the call is logged and changes nothing")
 	e.line("//	refused      nothing happens")
-	e.line("const testMatrix = `\n%s`", matrixText(e.m))
+	e.line(matrixDeclared)
 	e.line("")
 	e.line("// testTable holds the rules in the words of the specification.")
 	e.writeTable(e.m, e.opt.Enforce)

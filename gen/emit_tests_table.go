@@ -20,13 +20,14 @@ func (w *testWriter) line(format string, args ...any) {
 
 // matrixText draws the matrix: one line for each operation, one column for
 // creations and each state.
-func matrixText(m *spec.Machine) string {
+func matrixText(m *spec.Machine) []byte {
 	rows := [][]string{{"", "(new)"}}
 	for _, s := range m.States {
 		rows[0] = append(rows[0], s.Name)
 	}
 	for _, o := range m.Operations {
-		row := []string{o.Name, newCell(o)}
+		row := make([]string, 0, len(rows[0]))
+		row = append(row, o.Name, newCell(o))
 		for _, s := range m.States {
 			row = append(row, matrixCell(m, s, o))
 		}
@@ -38,20 +39,25 @@ func matrixText(m *spec.Machine) string {
 			width[i] = max(width[i], len(text))
 		}
 	}
-	var b strings.Builder
+	line := 0
+	for _, w := range width {
+		line += len(" | ") + w
+	}
+	blanks := strings.Repeat(" ", slices.Max(width))
+	b := make([]byte, 0, len(rows)*line)
 	for _, row := range rows {
 		for i, text := range row {
 			if i > 0 {
-				b.WriteString(" | ")
+				b = append(b, " | "...)
 			}
-			b.WriteString(text)
+			b = append(b, text...)
 			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", width[i]-len(text)))
+				b = append(b, blanks[:width[i]-len(text)]...)
 			}
 		}
-		b.WriteByte('\n')
+		b = append(b, '\n')
 	}
-	return b.String()
+	return b
 }
 
 func newCell(o *spec.Operation) string {

@@ -3,6 +3,7 @@ package gen
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
@@ -44,13 +45,33 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []File
-	for _, e := range emitters {
-		data, err := e.emit(m, n, opt)
-		if err != nil {
-			return nil, fmt.Errorf("generate %s%s: %w", m.Name, e.suffix, err)
+	// The emitters read m and n and share nothing else, so they run side by side.
+	files := make([]File, len(emitters))
+	failed := make([]error, len(emitters))
+	panicked := make([]any, len(emitters)) // a panic belongs to the caller, who may recover it
+	var wg sync.WaitGroup
+	for i, e := range emitters {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panicked[i] = p
+				}
+			}()
+			data, err := e.emit(m, n, opt)
+			if err != nil {
+				failed[i] = fmt.Errorf("generate %s%s: %w", m.Name, e.suffix, err)
+			}
+			files[i] = File{Name: m.Name + e.suffix, Data: data}
+		})
+	}
+	wg.Wait()
+	for i, err := range failed {
+		if panicked[i] != nil {
+			panic(panicked[i])
 		}
-		files = append(files, File{Name: m.Name + e.suffix, Data: data})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return files, nil
 }

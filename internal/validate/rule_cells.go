@@ -114,25 +114,32 @@ func unreachable(p *Pass) {
 	}
 }
 
-// exits lists the moves out of a state, with their operations.
-func exits(m *spec.Machine, s *spec.State) (ops []*spec.Operation, ways []move) {
+// exit is a move out of a state, with its operation.
+type exit struct {
+	op  *spec.Operation
+	way move
+}
+
+// exits lists the moves out of each state.
+func exits(m *spec.Machine) map[*spec.State][]exit {
+	out := make(map[*spec.State][]exit, len(m.States))
 	for _, op := range m.Operations {
 		for _, v := range moves(op) {
-			if v.source() == s && v.leaves() {
-				ops, ways = append(ops, op), append(ways, v)
+			if v.from != nil && v.leaves() {
+				out[v.source()] = append(out[v.source()], exit{op, v})
 			}
 		}
 	}
-	return ops, ways
+	return out
 }
 
 func deadEnd(p *Pass) {
-	seen := reached(p.Machine)
+	seen, out := reached(p.Machine), exits(p.Machine)
 	for _, s := range p.Machine.States {
 		if s.Terminal || s.Final || !seen[s] {
 			continue // an unreachable state has a finding of its own
 		}
-		if ops, _ := exits(p.Machine, s); len(ops) == 0 {
+		if len(out[s]) == 0 {
 			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add `terminal: true` (or `final: true`) to " + s.Name + ", or an operation with `from: " + s.Name + "`"},
 				"no operation leaves %s and it is not terminal", s.Name)
 		}
@@ -152,16 +159,16 @@ func terminalLeft(p *Pass) {
 }
 
 func ownerOnly(p *Pass) {
+	out := exits(p.Machine)
 	for _, s := range p.Machine.States {
-		ops, ways := exits(p.Machine, s)
-		if s.Terminal || s.Final || len(ops) == 0 {
+		if s.Terminal || s.Final || len(out[s]) == 0 {
 			continue
 		}
 		var owner *spec.Field
 		free := false
-		for i, op := range ops {
+		for _, x := range out[s] {
 			// A system operation has no actor to be the owner: FSM012 speaks of it.
-			if f := ownerOf(op, ways[i].branch); f != nil && op.By != spec.BySystem {
+			if f := ownerOf(x.op, x.way.branch); f != nil && x.op.By != spec.BySystem {
 				owner = f
 			} else {
 				free = true
