@@ -1,0 +1,48 @@
+package gen
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// ring writes a machine of n states, each with an operation to the next one.
+func ring(n int) string {
+	var b strings.Builder
+	b.WriteString("fsm: 1\nmachine: ring\nentity: Ring\notherwise: reject\nstates:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  s%d: {}\n", i)
+	}
+	b.WriteString("operations:\n  make: {creates: s0}\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  go%d: {from: s%d, to: s%d}\n", i, i, (i+1)%n)
+	}
+	return b.String()
+}
+
+// The work of generating grows with the machine, not with its square. It is
+// counted in allocations, for times say nothing on a busy machine; the cells of
+// the matrix, which are states times operations, take none of their own.
+func TestGrowth(t *testing.T) { // not parallel: allocations of other tests would be counted
+	work := func(n int) float64 {
+		m, found := spec.Parse("ring.yaml", []byte(ring(n)))
+		if found.HasErrors() {
+			t.Fatal(found)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Generate(m, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs - before.Mallocs)
+	}
+	work(10) // what is made once only
+	small, large := work(100), work(400)
+	if ratio := large / small; ratio > 4.6 {
+		t.Errorf("four times the states take %.1f times the allocations (%.0f, %.0f)", ratio, small, large)
+	}
+}
