@@ -12,7 +12,7 @@ import (
 // one in memory.
 func (e *testEmitter) stores() {
 	if e.opt.TestStore == "sqlite" {
-		e.line("Stores: []fsmtest.Store{{Name: %q, Open: testSQLite}},", "sqlite")
+		e.line("Stores: []fsmtest.Store{{Name: %q, Open: testSQLite, Shared: testShared}},", "sqlite")
 	}
 }
 
@@ -47,6 +47,11 @@ func (e *testEmitter) durable() {
 	e.line("if err != nil {")
 	e.line("return nil, err")
 	e.line("}")
+	e.line("return testDurable(m), nil")
+	e.line("}")
+	e.line("")
+	e.line("// testDurable is how the tests reach an opened machine.")
+	e.line("func testDurable(m *Machine) *fsmtest.Durable[%s] {", e.n.Record)
 	e.line("return &fsmtest.Durable[%s]{", e.n.Record)
 	e.reading()
 	e.line("Operations: map[string]fsmtest.Durably[%s]{", e.n.Record)
@@ -56,7 +61,7 @@ func (e *testEmitter) durable() {
 		}
 	}
 	e.line("},")
-	e.line("}, nil")
+	e.line("}")
 	e.line("}")
 	e.line("")
 	e.testEffects(effects, atomic)
@@ -65,12 +70,25 @@ func (e *testEmitter) durable() {
 		e.line("// testSQLite opens a store in a file of its own, with the constraints that hold")
 		e.line("// for every record; made-up records may begin in any state.")
 		e.line("func testSQLite(t *testing.T) fsm.Store {")
-		e.line("store, err := sqlite.Open(filepath.Join(t.TempDir(), %q), sqlite.WithEnforce(\"checks\"))", "test.db")
+		e.line("store, _ := testShared(t)")
+		e.line("return store")
+		e.line("}")
+		e.line("")
+		e.line("// testShared opens such a store, and the file once more for transactions of a")
+		e.line("// caller's own.")
+		e.line("func testShared(t *testing.T) (fsm.Store, fsmtest.Begin) {")
+		e.line("path := filepath.Join(t.TempDir(), %q)", "test.db")
+		e.line("store, err := sqlite.Open(path, sqlite.WithEnforce(\"checks\"))")
 		e.line("if err != nil {")
 		e.line("t.Fatal(err)")
 		e.line("}")
 		e.line("t.Cleanup(func() { store.Close() })")
-		e.line("return store")
+		e.line("db, err := sqlite.OpenDB(path)")
+		e.line("if err != nil {")
+		e.line("t.Fatal(err)")
+		e.line("}")
+		e.line("t.Cleanup(func() { db.Close() })")
+		e.line("return store, fsmtest.BeginSQL(store, db)")
 		e.line("}")
 	}
 }
@@ -110,6 +128,13 @@ func (e *testEmitter) reading() {
 	if has(func(o *spec.Operation) bool { return o.Effect != nil && !o.Effect.Atomic }) {
 		e.line("Deliver: m.Deliver,")
 	}
+	e.line("In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[%s], error) {", record)
+	e.line("in, err := m.In(ctx, tx)")
+	e.line("if err != nil {")
+	e.line("return nil, err")
+	e.line("}")
+	e.line("return testDurable(in), nil")
+	e.line("},")
 }
 
 // testProbes writes probes that answer as they are told.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // Driver is how the tests reach one generated package: typed adapters without
@@ -71,6 +70,8 @@ type Durable[R any] struct {
 	Sweep   func(ctx context.Context) (int, error) // nil when no trigger waits for a time
 	Startup func(ctx context.Context) (int, error) // nil when nothing runs at startup
 	Deliver func(ctx context.Context) (int, error) // nil without effects that are delivered
+	// In is the machine within a transaction of the caller's own.
+	In func(ctx context.Context, tx fsm.Joined) (*Durable[R], error)
 }
 
 // Durably is one operation of the durable layer.
@@ -121,8 +122,11 @@ func OrNil[T any](o fsm.Optional[T]) any {
 }
 
 // Memory is the store in memory, over which every generated package is tested.
-var Memory = Store{Name: "memstore", Open: func(t *testing.T) fsm.Store {
-	store := memstore.New()
-	t.Cleanup(func() { store.Close() })
-	return store
-}}
+var Memory = Store{
+	Name: "memstore",
+	Open: func(t *testing.T) fsm.Store {
+		store, _ := sharedMemory(t)
+		return store
+	},
+	Shared: sharedMemory,
+}

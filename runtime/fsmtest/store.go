@@ -15,6 +15,9 @@ import (
 type Store struct {
 	Name string                       // of one in a database: the SQL dialect, "sqlite" or "postgres"
 	Open func(t *testing.T) fsm.Store // opens an empty store and closes it with the test
+	// Shared does the same, and says how a caller begins a transaction of its own
+	// in the store; nil where nobody can.
+	Shared func(t *testing.T) (fsm.Store, Begin)
 }
 
 // Seed writes made-up records into a store, as if each had just been created

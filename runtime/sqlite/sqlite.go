@@ -53,22 +53,9 @@ func WithMaxReaders(n int) Option { return func(o *options) { o.readers = max(n,
 // none. It makes no tables: the generated Migrate does. Returns a *fsm.Refusal
 // with fsm.CodeLocked when another store holds the file.
 func Open(path string, opts ...Option) (*sqlstore.Store, error) {
-	o := options{busy: 5 * time.Second, readers: 4}
-	for _, opt := range opts {
-		opt(&o)
-	}
-	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
-		return nil, fmt.Errorf("sqlite: %q is no path of a file; expected one like jobs.db (use memstore for a store in memory)", path)
-	}
-	if o.busy < time.Millisecond {
-		return nil, fmt.Errorf("sqlite: a busy timeout of %s; expected at least 1ms", o.busy)
-	}
-	if dir := filepath.Dir(path); dir != "." {
-		if info, err := os.Stat(dir); err != nil {
-			return nil, fmt.Errorf("sqlite: the folder of the database: %w", err)
-		} else if !info.IsDir() {
-			return nil, fmt.Errorf("sqlite: %s is no folder", dir)
-		}
+	o, err := optionsFor(path, opts)
+	if err != nil {
+		return nil, err
 	}
 	write, err := sql.Open("sqlite", dsn(path, o.busy, false))
 	if err != nil {
@@ -90,6 +77,45 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 		return nil, errors.Join(err, read.Close(), write.Close())
 	}
 	return store, nil
+}
+
+// OpenDB opens the database at path as the store uses it, for a caller that keeps
+// tables of its own in the file and joins its transactions (fsm.Join). Of the
+// options it looks at WithBusyTimeout only. SQLite has one writer: while such a
+// transaction is open, the store waits, and the other way round. Nothing is read
+// or made before the first use; the caller closes it.
+func OpenDB(path string, opts ...Option) (*sql.DB, error) {
+	o, err := optionsFor(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path, o.busy, false))
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	return db, nil
+}
+
+// optionsFor applies the options, and refuses what cannot be opened.
+func optionsFor(path string, opts []Option) (options, error) {
+	o := options{busy: 5 * time.Second, readers: 4}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
+		return o, fmt.Errorf("sqlite: %q is no path of a file; expected one like jobs.db (use memstore for a store in memory)", path)
+	}
+	if o.busy < time.Millisecond {
+		return o, fmt.Errorf("sqlite: a busy timeout of %s; expected at least 1ms", o.busy)
+	}
+	if dir := filepath.Dir(path); dir != "." {
+		if info, err := os.Stat(dir); err != nil {
+			return o, fmt.Errorf("sqlite: the folder of the database: %w", err)
+		} else if !info.IsDir() {
+			return o, fmt.Errorf("sqlite: %s is no folder", dir)
+		}
+	}
+	return o, nil
 }
 
 // dsn returns the driver's name of the database with every setting that the
