@@ -18,8 +18,9 @@ var packages = []string{
 }
 
 // TestPostgresRefuses runs the attempts past the engine, which the generated
-// tests make at the prompt of a SQLite database, on PostgreSQL: the compiler
-// sees the test files with the other store in them.
+// tests make at the prompt of a SQLite database, on PostgreSQL, and the calls
+// in a transaction of the caller's own: the compiler sees the test files with
+// the other store in them.
 func TestPostgresRefuses(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -32,7 +33,7 @@ func TestPostgresRefuses(t *testing.T) {
 	}
 	dir := t.TempDir()
 	overlay := map[string]string{}
-	args := []string{"test", "-count=1", "-vet=off", "-v", "-run", "^Test/^postgres$/^prompt$"}
+	args := []string{"test", "-count=1", "-vet=off", "-v", "-run", "^Test/^postgres$/^(prompt|joined)$"}
 	for _, p := range packages {
 		name := filepath.Base(p) + "_fsm_test.go"
 		b, err := os.ReadFile(filepath.Join(repo, p, name))
@@ -75,10 +76,14 @@ func overPostgres(t *testing.T, text string) string {
 		text = strings.Replace(text, old, with, 1)
 	}
 	swap("\t\"path/filepath\"\n", "")
+	if !strings.Contains(text, "\"database/sql\"") {
+		swap("import (\n", "import (\n\t\"database/sql\"\n")
+	}
 	swap(`"github.com/fsmgen/fsmgen/runtime/sqlite"`, `"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"`)
 	swap(`{Name: "sqlite", `, `{Name: "postgres", `)
-	swap(`sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))`,
-		`postgres.Open(t.Context(), pgtest.DSN(t), postgres.WithEnforce("checks"))`)
+	swap(`filepath.Join(t.TempDir(), "test.db")`, `pgtest.DSN(t)`)
+	swap(`sqlite.Open(path, sqlite.WithEnforce("checks"))`, `postgres.Open(t.Context(), path, postgres.WithEnforce("checks"))`)
+	swap(`sqlite.OpenDB(path)`, `sql.Open("pgx", path)`)
 	return text
 }

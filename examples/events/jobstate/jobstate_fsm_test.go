@@ -179,7 +179,7 @@ var testDriver = fsmtest.Driver[Job]{
 	},
 	Migrate: Migrate,
 	Open:    testOpen,
-	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite}},
+	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite, Shared: testShared}},
 }
 
 func testEvent(e Event) fsmtest.Event {
@@ -254,6 +254,11 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 	if err != nil {
 		return nil, err
 	}
+	return testDurable(m), nil
+}
+
+// testDurable is how the tests reach an opened machine.
+func testDurable(m *Machine) *fsmtest.Durable[Job] {
 	return &fsmtest.Durable[Job]{
 		Record: m.Record,
 		List: func(ctx context.Context, states ...string) iter.Seq2[Job, error] {
@@ -265,6 +270,13 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		History: m.History,
 		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
 			return m.Audit(ctx)
+		},
+		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Job], error) {
+			in, err := m.In(ctx, tx)
+			if err != nil {
+				return nil, err
+			}
+			return testDurable(in), nil
 		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"create": {
@@ -328,16 +340,29 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 				},
 			},
 		},
-	}, nil
+	}
 }
 
 // testSQLite opens a store in a file of its own, with the constraints that hold
 // for every record; made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
+	store, _ := testShared(t)
+	return store
+}
+
+// testShared opens such a store, and the file once more for transactions of a
+// caller's own.
+func testShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	store, err := sqlite.Open(path, sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	return store
+	db, err := sqlite.OpenDB(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return store, fsmtest.BeginSQL(store, db)
 }

@@ -211,7 +211,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	},
 	Migrate: Migrate,
 	Open:    testOpen,
-	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite}},
+	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite, Shared: testShared}},
 }
 
 func testEvent(e Event) fsmtest.Event {
@@ -289,6 +289,11 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 	if err != nil {
 		return nil, err
 	}
+	return testDurable(m), nil
+}
+
+// testDurable is how the tests reach an opened machine.
+func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 	return &fsmtest.Durable[Execution]{
 		Record: m.Record,
 		List: func(ctx context.Context, states ...string) iter.Seq2[Execution, error] {
@@ -303,6 +308,13 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 		},
 		Sweep:   m.Sweep,
 		Startup: m.Startup,
+		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Execution], error) {
+			in, err := m.In(ctx, tx)
+			if err != nil {
+				return nil, err
+			}
+			return testDurable(in), nil
+		},
 		Operations: map[string]fsmtest.Durably[Execution]{
 			"lease": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
@@ -351,7 +363,7 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 				},
 			},
 		},
-	}, nil
+	}
 }
 
 type testEffects[T any] struct{ fx *fsmtest.Effects }
@@ -370,10 +382,23 @@ func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key 
 // testSQLite opens a store in a file of its own, with the constraints that hold
 // for every record; made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "test.db"), sqlite.WithEnforce("checks"))
+	store, _ := testShared(t)
+	return store
+}
+
+// testShared opens such a store, and the file once more for transactions of a
+// caller's own.
+func testShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	store, err := sqlite.Open(path, sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	return store
+	db, err := sqlite.OpenDB(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return store, fsmtest.BeginSQL(store, db)
 }
