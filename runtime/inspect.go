@@ -200,7 +200,7 @@ func (x *inspection[R]) request(r Reader, e *Event) error {
 		if err != nil {
 			return err
 		}
-		if len(events) > 1 && (events[0].Rev != e.Rev || events[0].N != e.N) {
+		if len(events) > 0 && (events[0].Rev != e.Rev || events[0].N != e.N) {
 			x.report(e, CheckRequest, "request id %q stands at revision %d too", e.RequestID, events[0].Rev)
 			return nil
 		}
@@ -212,14 +212,19 @@ func (x *inspection[R]) request(r Reader, e *Event) error {
 	if err != nil {
 		return err
 	}
-	n := 0
+	n, other := 0, ""
 	for i := range events {
-		if events[i].RequestN == e.RequestN {
-			n++
+		at := &events[i]
+		if at.RequestN != e.RequestN {
+			continue
+		}
+		n++
+		if at.ID != e.ID || at.Rev != e.Rev || at.N != e.N { // a store may know of one only
+			n, other = max(n, 2), fmt.Sprintf(", at revision %d of %q too", at.Rev, at.ID)
 		}
 	}
 	if n != 1 {
-		x.report(e, CheckRequest, "request id %q, number %d, stands %d times", e.RequestID, e.RequestN, n)
+		x.report(e, CheckRequest, "request id %q, number %d, stands %d times%s", e.RequestID, e.RequestN, n, other)
 	}
 	return nil
 }

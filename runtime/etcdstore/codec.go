@@ -79,11 +79,15 @@ func (o *object) raw(name string, j fsm.JSON) {
 }
 
 // encodeRow writes a row without its id, which is in the key. Absent values are
-// left out.
-func encodeRow(s *fsm.Schema, row *fsm.Row) ([]byte, error) {
+// left out. chain is that of the event which led to its revision: whoever reads
+// the row to decide on it knows what the next event is chained to.
+func encodeRow(s *fsm.Schema, row *fsm.Row, chain uint32) ([]byte, error) {
 	o := &object{b: append(make([]byte, 0, 256), '{')}
 	o.text("state", row.State)
 	o.integer("rev", row.Rev)
+	if chain != 0 {
+		o.integer("chain", int64(chain))
+	}
 	o.time("created_at", row.CreatedAt)
 	o.time("updated_at", row.UpdatedAt)
 	o.name("values")
@@ -110,24 +114,24 @@ func encodeRow(s *fsm.Schema, row *fsm.Row) ([]byte, error) {
 
 // decodeRow reads what encodeRow wrote, maybe for an older specification: a
 // column that it did not have is absent, empty or at 0.
-func decodeRow(s *fsm.Schema, id string, text []byte) (fsm.Row, error) {
+func decodeRow(s *fsm.Schema, id string, text []byte) (row fsm.Row, chain uint32, err error) {
 	var doc struct {
 		State     string                     `json:"state"`
 		Rev       int64                      `json:"rev"`
+		Chain     uint32                     `json:"chain"`
 		CreatedAt string                     `json:"created_at"`
 		UpdatedAt string                     `json:"updated_at"`
 		Values    map[string]json.RawMessage `json:"values"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return fsm.Row{}, fmt.Errorf("the row of %q: %w", id, err)
+		return fsm.Row{}, 0, fmt.Errorf("the row of %q: %w", id, err)
 	}
-	row := fsm.Row{ID: id, State: doc.State, Rev: doc.Rev, Values: make([]any, len(s.Columns))}
-	var err error
+	row = fsm.Row{ID: id, State: doc.State, Rev: doc.Rev, Values: make([]any, len(s.Columns))}
 	if row.CreatedAt, err = parseTime(doc.CreatedAt); err != nil {
-		return row, fmt.Errorf("created_at of %q: %w", id, err)
+		return row, 0, fmt.Errorf("created_at of %q: %w", id, err)
 	}
 	if row.UpdatedAt, err = parseTime(doc.UpdatedAt); err != nil {
-		return row, fmt.Errorf("updated_at of %q: %w", id, err)
+		return row, 0, fmt.Errorf("updated_at of %q: %w", id, err)
 	}
 	for i := range s.Columns {
 		c := &s.Columns[i]
@@ -137,10 +141,26 @@ func decodeRow(s *fsm.Schema, id string, text []byte) (fsm.Row, error) {
 			continue
 		}
 		if row.Values[i], err = decodeValue(c.Kind, raw); err != nil {
-			return row, fmt.Errorf("%s of %q: %w", c.Stored, id, err)
+			return row, 0, fmt.Errorf("%s of %q: %w", c.Stored, id, err)
 		}
 	}
-	return row, nil
+	return row, doc.Chain, nil
+}
+
+// rowAsItIs reads a row for whoever only reads. One that no program of ours has
+// written comes in a state that no machine knows, so that the engine reports and
+// quarantines the record, and can repair it.
+func (t *table) rowAsItIs(id string, text []byte) fsm.Row {
+	row, chain, err := decodeRow(t.schema, id, text)
+	if err == nil {
+		t.shared.chains.note(id, row.Rev, chain)
+		return row
+	}
+	broken := fsm.Row{ID: id, State: "unreadable: " + err.Error(), Rev: max(row.Rev, 1), Values: make([]any, len(t.schema.Columns))}
+	for i := range broken.Values {
+		broken.Values[i] = rows.Blank(&t.schema.Columns[i])
+	}
+	return broken
 }
 
 func decodeValue(k fsm.Kind, raw json.RawMessage) (any, error) {
@@ -162,8 +182,9 @@ func decodeValue(k fsm.Kind, raw json.RawMessage) (any, error) {
 
 func parseTime(s string) (time.Time, error) { return time.Parse(timeLayout, s) }
 
-// encodeEvent writes an event without its id.
-func encodeEvent(e *fsm.Event) ([]byte, error) {
+// encodeEvent writes an event without its id. since is the revision of etcd under
+// which it stands in the log of all records.
+func encodeEvent(e *fsm.Event, chain uint32, since int64) ([]byte, error) {
 	o := &object{b: append(make([]byte, 0, 512), '{')}
 	o.integer("rev", e.Rev)
 	if e.N != 0 {
@@ -199,11 +220,21 @@ func encodeEvent(e *fsm.Event) ([]byte, error) {
 	o.some("cause", e.Cause)
 	o.some("guard", e.Guard)
 	o.integer("sum", int64(e.Sum))
+	if chain != 0 {
+		o.integer("chain", int64(chain))
+	}
+	o.integer("since", since)
 	return append(o.b, '}'), o.err
 }
 
 // decodeEvent reads what encodeEvent wrote.
 func decodeEvent(id string, text []byte) (fsm.Event, error) {
+	e, _, err := decodeLogged(id, text)
+	return e, err
+}
+
+// decodeLogged reads besides under which revision of etcd the event stands.
+func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) {
 	var doc struct {
 		Rev         int64             `json:"rev"`
 		N           int64             `json:"n"`
@@ -225,8 +256,12 @@ func decodeEvent(id string, text []byte) (fsm.Event, error) {
 		Cause       string            `json:"cause"`
 		Guard       string            `json:"guard"`
 		Sum         uint32            `json:"sum"`
+		Chain       uint32            `json:"chain"`
+		Since       int64             `json:"since"`
 	}
-	fail := func(err error) (fsm.Event, error) { return fsm.Event{}, fmt.Errorf("an event of %q: %w", id, err) }
+	fail := func(err error) (fsm.Event, int64, error) {
+		return fsm.Event{}, 0, fmt.Errorf("an event of %q: %w", id, err)
+	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return fail(err)
 	}
@@ -234,10 +269,10 @@ func decodeEvent(id string, text []byte) (fsm.Event, error) {
 	if err != nil {
 		return fail(err)
 	}
-	e := fsm.Event{
+	e = fsm.Event{
 		ID: id, Rev: doc.Rev, N: doc.N, Operation: doc.Operation, Name: doc.Name, From: doc.From, To: doc.To,
 		At: at, Actor: doc.Actor, Reason: doc.Reason, RequestID: doc.RequestID, RequestN: doc.RequestN,
-		Fingerprint: doc.Fingerprint, Labels: doc.Labels, Version: doc.Version, Cause: doc.Cause, Guard: doc.Guard, Sum: doc.Sum,
+		Fingerprint: doc.Fingerprint, Labels: doc.Labels, Version: doc.Version, Cause: doc.Cause, Guard: doc.Guard, Sum: doc.Sum, Chain: doc.Chain,
 	}
 	for _, f := range []struct {
 		to  *fsm.JSON
@@ -250,7 +285,7 @@ func decodeEvent(id string, text []byte) (fsm.Event, error) {
 			return fail(err)
 		}
 	}
-	return e, nil
+	return e, doc.Since, nil
 }
 
 // encodeDelivery writes a delivery.

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -72,7 +73,7 @@ func (x *txn) commit() error {
 		request.Compare = append(request.Compare, t.fresh(x.rev))
 	}
 	var err error
-	if request.Success, err = t.nest(x.over.ops(), len(request.Compare), 1); err != nil {
+	if request.Success, err = t.nest(x.over.ops(x.gone...), len(request.Compare), 1); err != nil {
 		return err
 	}
 	request.Failure = []requestOp{{Range: &rangeRequest{Key: []byte(t.keys.layout())}}}
@@ -81,6 +82,9 @@ func (x *txn) commit() error {
 		return t.fault(err, x.last)
 	}
 	if answer.Succeeded {
+		for some := range slices.Chunk(x.left, maxReads) {
+			t.sweep(x.ctx, some)
+		}
 		return nil
 	}
 	if got := answer.ranges(1)[0].KVs; len(got) == 0 || string(got[0].Value) != t.fingerprint {

@@ -20,6 +20,14 @@
 // (Update), and runs again when another writer came between. An atomic effect is
 // part of that: it may run more than once, and its writes take part once.
 //
+// The row also holds the chain of its newest event (fsm.Event.Chain), so the next
+// event is chained to it without a look at the log. A holder whose record was
+// neither read nor written through this store lately has one round trip more.
+//
+// Purge leaves two events of a record, emptied, and their request ids; Repair
+// reads all index keys of the machine, since nobody knows what a hand did there.
+// No check of the audit asks whether index keys lie.
+//
 // Calls go to one endpoint until it fails, then to the next. A try has one second
 // (WithTryTimeout). When the answer to a write is lost after it was sent, by a
 // timeout, a cut or an error of the server, the outcome is open: the engine
@@ -59,6 +67,7 @@
 //	written               put by every write: one compare holds the table still
 //	r/ID                  the record
 //	e/ID NUL REV[.N]      its log
+//	l/SINCE NUL ID NUL .. the log of all records, by a revision of etcd before the event's
 //	q/ID NUL REQUEST      where the event of a request is, in the scope of the record
 //	m/REQUEST NUL N       and in that of the machine
 //	c/RULE NUL VALUES     whose a unique place is

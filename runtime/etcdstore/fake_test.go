@@ -161,6 +161,8 @@ type rangeRequest struct {
 	Serializable bool   `json:"serializable"`
 	KeysOnly     bool   `json:"keys_only"`
 	CountOnly    bool   `json:"count_only"`
+	SortOrder    string `json:"sort_order"`
+	SortTarget   string `json:"sort_target"`
 }
 
 type txnRequest struct {
@@ -235,6 +237,9 @@ func (d *data) scan(r *rangeRequest) (object, *failure) {
 	if r.CountOnly {
 		return answer, nil
 	}
+	if r.SortOrder == "DESCEND" && r.SortTarget == "KEY" {
+		slices.Reverse(names)
+	}
 	if r.Limit > 0 && int64(len(names)) > r.Limit {
 		names, answer["more"] = names[:r.Limit], true
 	}
@@ -254,8 +259,9 @@ func (d *data) scan(r *rangeRequest) (object, *failure) {
 	return answer, nil
 }
 
-// check counts operations as a server does, and finds keys that are put twice.
-func check(r *txnRequest, left int, puts map[string]bool) *failure {
+// check counts operations as a server does, and finds keys that are put twice, or
+// put and deleted.
+func check(r *txnRequest, left int, puts map[string]bool, gone *[]*rangeRequest) *failure {
 	n := max(len(r.Compare), len(r.Success), len(r.Failure))
 	if n > left {
 		return invalid("too many operations in txn request")
@@ -264,7 +270,7 @@ func check(r *txnRequest, left int, puts map[string]bool) *failure {
 		for _, op := range list {
 			switch {
 			case op.Txn != nil:
-				if err := check(op.Txn, left-n, puts); err != nil {
+				if err := check(op.Txn, left-n, puts, gone); err != nil {
 					return err
 				}
 			case op.Put != nil:
@@ -272,6 +278,8 @@ func check(r *txnRequest, left int, puts map[string]bool) *failure {
 					return invalid("duplicate key given in txn request")
 				}
 				puts[string(op.Put.Key)] = true
+			case op.Delete != nil:
+				*gone = append(*gone, op.Delete)
 			}
 		}
 	}
@@ -279,8 +287,17 @@ func check(r *txnRequest, left int, puts map[string]bool) *failure {
 }
 
 func (d *data) commit(r *txnRequest) (any, *failure) {
-	if err := check(r, 128, map[string]bool{}); err != nil {
+	puts := map[string]bool{}
+	var gone []*rangeRequest
+	if err := check(r, 128, puts, &gone); err != nil {
 		return nil, err
+	}
+	for _, d := range gone {
+		for key := range puts {
+			if key == string(d.Key) || key >= string(d.Key) && key < string(d.RangeEnd) {
+				return nil, invalid("duplicate key given in txn request")
+			}
+		}
 	}
 	next := d.revision + 1
 	wrote := false

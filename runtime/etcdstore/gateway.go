@@ -16,6 +16,8 @@ type rangeRequest struct {
 	Serializable bool   `json:"serializable,omitempty"`
 	KeysOnly     bool   `json:"keys_only,omitempty"`
 	CountOnly    bool   `json:"count_only,omitempty"`
+	SortOrder    string `json:"sort_order,omitempty"`  // DESCEND, with
+	SortTarget   string `json:"sort_target,omitempty"` // KEY: the last keys first
 }
 
 type putRequest struct {

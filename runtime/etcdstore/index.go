@@ -11,7 +11,7 @@ import (
 // indexed is one key by which a row is found.
 type indexed struct {
 	key   string
-	value string // the state and the id, where they are not in the key
+	value string // the state and the id, where they are not in the key; for a sequence the id
 	group string // the key that notes changes of the group; empty where none is
 }
 
@@ -44,7 +44,7 @@ func (t *table) indexes(row *fsm.Row) []indexed {
 			continue
 		}
 		if values, whole := t.values(row, u.Columns); !whole { // no unique place shows its number
-			list = append(list, indexed{key: t.keys.base + partIndex + u.Name + "\x00" + joined(values) + row.ID})
+			list = append(list, indexed{key: t.keys.base + partIndex + u.Name + "\x00" + joined(values) + row.ID, value: "\x00" + row.ID})
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"slices"
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -9,13 +10,13 @@ import (
 var _ fsm.Inspector = reader{}
 
 // Doubles returns the groups of rows that hold one place of a unique rule. The
-// places themselves cannot be held twice; the rows are asked.
+// places themselves cannot be held twice; the rows are asked, and no index.
 func (r reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
 	places := map[string]int{} // -> index in list
 	var list []fsm.Double
-	err := r.find(&fsm.Query{States: u.States}, func(row *fsm.Row) (bool, error) {
+	err := r.find(&fsm.Query{}, func(row *fsm.Row) (bool, error) {
 		values, whole := r.t.values(row, u.Columns)
-		if !whole {
+		if !whole || u.States != nil && !slices.Contains(u.States, row.State) {
 			return true, nil
 		}
 		key := joined(values)

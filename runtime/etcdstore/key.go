@@ -64,6 +64,8 @@ func (k keys) outbox(id string, rev int64) string {
 	return k.base + partOutbox + id + "\x00" + place(rev, 0)
 }
 
+func (k keys) outboxes(id string) span { return below(k.base + partOutbox + id + "\x00") }
+
 func (k keys) due(d *fsm.Delivery) string {
 	return k.base + partDue + sortable(d.Due.UnixMicro()) + "\x00" + d.ID + "\x00" + place(d.Rev, 0)
 }

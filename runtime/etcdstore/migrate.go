@@ -52,7 +52,7 @@ func fingerprint(s *fsm.Schema) string {
 		panic(err) // only texts and numbers
 	}
 	sum := sha256.Sum256(text)
-	return "layout 2 " + hex.EncodeToString(sum[:16])
+	return "layout 3 " + hex.EncodeToString(sum[:16])
 }
 
 // Check returns a refusal unless the store holds this specification's keys.
@@ -208,7 +208,7 @@ func (t *table) pages(ctx context.Context, f func(list []fsm.Row) error) error {
 		list := make([]fsm.Row, 0, len(answer.KVs))
 		for _, kv := range answer.KVs {
 			sp.from = next(string(kv.Key))
-			row, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
+			row, _, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
 			if err != nil {
 				return t.mismatch("a row does not fit version %d: %v; mend it first", t.schema.Version, err)
 			}

@@ -250,10 +250,7 @@ func (r *reader) some(q *fsm.Query, ids []string, f visit) (more bool, err error
 
 // offer gives a row to f if it fits.
 func (r *reader) offer(q *fsm.Query, id string, value []byte, f visit) (more bool, err error) {
-	row, err := decodeRow(r.t.schema, id, value)
-	if err != nil {
-		return false, err
-	}
+	row := r.t.rowAsItIs(id, value)
 	if !rows.Fit(r.t.schema, &row, q) {
 		return true, nil
 	}

@@ -28,7 +28,7 @@ func (r reader) Row(id string) (fsm.Row, error) {
 	if !found {
 		return fsm.Row{}, fsm.ErrNotFound
 	}
-	return decodeRow(r.t.schema, id, value)
+	return r.t.rowAsItIs(id, value), nil
 }
 
 // Rows returns the rows that fit, in the order of the query.
@@ -222,7 +222,8 @@ func (r reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
 	return list, nil
 }
 
-// Orphans returns ids that have events but no row.
+// Orphans returns ids that have events but no row, and no mark of a burial at
+// the end of their log.
 func (r reader) Orphans(afterID string, limit int) ([]string, error) {
 	if err := r.trackAll(); err != nil {
 		return nil, err
@@ -232,25 +233,38 @@ func (r reader) Orphans(afterID string, limit int) ([]string, error) {
 	last := afterID
 	var pending []string
 	look := func() error {
-		names := make([]string, len(pending))
-		for i, id := range pending {
-			names[i] = r.t.keys.row(id)
-		}
 		var requests []rangeRequest
-		for _, name := range names {
-			requests = append(requests, rangeRequest{Key: []byte(name), KeysOnly: true})
+		for _, id := range pending {
+			requests = append(requests, rangeRequest{Key: []byte(r.t.keys.row(id)), KeysOnly: true})
 		}
 		got, err := r.read(requests)
 		if err != nil {
 			return err
 		}
+		var rowless []string
+		requests = requests[:0]
 		for i, id := range pending {
-			_, ours := r.over[names[i]]
-			if len(got[i].KVs) == 0 && !ours && (limit <= 0 || len(found) < limit) {
-				found = append(found, id)
+			if _, ours := r.over[r.t.keys.row(id)]; len(got[i].KVs) == 0 && !ours {
+				rowless = append(rowless, id)
+				log := r.t.keys.events(id)
+				requests = append(requests, rangeRequest{Key: []byte(log.from), RangeEnd: []byte(log.to), Limit: 1,
+					SortOrder: "DESCEND", SortTarget: "KEY"})
 			}
 		}
 		pending = pending[:0]
+		if got, err = r.read(requests); err != nil {
+			return err
+		}
+		for i, id := range rowless {
+			buried := false
+			for _, kv := range got[i].KVs {
+				e, err := decodeEvent(id, kv.Value)
+				buried = err == nil && isMark(&e)
+			}
+			if !buried && (limit <= 0 || len(found) < limit) {
+				found = append(found, id)
+			}
+		}
 		return nil
 	}
 	sp := below(prefix)

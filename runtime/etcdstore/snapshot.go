@@ -37,15 +37,20 @@ func (b batch) put(key string, value []byte) {
 
 func (b batch) drop(key string) { b[key] = nil }
 
-// ops returns the writes in the order of their keys.
-func (b batch) ops() []requestOp {
-	list := make([]requestOp, 0, len(b))
+// ops returns the writes in the order of their keys. The spans are deleted as a
+// whole: nothing is put there.
+func (b batch) ops(gone ...span) []requestOp {
+	list := make([]requestOp, 0, len(b)+len(gone))
 	for _, key := range slices.Sorted(maps.Keys(b)) {
-		if v := b[key]; v != nil {
+		switch v := b[key]; {
+		case v != nil:
 			list = append(list, requestOp{Put: &putRequest{Key: []byte(key), Value: v}})
-		} else {
+		case !slices.ContainsFunc(gone, func(sp span) bool { return sp.from <= key && key < sp.to }):
 			list = append(list, requestOp{Delete: &deleteRequest{Key: []byte(key)}})
 		}
+	}
+	for _, sp := range gone {
+		list = append(list, requestOp{Delete: &deleteRequest{Key: []byte(sp.from), RangeEnd: []byte(sp.to)}})
 	}
 	return list
 }

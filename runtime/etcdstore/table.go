@@ -29,6 +29,7 @@ type table struct {
 // transactions of this process want the same. The cluster would let one of them
 // win and the others begin anew; here they wait before they begin.
 type shared struct {
+	chains chains
 	mu     sync.Mutex
 	locked map[string]*txn // a record or a request -> the transaction that has it
 	queue  chan struct{}   // holds one token while a transaction that met another tries again

@@ -21,6 +21,8 @@ var (
 type txn struct {
 	reader
 	last  *fsm.Write // for the error of a lost commit
+	gone  []span     // what is deleted as a whole; over has each key of it
+	left  []string   // what nothing refers to any more when it is committed
 	ended bool
 
 	locks  []string // what is this transaction's among those of the process
@@ -103,6 +105,7 @@ func (x *txn) Write(w *fsm.Write) error {
 		return err
 	}
 	var old *fsm.Row
+	var before uint32 // the chain of the event that led to old
 	switch {
 	case w.Prev.Rev == 0:
 		if !found {
@@ -118,22 +121,20 @@ func (x *txn) Write(w *fsm.Write) error {
 	case !found:
 		return fsm.ErrMoved
 	default:
-		stored, err := decodeRow(t.schema, id, text)
+		stored, chain, err := decodeRow(t.schema, id, text)
 		if err != nil {
 			return err
 		}
 		if !matches(w, &stored) {
 			return fsm.ErrMoved
 		}
-		old = &stored
+		old, before = &stored, chain
 	}
 	if w.Row == nil {
-		n, err := x.count(below(t.keys.event(id, e.Rev, 0) + "."))
-		if err != nil {
+		if e.N, before, err = x.numbered(id, e.Rev, before); err != nil {
 			return err
 		}
-		e.N = n + 1
-		return t.change(x.over, x.rev, w, old, text, nil)
+		return t.change(x.over, x.rev, w, old, text, before, nil)
 	}
 	for _, p := range t.newly(old, w.Row) {
 		x.track(p.key)
@@ -149,7 +150,28 @@ func (x *txn) Write(w *fsm.Write) error {
 			return err
 		}
 	}
-	return t.change(x.over, x.rev, w, old, text, due)
+	return t.change(x.over, x.rev, w, old, text, before, due)
+}
+
+// numbered returns the number of the next record-only event of a revision, and
+// the chain of the event before it; chain is that of the revision's transition.
+func (x *txn) numbered(id string, rev int64, chain uint32) (n int64, before uint32, err error) {
+	last, err := x.count(below(x.t.keys.event(id, rev, 0) + "."))
+	if err != nil || last == 0 {
+		return 1, chain, err
+	}
+	text, found, err := x.get(x.t.keys.event(id, rev, last))
+	if err != nil {
+		return 0, 0, err
+	}
+	if found { // else the log has a gap, and nobody knows
+		e, err := decodeEvent(id, text)
+		if err != nil {
+			return 0, 0, err
+		}
+		chain = e.Chain
+	}
+	return last + 1, chain, nil
 }
 
 // unknown returns ErrRequestTaken when the request of an event stands in the

@@ -35,25 +35,27 @@ func (t *table) check(w *fsm.Write) error {
 }
 
 // change adds to b what a write puts. since is the revision of etcd that it knows
-// of, old the row as it is stored, nil for a creation, text its bytes, and due
-// the delivery that is left, where it is known.
-func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []byte, due *fsm.Delivery) error {
+// of, old the row as it is stored, nil for a creation, text its bytes, before the
+// chain of the event before this one, and due the delivery that is left, where it
+// is known.
+func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []byte, before uint32, due *fsm.Delivery) error {
 	e, id := &w.Event, w.Prev.ID
 	invalid := func(err error) error {
 		return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, ID: id, Operation: e.Operation, Cause: err}
 	}
-	event, err := encodeEvent(e)
-	if err != nil {
+	chain := fsm.Chained(before, e)
+	if err := t.append(b, since, e, chain); err != nil {
 		return invalid(err)
 	}
 	if w.Row == nil {
 		// The row is put as it is: whoever has read it reads again.
 		b.put(t.keys.row(id), text)
 	} else {
-		row, err := encodeRow(t.schema, w.Row)
+		row, err := encodeRow(t.schema, w.Row, chain)
 		if err != nil {
 			return invalid(err)
 		}
+		t.shared.chains.note(id, w.Row.Rev, chain)
 		b.put(t.keys.row(id), row)
 		t.reindex(b, old, w.Row)
 		t.retake(b, old, w.Row)
@@ -62,15 +64,6 @@ func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []
 			if due != nil {
 				b.drop(t.keys.due(due))
 			}
-		}
-	}
-	at := place(e.Rev, e.N)
-	b.put(t.keys.event(id, e.Rev, e.N), event)
-	b.put(t.keys.log(since, id, at), nil)
-	if e.RequestID != "" {
-		b.put(t.keys.request(id, e.RequestID), []byte(at))
-		if e.RequestN >= 0 {
-			b.put(t.keys.batch(e.RequestID, e.RequestN), []byte(id+"\x00"+at))
 		}
 	}
 	if w.Outbox != nil {
@@ -85,6 +78,24 @@ func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []
 	return nil
 }
 
+// append adds to b what puts an event into the log, and where its request is.
+func (t *table) append(b batch, since int64, e *fsm.Event, chain uint32) error {
+	text, err := encodeEvent(e, chain, since)
+	if err != nil {
+		return err
+	}
+	at := place(e.Rev, e.N)
+	b.put(t.keys.event(e.ID, e.Rev, e.N), text)
+	b.put(t.keys.log(since, e.ID, at), nil)
+	if e.RequestID != "" {
+		b.put(t.keys.request(e.ID, e.RequestID), []byte(at))
+		if e.RequestN >= 0 {
+			b.put(t.keys.batch(e.RequestID, e.RequestN), []byte(e.ID+"\x00"+at))
+		}
+	}
+	return nil
+}
+
 // once makes a write in one round trip, for a caller who holds the row: it is
 // compared byte by byte, and the other branch of the transaction reads what
 // explains why not. slow says that nothing was written and that only a
@@ -93,13 +104,18 @@ func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
 	id, e := w.Prev.ID, &w.Event
 	row := t.keys.row(id)
 	var held []byte
+	var before uint32
 	since := t.store.client.revision.Load()
 	txn := &txnRequest{Compare: []compare{t.asExpected(), t.fresh(since)}}
 	asked := []string{t.keys.layout(), row}
 	if w.Old == nil {
 		txn.Compare = append(txn.Compare, absent(row, ""), absent(t.keys.events(id).from, t.keys.events(id).to))
 	} else {
-		if held, err = encodeRow(t.schema, w.Old); err != nil {
+		known := false
+		if before, known = t.shared.chains.of(id, w.Old.Rev); !known { // nobody has read it here: the slow way does
+			return true, nil
+		}
+		if held, err = encodeRow(t.schema, w.Old, before); err != nil {
 			return true, nil
 		}
 		txn.Compare = append(txn.Compare, holding(row, held))
@@ -118,7 +134,7 @@ func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
 		asked = append(asked, p.key)
 	}
 	b := batch{}
-	if err := t.change(b, since, w, w.Old, held, nil); err != nil {
+	if err := t.change(b, since, w, w.Old, held, before, nil); err != nil {
 		return false, err
 	}
 	if txn.Success, err = t.nest(b.ops(), len(txn.Compare), len(asked)+1); err != nil {
@@ -170,9 +186,9 @@ func (t *table) explain(w *fsm.Write, places []taken, requests int, got []rangeR
 		if !has(1) {
 			return false, fsm.ErrMoved
 		}
-		stored, err := decodeRow(t.schema, w.Prev.ID, got[1].KVs[0].Value)
+		stored, _, err := decodeRow(t.schema, w.Prev.ID, got[1].KVs[0].Value)
 		if err != nil {
-			return false, err
+			return true, nil // what it says then is said there
 		}
 		if !matches(w, &stored) {
 			return false, fsm.ErrMoved
