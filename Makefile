@@ -19,7 +19,7 @@ help: ## this list
 
 .PHONY: demo
 demo: ## generate the queue from its specification, kill it again and again, audit it
-	$(GO) run ./cmd/fsmgen gen specs/lifecycle.yaml -o examples/queue/lifecycle --test-store sqlite
+	$(GO) run ./cmd/fsmgen gen specs/lifecycle.yaml -o examples/queue/lifecycle --test-store sqlite,postgres
 	@wc -l specs/lifecycle.yaml examples/queue/lifecycle/*
 	$(GO) run ./examples/queue -demo
 

@@ -68,7 +68,7 @@ func (e *testEmitter) imports(body string) {
 		e.line("fsm %q", runtimePath)
 	}
 	e.line("%q", testsPath)
-	for _, pkg := range []string{"memstore", "sqlite"} {
+	for _, pkg := range []string{"memstore", "postgres", "sqlite"} {
 		if uses(body, pkg+".") {
 			e.line("%q", runtimePath+"/"+pkg)
 		}

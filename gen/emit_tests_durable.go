@@ -8,11 +8,51 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
+// testStore is a store in a database that generated tests can run over.
+type testStore struct {
+	name  string // for Options.TestStore; the SQL dialect
+	open  string // the generated function
+	place string // in words
+	at    string // what the store and the database of a caller are opened at
+	store string // the calls that open them
+	db    string
+}
+
+var testStores = []testStore{
+	{
+		name: "sqlite", open: "testSQLite", place: "a file of its own",
+		at:    `filepath.Join(t.TempDir(), "test.db")`,
+		store: `sqlite.Open(at, sqlite.WithEnforce("checks"))`,
+		db:    `sqlite.OpenDB(at)`,
+	},
+	{
+		name: "postgres", open: "testPostgres", place: "a schema of its own",
+		at:    `fsmtest.PostgresSchema(t)`,
+		store: `postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))`,
+		db:    `sql.Open("pgx", at)`,
+	},
+}
+
+// tests reports whether the tests run over a store in a database.
+func (o Options) tests(store string) bool {
+	return slices.Contains(strings.Split(o.TestStore, ","), store)
+}
+
 // stores lists the stores that the durable layer is tested over besides the
 // one in memory.
 func (e *testEmitter) stores() {
-	if e.opt.TestStore == "sqlite" {
-		e.line("Stores: []fsmtest.Store{{Name: %q, Open: testSQLite, Shared: testShared}},", "sqlite")
+	var list []string
+	for _, s := range testStores {
+		if e.opt.tests(s.name) {
+			list = append(list, fmt.Sprintf("{Name: %q, Open: %s, Shared: %s}", s.name, s.open, s.open+"Shared"))
+		}
+	}
+	switch len(list) {
+	case 0:
+	case 1:
+		e.line("Stores: []fsmtest.Store{%s},", list[0])
+	default:
+		e.line("Stores: []fsmtest.Store{\n%s,\n},", strings.Join(list, ",\n"))
 	}
 }
 
@@ -32,7 +72,7 @@ func (e *testEmitter) durable() {
 		e.line("switch s := store.(type) {")
 		e.line("case fsm.Transactional[*memstore.Tx]:")
 		e.line("m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx)%s, opts...)", args)
-		if e.opt.TestStore == "sqlite" {
+		if slices.ContainsFunc(testStores, func(s testStore) bool { return e.opt.tests(s.name) }) {
 			e.line("case fsm.Transactional[*sql.Tx]:")
 			e.line("m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx)%s, opts...)", args)
 		}
@@ -66,31 +106,36 @@ func (e *testEmitter) durable() {
 	e.line("")
 	e.testEffects(effects, atomic)
 	e.testProbes()
-	if e.opt.TestStore == "sqlite" {
-		e.line("// testSQLite opens a store in a file of its own, with the constraints that hold")
-		e.line("// for every record; made-up records may begin in any state.")
-		e.line("func testSQLite(t *testing.T) fsm.Store {")
-		e.line("store, _ := testShared(t)")
-		e.line("return store")
-		e.line("}")
-		e.line("")
-		e.line("// testShared opens such a store, and the file once more for transactions of a")
-		e.line("// caller's own.")
-		e.line("func testShared(t *testing.T) (fsm.Store, fsmtest.Begin) {")
-		e.line("path := filepath.Join(t.TempDir(), %q)", "test.db")
-		e.line("store, err := sqlite.Open(path, sqlite.WithEnforce(\"checks\"))")
-		e.line("if err != nil {")
-		e.line("t.Fatal(err)")
-		e.line("}")
-		e.line("t.Cleanup(func() { store.Close() })")
-		e.line("db, err := sqlite.OpenDB(path)")
-		e.line("if err != nil {")
-		e.line("t.Fatal(err)")
-		e.line("}")
-		e.line("t.Cleanup(func() { db.Close() })")
-		e.line("return store, fsmtest.BeginSQL(store, db)")
-		e.line("}")
+	for _, s := range testStores {
+		if e.opt.tests(s.name) {
+			e.opening(s)
+		}
 	}
+}
+
+// opening writes how a store in a database is opened.
+func (e *testEmitter) opening(s testStore) {
+	e.line("// %s opens a store in %s, with the constraints that hold", s.open, s.place)
+	e.line("// for every record; made-up records may begin in any state.")
+	e.line("func %s(t *testing.T) fsm.Store {", s.open)
+	e.line("store, _ := %sShared(t)", s.open)
+	e.line("return store")
+	e.line("}")
+	e.line("")
+	e.line("// %sShared opens such a store, and its database once more for", s.open)
+	e.line("// transactions of a caller's own.")
+	e.line("func %sShared(t *testing.T) (fsm.Store, fsmtest.Begin) {", s.open)
+	e.line("at := %s", s.at)
+	for _, x := range [][2]string{{"store", s.store}, {"db", s.db}} {
+		e.line("%s, err := %s", x[0], x[1])
+		e.line("if err != nil {")
+		e.line("t.Fatal(err)")
+		e.line("}")
+		e.line("t.Cleanup(func() { %s.Close() })", x[0])
+	}
+	e.line("return store, fsmtest.BeginSQL(store, db)")
+	e.line("}")
+	e.line("")
 }
 
 // reading writes the adapters to what is not an operation.

@@ -3,6 +3,7 @@ package gen
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/fsmgen/fsmgen/internal/validate"
@@ -19,9 +20,12 @@ const runtimePath = "github.com/fsmgen/fsmgen/runtime"
 
 // Options says what to generate. The zero Options is the default.
 type Options struct {
-	Package   string // name of the generated package; empty: the machine's
-	Enforce   string // "none", "checks" or "full" (the default): how much the SQL schema refuses
-	TestStore string // "" or "memstore": the generated tests run over memstore; "sqlite": over SQLite too
+	Package string // name of the generated package; empty: the machine's
+	Enforce string // "none", "checks" or "full" (the default): how much the SQL schema refuses
+	// The generated tests run over memstore, and over the stores that stand here:
+	// "sqlite", "postgres" or both with a comma between them. Those over PostgreSQL
+	// ask for the address at run time.
+	TestStore string
 }
 
 // File is one generated file.
@@ -107,10 +111,12 @@ func (o Options) complete(m *spec.Machine) (Options, error) {
 	default:
 		return o, fmt.Errorf("unknown enforcement level %q; expected none, checks or full", o.Enforce)
 	}
-	switch o.TestStore {
-	case "", "memstore", "sqlite":
-	default:
-		return o, fmt.Errorf("unknown test store %q; expected memstore or sqlite", o.TestStore)
+	for _, name := range strings.Split(o.TestStore, ",") {
+		switch name {
+		case "", "memstore", "sqlite", "postgres":
+		default:
+			return o, fmt.Errorf("unknown test store %q; expected memstore, sqlite or postgres", name)
+		}
 	}
 	return o, nil
 }

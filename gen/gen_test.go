@@ -163,6 +163,7 @@ func TestOptions(t *testing.T) {
 	}{
 		{"level", Options{Enforce: "some"}, `unknown enforcement level "some"`},
 		{"store", Options{TestStore: "etcd"}, `unknown test store "etcd"`},
+		{"stores", Options{TestStore: "sqlite,oracle"}, `unknown test store "oracle"`},
 		{"package", Options{Package: "not-one"}, `package name "not-one" is no Go identifier`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

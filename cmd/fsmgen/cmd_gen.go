@@ -21,7 +21,7 @@ type genFlags struct {
 	out       string
 	pkg       string
 	enforce   string
-	testStore string
+	testStore []string
 	check     bool
 	asJSON    bool
 }
@@ -58,11 +58,11 @@ earlier run that are no longer produced are reported and left alone.`,
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder of the package (one specification only)")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "name of the package (one specification only; default: the machine's name)")
 	cmd.Flags().StringVar(&f.enforce, "enforce", "full", "what the database enforces by itself: none, checks or full")
-	cmd.Flags().StringVar(&f.testStore, "test-store", "", "store that the tests use besides the one in memory: sqlite")
+	cmd.Flags().StringSliceVar(&f.testStore, "test-store", nil, "stores that the tests use besides the one in memory: sqlite, postgres")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found and done as JSON")
 	oneOf(cmd, "enforce", "none", "checks", "full")
-	oneOf(cmd, "test-store", "sqlite")
+	oneOf(cmd, "test-store", "sqlite", "postgres")
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err) // the flag does not exist
 	}
@@ -126,8 +126,8 @@ func (f *genFlags) validate(paths []string) error {
 	if err := allowed("--enforce", f.enforce, "none", "checks", "full"); err != nil {
 		return err
 	}
-	if f.testStore != "" {
-		if err := allowed("--test-store", f.testStore, "sqlite"); err != nil {
+	for _, name := range f.testStore {
+		if err := allowed("--test-store", name, "sqlite", "postgres"); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (c *cli) plan(s *source, f genFlags) (*plan, error) {
 	files, err := c.generate(s.machine, gen.Options{
 		Package:   f.pkg,
 		Enforce:   f.enforce,
-		TestStore: f.testStore,
+		TestStore: strings.Join(f.testStore, ","),
 	})
 	var found spec.Diagnostics
 	if errors.As(err, &found) {

@@ -15,6 +15,7 @@ import (
 func (s *suite[R]) durable(st Store) func(*testing.T) {
 	return func(t *testing.T) {
 		if s.d.Descriptor.Schema.SQL[st.Name] != "" { // it keeps the records in a database
+			st.Open(t) // where there is no server for it, all is skipped here, and said once
 			t.Run("prompt", func(t *testing.T) { s.prompt(t, st) })
 			t.Run("plans", func(t *testing.T) { s.plans(t, st) })
 		}

@@ -95,6 +95,9 @@ type Dialect interface {
 	// the write lock does it.
 	lockGroup(table string) string
 
+	// plan asks for the plan of a query, for tests of indexes.
+	plan(ctx context.Context, q querier, text string, args []any) (string, error)
+
 	// failure says what an error of the database means.
 	failure(err error) failure
 	// aborted reports whether an error of a statement that is a transaction of

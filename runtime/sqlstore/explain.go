@@ -11,39 +11,38 @@ import (
 
 // Explain calls f with the transaction tx, and seen with each query that f
 // makes and with the database's plan for it, a line for each step. It is for
-// tests of indexes. Returns the error of f, or one of its own when tx is not of
-// this store or the database is not SQLite, whose plans do not depend on what
-// the tables hold.
+// tests of indexes. SQLite's plans do not depend on what the tables hold;
+// PostgreSQL's do, so it is asked for the plan that it has when it may not read
+// a table as a whole, nor sort, where there is another way. Returns the error of
+// f, or one of its own when tx is not of this store.
 func (s *Store) Explain(tx fsm.Tx, f func(fsm.Tx) error, seen func(query, plan string)) error {
 	x, ok := tx.(*txn)
 	if !ok || x.t.store != s {
 		return fmt.Errorf("sqlstore: explain a %T; expected a transaction of this store", tx)
 	}
-	if name := s.dialect.Name(); name != "sqlite" {
-		return fmt.Errorf("sqlstore: explain on %s; expected sqlite", name)
-	}
 	y := *x
-	y.q = explainer{x.q, seen}
+	y.q = explainer{x.q, s.dialect, seen}
 	return f(&y)
 }
 
 // explainer asks for the plan of each query before it makes it.
 type explainer struct {
 	querier
+	d    Dialect
 	seen func(query, plan string)
 }
 
 func (e explainer) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	plan, err := e.plan(ctx, text, args)
+	plan, err := e.d.plan(ctx, e.querier, text, args)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("sqlstore: explain %s: %w", text, err)
 	}
 	e.seen(text, plan)
 	return e.querier.query(ctx, text, args...)
 }
 
-func (e explainer) plan(ctx context.Context, text string, args []any) (string, error) {
-	answer, err := e.querier.query(ctx, "EXPLAIN QUERY PLAN "+text, args...)
+func (sqlite) plan(ctx context.Context, q querier, text string, args []any) (string, error) {
+	answer, err := q.query(ctx, "EXPLAIN QUERY PLAN "+text, args...)
 	if err != nil {
 		return "", err
 	}
@@ -58,4 +57,22 @@ func (e explainer) plan(ctx context.Context, text string, args []any) (string, e
 		steps = append(steps, step)
 	}
 	return strings.Join(steps, "\n"), errors.Join(answer.Err(), answer.Close())
+}
+
+// unliked are the steps of a plan that get slower with the tables.
+var unliked = []string{"enable_seqscan", "enable_bitmapscan"}
+
+func (*postgres) plan(ctx context.Context, q querier, text string, args []any) (string, error) {
+	for _, name := range unliked {
+		if _, err := q.exec(ctx, "SET LOCAL "+name+" = off"); err != nil {
+			return "", err
+		}
+	}
+	steps, err := column(ctx, q, "EXPLAIN (COSTS OFF) "+text, args...)
+	for _, name := range unliked {
+		if err == nil {
+			_, err = q.exec(ctx, "SET LOCAL "+name+" TO DEFAULT")
+		}
+	}
+	return strings.Join(steps, "\n"), err
 }

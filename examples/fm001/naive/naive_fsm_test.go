@@ -157,7 +157,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	},
 	Migrate: Migrate,
 	Open:    testOpen,
-	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite, Shared: testShared}},
+	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared}},
 }
 
 func testEvent(e Event) fsmtest.Event {
@@ -328,20 +328,20 @@ func (x testEffects[T]) ApplyResult(ctx context.Context, tx T, r Execution, key 
 // testSQLite opens a store in a file of its own, with the constraints that hold
 // for every record; made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testShared(t)
+	store, _ := testSQLiteShared(t)
 	return store
 }
 
-// testShared opens such a store, and the file once more for transactions of a
-// caller's own.
-func testShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(path, sqlite.WithEnforce("checks"))
+// testSQLiteShared opens such a store, and its database once more for
+// transactions of a caller's own.
+func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
+	at := filepath.Join(t.TempDir(), "test.db")
+	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(path)
+	db, err := sqlite.OpenDB(at)
 	if err != nil {
 		t.Fatal(err)
 	}

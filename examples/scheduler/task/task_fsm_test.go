@@ -4,12 +4,14 @@ package task
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"path/filepath"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -125,7 +127,10 @@ var testDriver = fsmtest.Driver[Task]{
 	},
 	Migrate: Migrate,
 	Open:    testOpen,
-	Stores:  []fsmtest.Store{{Name: "sqlite", Open: testSQLite, Shared: testShared}},
+	Stores: []fsmtest.Store{
+		{Name: "sqlite", Open: testSQLite, Shared: testSQLiteShared},
+		{Name: "postgres", Open: testPostgres, Shared: testPostgresShared},
+	},
 }
 
 func testEvent(e Event) fsmtest.Event {
@@ -255,20 +260,44 @@ func (x testEffects) ExecuteTask(ctx context.Context, r Task, key string, e fsm.
 // testSQLite opens a store in a file of its own, with the constraints that hold
 // for every record; made-up records may begin in any state.
 func testSQLite(t *testing.T) fsm.Store {
-	store, _ := testShared(t)
+	store, _ := testSQLiteShared(t)
 	return store
 }
 
-// testShared opens such a store, and the file once more for transactions of a
-// caller's own.
-func testShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	store, err := sqlite.Open(path, sqlite.WithEnforce("checks"))
+// testSQLiteShared opens such a store, and its database once more for
+// transactions of a caller's own.
+func testSQLiteShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
+	at := filepath.Join(t.TempDir(), "test.db")
+	store, err := sqlite.Open(at, sqlite.WithEnforce("checks"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	db, err := sqlite.OpenDB(path)
+	db, err := sqlite.OpenDB(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return store, fsmtest.BeginSQL(store, db)
+}
+
+// testPostgres opens a store in a schema of its own, with the constraints that hold
+// for every record; made-up records may begin in any state.
+func testPostgres(t *testing.T) fsm.Store {
+	store, _ := testPostgresShared(t)
+	return store
+}
+
+// testPostgresShared opens such a store, and its database once more for
+// transactions of a caller's own.
+func testPostgresShared(t *testing.T) (fsm.Store, fsmtest.Begin) {
+	at := fsmtest.PostgresSchema(t)
+	store, err := postgres.Open(t.Context(), at, postgres.WithEnforce("checks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	db, err := sql.Open("pgx", at)
 	if err != nil {
 		t.Fatal(err)
 	}
