@@ -93,3 +93,11 @@ func didYouMean(near, label string, names []string) string {
 	}
 	return text
 }
+
+// Nearest returns the one of names that name was probably meant to be, or ""
+// when none is near or two are equally near.
+func Nearest(name string, names []string) string { return nearest(name, names) }
+
+// DidYouMean is the hint for an unknown name: the near one, else all names
+// behind label, or the first of them when there are many.
+func DidYouMean(near, label string, names []string) string { return didYouMean(near, label, names) }

@@ -24,5 +24,5 @@ if (($#)); then
 fi
 samples=$(mktemp -d)
 trap 'rm -rf "$samples"' EXIT
-(cd ../.. && FSMGEN_DIAGRAM_SAMPLES=$samples go test ./gen -run '^TestMermaidAnyNames$' -count=1 -rapid.seed=1 -rapid.checks=60)
+(cd ../.. && FSMGEN_DIAGRAM_SAMPLES=$samples go test ./gen/chart -run '^TestMermaidAnyNames$' -count=1 -rapid.seed=1 -rapid.checks=60)
 node check.mjs ../.. "$samples"

@@ -1,4 +1,4 @@
-package gen
+package chart
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestMermaidGolden(t *testing.T) {
 			if err := found.Err(); err != nil {
 				t.Fatal(err)
 			}
-			got := Mermaid(m)
+			got := Mermaid(Of(m))
 			checkMermaid(t, got)
 			golden := strings.TrimSuffix(file, ".yaml") + ".mmd"
 			if *updateMermaid {
@@ -66,7 +66,7 @@ var mermaidForms = func() []*regexp.Regexp {
 	)
 	forms := []string{
 		`---`, `title: ".*"`, `config:`, `  flowchart:`, `    curve: monotoneY`,
-		regexp.QuoteMeta(mermaidHeader), `stateDiagram-v2`,
+		regexp.QuoteMeta("%% " + Header), `stateDiagram-v2`,
 		` +state "` + text + `" as ` + id + `(?: \{)?`,
 		` +state ` + id + ` <<choice>>`,
 		` +` + id + ` : ` + text,
@@ -167,7 +167,7 @@ func TestMermaidAnyNames(t *testing.T) {
 		m.Forbidden = []*spec.Forbidden{{
 			From: state("never"), To: state("to"), Reason: rapid.String().Draw(t, "reason"),
 		}}
-		text := Mermaid(m)
+		text := Mermaid(Of(m))
 		checkMermaid(t, text)
 		if samples != "" {
 			drawn++
@@ -176,7 +176,7 @@ func TestMermaidAnyNames(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !bytes.Equal(text, Mermaid(m)) {
+		if !bytes.Equal(text, Mermaid(Of(m))) {
 			t.Errorf("the same machine gives two texts")
 		}
 		for _, s := range m.States {

@@ -1,0 +1,243 @@
+package chart
+
+import (
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// guardWidth is the number of characters after which the guards of an
+// operation stand on a line of their own each.
+const guardWidth = 32
+
+// boxWidth is the number of characters after which a list in the box of a state
+// goes on in the next line.
+const boxWidth = 40
+
+// operation draws every arrow of o.
+func (c *Chart) operation(o *spec.Operation) {
+	switch {
+	case len(o.Choose) > 0:
+		c.choice(o)
+	case len(o.Creates) > 0:
+		c.join(c.startNode(), c.state(o.Creates[0].State), c.step(o, nil, o.Creates[0].State))
+	default:
+		for _, f := range o.From {
+			to := f.State
+			if !o.Same && o.To != nil {
+				to = o.To.State
+			}
+			c.move(o, f, to)
+		}
+	}
+}
+
+// move draws o from one state to another, or to itself.
+func (c *Chart) move(o *spec.Operation, from spec.StateRef, to *spec.State) {
+	c.join(c.state(from.State), c.state(to), c.step(o, []spec.StateRef{from}, to))
+}
+
+// onlyTarget returns where o always leads from state s, or nil when there is a
+// choice to be made.
+func onlyTarget(o *spec.Operation, s *spec.State) *spec.State {
+	for _, b := range o.Choose {
+		switch {
+		case b.From != nil && !meet(b.From, []spec.StateRef{{State: s}}):
+		case len(b.When) > 0:
+			return nil
+		case b.Same:
+			return s
+		case b.To != nil:
+			return b.To.State
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// choice draws the branches of o behind a choice point: one for all source
+// states, or one for each of them when what follows depends on the source.
+func (c *Chart) choice(o *spec.Operation) {
+	if len(o.Creates) > 0 {
+		n := c.choicePoint("c_" + o.Name)
+		c.join(c.startNode(), n, c.step(o, nil, nil))
+		c.branches(o, n, nil)
+		return
+	}
+	if len(o.From) == 1 || !dependsOnSource(o) {
+		n := c.choicePoint("c_" + o.Name)
+		for _, f := range o.From {
+			c.join(c.state(f.State), n, c.step(o, []spec.StateRef{f}, nil))
+		}
+		c.branches(o, n, o.From)
+		return
+	}
+	for _, f := range o.From {
+		if to := onlyTarget(o, f.State); to != nil {
+			c.move(o, f, to)
+			continue
+		}
+		// Names are lower case, so IN cannot be a part of one: no two
+		// choice points can share an id.
+		n := c.choicePoint("c_" + o.Name + "_IN_" + f.State.Name)
+		c.join(c.state(f.State), n, c.step(o, []spec.StateRef{f}, nil))
+		c.branches(o, n, []spec.StateRef{f})
+	}
+}
+
+func (c *Chart) choicePoint(id string) *Node {
+	n := &Node{ID: id, Kind: Choice}
+	c.Nodes = append(c.Nodes, n)
+	return n
+}
+
+// dependsOnSource reports whether where o leads depends on where it started.
+func dependsOnSource(o *spec.Operation) bool {
+	for _, b := range o.Choose {
+		if b.From != nil || b.Same {
+			return true
+		}
+	}
+	return false
+}
+
+// branches draws the branches of o that can be taken from the states from.
+func (c *Chart) branches(o *spec.Operation, n *Node, from []spec.StateRef) {
+	earlier := false
+	for _, b := range o.Choose {
+		if b.From != nil && !meet(b.From, from) {
+			continue
+		}
+		cond := "always"
+		switch {
+		case len(b.When) > 0:
+			cond = factsSentence(b.When)
+		case earlier:
+			cond = "otherwise"
+		}
+		earlier = true
+		s := Step{Operation: o, Branch: true, from: from}
+		switch {
+		case b.To != nil:
+			s.to, s.Lines = b.To.State, []string{cond}
+			c.join(n, c.state(b.To.State), s)
+		case b.Same && len(from) == 1:
+			s.to, s.Lines = from[0].State, []string{cond}
+			c.join(n, c.state(from[0].State), s)
+		case b.RecordOnly:
+			s.recordOnly, s.Lines = true, []string{cond + ", recorded only"}
+			c.back(n, from, s)
+		case b.Reject != "":
+			s.refused, s.Lines = true, []string{cond + ", refused with " + b.Reject}
+			c.back(n, from, s)
+		}
+	}
+}
+
+// back draws a branch that leaves the record where it is.
+func (c *Chart) back(n *Node, from []spec.StateRef, s Step) {
+	if len(from) == 0 { // a creation that is refused: there is no record
+		c.join(n, c.endNode(), s)
+		return
+	}
+	for _, f := range from {
+		s.from, s.to = []spec.StateRef{f}, f.State
+		c.join(n, c.state(f.State), s)
+	}
+}
+
+// step says what o is and when it may run.
+func (c *Chart) step(o *spec.Operation, from []spec.StateRef, to *spec.State) Step {
+	var lines []string
+	leader := c.leader(o)
+	switch {
+	case o.By == spec.ByOperator:
+		lines = append(lines, "by an operator")
+	case leader != "":
+		lines = append(lines, "follows "+leader)
+	case o.By == spec.BySystem && len(o.Triggers) == 0:
+		lines = append(lines, "by the system")
+	}
+	for _, t := range o.Triggers {
+		text := t.Text
+		if t.Startup {
+			text = "at startup"
+		}
+		lines = append(lines, text)
+	}
+	lines = append(lines, guardLabel(o.Require)...)
+	if o.OnRefusalRecordOnly && len(o.Require) > 0 {
+		lines = append(lines, "or else recorded only")
+	}
+	if e := o.Effect; e != nil {
+		how := "at least once"
+		if e.Atomic {
+			how = "in the same transaction"
+		}
+		lines = append(lines, "effect "+e.Name, how)
+	}
+	if o.Then != nil {
+		lines = append(lines, "then "+o.Then.Operation.Name)
+	}
+	return Step{Operation: o, Lines: lines, from: from, to: to}
+}
+
+// leader returns the operation that o follows by `then`, if there is just one.
+func (c *Chart) leader(o *spec.Operation) string {
+	name := ""
+	for _, p := range c.Machine.Operations {
+		if p.Then != nil && p.Then.Operation == o {
+			if name != "" {
+				return ""
+			}
+			name = p.Name
+		}
+	}
+	return name
+}
+
+// recordedOnly says which operations state s records without a change.
+func recordedOnly(m *spec.Machine, s *spec.State) []string {
+	var names []string
+	others := false
+	for _, o := range m.Operations {
+		switch {
+		case len(o.Creates) > 0:
+		case m.Class(s, o) == spec.RecordOnly:
+			names = append(names, o.Name)
+		default:
+			others = true
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil
+	case len(names) > 2 && !others:
+		return []string{"only recorded: every operation"}
+	}
+	return list("only recorded: ", names, boxWidth)
+}
+
+// guardLabel returns the names of the guards in brackets.
+func guardLabel(rs []*spec.Requirement) []string {
+	if len(rs) == 0 {
+		return nil
+	}
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = r.Guard.Name
+	}
+	one := "[" + strings.Join(names, ", ") + "]"
+	if len(one) <= guardWidth {
+		return []string{one}
+	}
+	for i := range names {
+		if i < len(names)-1 {
+			names[i] += ","
+		}
+	}
+	names[0] = "[" + names[0]
+	names[len(names)-1] += "]"
+	return names
+}
