@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -50,7 +51,7 @@ func TestInternalErrors(t *testing.T) {
 			return []gen.File{{Name: "job_fsm.go", Data: []byte("package job\n")}}, nil
 		},
 		"a path": func(*spec.Machine, gen.Options) ([]gen.File, error) {
-			return []gen.File{{Name: "../job.mmd", Data: []byte(headers[".mmd"])}}, nil
+			return []gen.File{{Name: "../job.mmd", Data: []byte("%% " + chart.Header)}}, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

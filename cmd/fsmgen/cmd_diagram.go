@@ -1,40 +1,125 @@
 package main
 
 import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
-	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
+// diagramFlags are the flags of `diagram`.
+type diagramFlags struct {
+	format string // "": by the extension of -o, else mermaid
+	out    string
+	focus  string
+	only   []string
+	check  bool
+}
+
+// diagramFormat is a way to write a machine down.
+type diagramFormat struct {
+	name  string
+	ext   string // of files
+	fence string // the language of a code block in Markdown; "" when it cannot stand in one
+	write func(*chart.Chart, diagramFlags) ([]byte, error)
+}
+
+// diagramFormats are the values of --format; of those with one extension the
+// first is meant when -o alone says the format.
+var diagramFormats = func() []diagramFormat {
+	var fs []diagramFormat
+	for _, f := range chart.Formats {
+		fs = append(fs, diagramFormat{f.Name, f.Ext, f.Fence, func(c *chart.Chart, _ diagramFlags) ([]byte, error) {
+			return f.Write(c), nil
+		}})
+	}
+	return fs
+}()
+
+func formatNames(fs []diagramFormat) []string {
+	names := make([]string, len(fs))
+	for i, f := range fs {
+		names[i] = f.name
+	}
+	return names
+}
+
 func (c *cli) diagramCommand() *cobra.Command {
-	var out string
-	var check bool
+	var f diagramFlags
 	cmd := &cobra.Command{
 		Use:   "diagram SPEC",
-		Short: "Draw a machine as a Mermaid state diagram",
-		Long: `Diagram prints a Mermaid stateDiagram-v2 of the machine: GitHub and most wikis
-draw it in a code block of the language "mermaid". "-" reads the standard input.`,
+		Short: "Draw a machine",
+		Long: `Diagram draws a machine: its states, which operations lead from one to the other,
+their guards, triggers and effects, what is recorded only and what is forbidden.
+"-" reads the standard input.
+
+Formats (--format, or the extension of -o):
+  mermaid        a stateDiagram-v2: GitHub and most wikis draw it in a code block of
+                 the language "mermaid" (.mmd)
+  mermaid-flow   a Mermaid flowchart: with colours, and arrows of different weight
+  dot            for Graphviz (.dot)
+  plantuml       for PlantUML (.puml)
+  d2             for D2 (.d2)`,
 		Example: `  fsmgen diagram specs/lifecycle.yaml
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
-  fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check`,
+  fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check
+  fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
+  fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: specFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return c.diagram(args[0], out, check)
-		},
+		RunE:              func(_ *cobra.Command, args []string) error { return c.diagram(args[0], f) },
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the file instead of printing (.mmd)")
-	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
+	cmd.Flags().StringVar(&f.format, "format", "", "what to write: "+strings.Join(formatNames(diagramFormats), ", ")+" (default: by the extension of -o, else mermaid)")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the file instead of printing")
+	cmd.Flags().StringVar(&f.focus, "focus", "", "show this state and what touches it")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "show these operations and the states that they touch")
+	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
+	oneOf(cmd, "format", formatNames(diagramFormats)...)
 	return cmd
 }
 
-func (c *cli) diagram(path, out string, check bool) error {
+// diagramFormatOf returns the format that the flags ask for.
+func diagramFormatOf(f diagramFlags) (diagramFormat, error) {
+	if f.format != "" {
+		for _, d := range diagramFormats {
+			if d.name == f.format {
+				return d, nil
+			}
+		}
+		names := formatNames(diagramFormats)
+		return diagramFormat{}, usagef("--format is %q; %s", f.format, spec.DidYouMean(spec.Nearest(f.format, names), "write one of", names))
+	}
+	if f.out == "" {
+		return diagramFormats[0], nil
+	}
+	var exts []string
+	for _, d := range diagramFormats {
+		if filepath.Ext(f.out) == d.ext {
+			return d, nil
+		}
+		if !slices.Contains(exts, d.ext) {
+			exts = append(exts, d.ext)
+		}
+	}
+	return diagramFormat{}, usagef("-o is %q; a diagram is a file with one of the extensions %s", f.out, strings.Join(exts, ", "))
+}
+
+func (c *cli) diagram(path string, f diagramFlags) error {
+	format, err := diagramFormatOf(f)
 	switch {
-	case check && out == "":
+	case err != nil:
+		return err
+	case f.check && f.out == "":
 		return usagef("--check compares with a file; name it with -o")
-	case out != "" && !hasHeader(out):
-		return usagef("-o is %q; a diagram is a .mmd file", out)
+	case f.out != "" && filepath.Ext(f.out) != format.ext:
+		return usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
+	case f.focus != "" && len(f.only) > 0:
+		return usagef("--focus and --only do not go together; write one of them")
 	}
 	s, err := c.load(path)
 	if err != nil {
@@ -44,12 +129,35 @@ func (c *cli) diagram(path, out string, check bool) error {
 	if s.found.HasErrors() {
 		return errFindings
 	}
-	data := gen.Mermaid(s.machine)
-	if out == "" {
+	ch, err := c.chart(s.machine, f)
+	if err != nil {
+		return err
+	}
+	data, err := format.write(ch, f)
+	if err != nil {
+		return internalError{fmt.Errorf("draw %s: %w", format.name, err)}
+	}
+	if f.out == "" {
 		if _, err := c.out.Write(data); err != nil {
 			return usagef("cannot print the diagram: %w", err)
 		}
 		return nil
 	}
-	return c.put([]*plan{{source: s, targets: []*target{{path: out, data: data}}}}, putOptions{check: check})
+	return c.put([]*plan{{source: s, targets: []*target{{path: f.out, data: data}}}}, putOptions{check: f.check})
+}
+
+// chart returns what the flags ask to show of m.
+func (c *cli) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
+	ch := chart.Of(m)
+	if f.focus != "" {
+		if err := ch.Focus(f.focus); err != nil {
+			return nil, usagef("--focus: %w", err)
+		}
+	}
+	if len(f.only) > 0 {
+		if err := ch.Only(f.only...); err != nil {
+			return nil, usagef("--only: %w", err)
+		}
+	}
+	return ch, nil
 }

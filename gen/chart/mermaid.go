@@ -67,17 +67,20 @@ func mermaidID(n *Node) string {
 	return n.ID
 }
 
-// mermaidLines returns the lines of a step, escaped.
-func (d *mermaid) lines(s Step, name string) []string {
+// loops says, one line each, what n does without leaving the state.
+func (c *Chart) loops(n *Node) []string {
 	var lines []string
-	if !s.Branch {
-		lines = append(lines, name)
-	}
-	for _, l := range s.Lines {
-		lines = append(lines, mermaidEscape(l))
-	}
-	if t := d.c.traffic(s); t != "" {
-		lines[0] += " " + t
+	for _, e := range c.Edges {
+		if e.From != n || !e.Loop() {
+			continue
+		}
+		for _, s := range e.Steps {
+			words := append([]string{"↻ " + s.Operation.Name}, s.Lines...)
+			if t := c.traffic(s); t != "" {
+				words[0] += " " + t
+			}
+			lines = append(lines, strings.Join(words, " "))
+		}
 	}
 	return lines
 }
@@ -89,12 +92,8 @@ func (d *mermaid) states() {
 			continue
 		}
 		d.line("state \"%s\" as %s", n.Name, n.ID)
-		for _, e := range d.c.Edges {
-			if e.From == n && e.Loop() {
-				for _, s := range e.Steps {
-					d.line("%s : ↻ %s", n.ID, strings.Join(d.lines(s, s.Operation.Name), " "))
-				}
-			}
+		for _, l := range d.c.loops(n) {
+			d.line("%s : %s", n.ID, mermaidEscape(l))
 		}
 		for _, l := range n.Notes {
 			d.line("%s : %s", n.ID, mermaidEscape(l))
@@ -112,13 +111,7 @@ func (d *mermaid) edges() {
 		if e.Loop() {
 			continue
 		}
-		var lines []string
-		for _, s := range e.Steps {
-			lines = append(lines, d.lines(s, "<b>"+s.Operation.Name+"</b>")...)
-		}
-		if e.Plain != "" {
-			lines = append(lines, e.Plain)
-		}
+		lines := d.c.label(e, bold, mermaidEscape)
 		from, to := mermaidID(e.From), mermaidID(e.To)
 		if len(lines) == 0 {
 			d.line("%s --> %s", from, to)
@@ -210,7 +203,7 @@ func mermaidEscape(s string) string {
 	rs := []rune(folded(s))
 	for i, r := range rs {
 		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), strings.ContainsRune(" .,()[]=+!?/'-→≤≥×", r):
+		case unicode.IsLetter(r), unicode.IsDigit(r), strings.ContainsRune(" .,()[]=+!?/'-→≤≥×↻", r):
 			b.WriteRune(r)
 		case r == '_' && i > 0 && mermaidWord(rs[i-1]) && i+1 < len(rs) && mermaidWord(rs[i+1]):
 			b.WriteRune(r) // inside a name it is no markup

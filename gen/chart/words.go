@@ -160,3 +160,12 @@ func fieldNames(rs []spec.FieldRef) []string {
 	}
 	return names
 }
+
+// neverSentence says what a forbidden move forbids, and why.
+func neverSentence(f *spec.Forbidden) string {
+	s := f.From.State.Name + " → " + f.To.State.Name
+	if f.Reason != "" {
+		s += ": " + f.Reason
+	}
+	return s
+}

@@ -74,14 +74,17 @@ async function draw({ text, id }) {
     return t.value;
   };
   const shown = box.textContent.replace(/\s+/g, " ");
-  const declared = [...text.matchAll(/^\s*state "([^"]*)" as (\w+)/gm)];
+  const flow = /^flowchart/m.test(text);
+  const declared = flow
+    ? [...text.matchAll(/^\s*(\w+)\("<b>([^<"]*)<\/b>/gm)].map(([all, name, label]) => [all, label, name])
+    : [...text.matchAll(/^\s*state "([^"]*)" as (\w+)/gm)];
   for (const [, label, name] of declared) {
     if (!shown.includes(decode(label))) wrong.push(`the state ${name} is not in the drawing`);
   }
-  const arrows = text.match(/^\s*\S+ --> /gm)?.length ?? 0;
+  const arrows = text.match(/^\s*\S+ (-->|~~~)[| ]/gm)?.length ?? 0;
   const notes = text.match(/^\s*end note$/gm)?.length ?? 0; // a line leads to each note
   const paths = box.querySelectorAll(".edgePaths path").length;
-  if (/^stateDiagram/m.test(text) && paths !== arrows + notes) wrong.push(`${arrows} arrows and ${notes} notes are declared, but ${paths} lines are drawn`);
+  if ((flow || /^stateDiagram/m.test(text)) && paths !== arrows + notes) wrong.push(`${arrows} arrows and ${notes} notes are declared, but ${paths} lines are drawn`);
 
   const boxes = [...box.querySelectorAll("g.node, g.edgeLabel")]
     .filter((n) => !n.querySelector(".state-start, .state-end"))

@@ -1,0 +1,137 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MermaidFlow returns c as a Mermaid flowchart: unlike a state diagram it
+// colours states and weighs arrows.
+func MermaidFlow(c *Chart) []byte {
+	d := &mermaidFlow{c: c}
+	d.line("---")
+	d.line("title: %s", yamlQuoted(titleSigns.Replace(c.Title)))
+	d.line("config:")
+	d.line("  flowchart:")
+	d.line("    curve: monotoneY") // as in Mermaid, and for the same reason
+	d.line("---")
+	d.line("%%%% %s", Header)
+	d.line("flowchart TB")
+	d.indent = "  "
+	d.nodes()
+	d.edges()
+	d.legend()
+	d.derived()
+	d.classes()
+	return d.buf.Bytes()
+}
+
+type mermaidFlow struct {
+	text
+	c *Chart
+}
+
+func (d *mermaidFlow) nodes() {
+	for _, n := range d.c.Nodes {
+		switch n.Kind {
+		case State:
+			lines := []string{bold(n.Name)}
+			for _, l := range d.c.loops(n) {
+				lines = append(lines, mermaidEscape(l))
+			}
+			for _, l := range n.Notes {
+				lines = append(lines, mermaidEscape(l))
+			}
+			d.line("%s(\"%s\"):::%s", n.ID, strings.Join(lines, "<br/>"), n.Role)
+		case Choice:
+			d.line("%s{\" \"}", n.ID)
+		}
+	}
+	for _, e := range d.c.Edges {
+		if e.From.Kind == Start {
+			d.line("%s@{ shape: sm-circ }", e.From.ID)
+			break
+		}
+	}
+	for _, e := range d.c.Edges {
+		if e.To.Kind == End {
+			d.line("%s@{ shape: framed-circle }", e.To.ID)
+			break
+		}
+	}
+}
+
+// arrows are the edges but for the loops, which stand in the boxes.
+func (d *mermaidFlow) arrows() []*Edge {
+	return slices.DeleteFunc(slices.Clone(d.c.Edges), (*Edge).Loop)
+}
+
+func (d *mermaidFlow) edges() {
+	for _, e := range d.arrows() {
+		lines := d.c.label(e, bold, mermaidEscape)
+		if len(lines) == 0 {
+			d.line("%s --> %s", e.From.ID, e.To.ID)
+			continue
+		}
+		d.line("%s -->|\"%s\"| %s", e.From.ID, strings.Join(lines, "<br/>"), e.To.ID)
+	}
+}
+
+// legend explains the guards and names the forbidden moves, each in a box. An
+// arrow that is not drawn keeps it below the machine.
+func (d *mermaidFlow) legend() {
+	if len(d.c.Guards) > 0 {
+		lines := []string{bold("guards")}
+		for _, g := range d.c.Guards {
+			lines = append(lines, mermaidEscape(g.Name+": "+g.Meaning))
+		}
+		d.line("legend[\"%s\"]:::note", strings.Join(lines, "<br/>"))
+		d.line("%s ~~~ legend", d.c.last().ID)
+	}
+	if len(d.c.Never) > 0 {
+		lines := []string{bold("never")}
+		for _, f := range d.c.Never {
+			lines = append(lines, mermaidEscape(neverSentence(f)))
+		}
+		d.line("never[\"%s\"]:::note", strings.Join(lines, "<br/>"))
+		d.line("%s ~~~ never", d.c.last().ID)
+	}
+}
+
+func (d *mermaidFlow) derived() {
+	p := d.c.Derived()
+	if p == nil {
+		return
+	}
+	d.line("subgraph projection [\"%s\"]", mermaidEscape(p.Title))
+	for _, s := range p.States {
+		lines := []string{bold(s.Name)}
+		for _, r := range s.Rules {
+			lines = append(lines, mermaidEscape(r))
+		}
+		d.line("  d_%s(\"%s\"):::normal", s.Name, strings.Join(lines, "<br/>"))
+	}
+	for _, m := range p.Moves {
+		d.line("  d_%s --> d_%s", m[0], m[1])
+	}
+	d.line("end")
+}
+
+func (d *mermaidFlow) classes() {
+	for _, r := range roles {
+		p := Light[r]
+		d.line("classDef %s fill:%s,stroke:%s,color:%s", r, p.Fill, p.Stroke, p.Text)
+	}
+	d.line("classDef note fill:#fff,stroke:#999,color:#333,stroke-dasharray:4,text-align:left")
+	if !d.c.Weighed {
+		return
+	}
+	for i, e := range d.arrows() {
+		if d.c.NeverTaken(e) {
+			d.line("linkStyle %d stroke:%s,stroke-dasharray:4", i, faint)
+		} else if e.Count > 0 {
+			d.line("linkStyle %d stroke-width:%spx", i, fmt.Sprintf("%.1f", d.c.Width(e, 6)))
+		}
+	}
+}
