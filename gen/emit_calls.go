@@ -59,7 +59,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	}
 	if o.Next != nil {
 		pair("Picks", jen.True())
-		if order := pickOrder(o.Next); len(order) > 0 {
+		if order := pickOrder(o); len(order) > 0 {
 			pair("Order", jen.Index().Add(fsmName("Order")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range order {
 					g.Add(raw(orderExpr(x)))
@@ -366,26 +366,14 @@ func fieldsOf(refs []spec.FieldRef) []*spec.Field {
 // narrow adds which records `next` may pick. What a store can compare goes into
 // Where; when something is left, Fits decides it.
 func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
-	var where []jen.Code
-	complete := true
-	for _, f := range o.Next.Where {
-		c, ok := s.condition(f)
-		complete = complete && ok
-		if ok {
-			where = append(where, jen.Line().Add(raw(c)))
-		}
-	}
-	if !o.OnRefusalRecordOnly {
-		for _, r := range o.Require {
-			for _, f := range r.When {
-				if c, ok := s.condition(f); ok {
-					where = append(where, jen.Line().Add(raw(c)))
-				}
+	list, complete := asks(o)
+	if list != nil {
+		pair("Where", jen.Index().Add(fsmName("Cond")).ValuesFunc(func(g *jen.Group) {
+			for _, a := range list {
+				g.Line().Add(raw(s.condition(a)))
 			}
-		}
-	}
-	if where != nil {
-		pair("Where", jen.Index().Add(fsmName("Cond")).Values(append(where, jen.Line())...))
+			g.Line()
+		}))
 	}
 	if complete {
 		return
@@ -401,41 +389,18 @@ func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 	))
 }
 
-// condition returns a fact as a store compares it: a column with a value that
-// the call knows.
-func (s *store) condition(f *spec.Fact) (string, bool) {
-	op, left, right := f.Op, f.Left, f.Right
-	switch op {
-	case spec.Present, spec.Absent:
-		if left.Field == nil || !left.Field.Type.Optional && left.Field.Type.Kind != spec.KindSet {
-			return "", false
-		}
-		name := map[spec.FactOp]string{spec.Present: "OpPresent", spec.Absent: "OpAbsent"}[op]
-		return fmt.Sprintf("{Column: %q, Op: fsm.%s}", left.Field.Stored(), name), true
+// condition returns what a store compares a column with.
+func (s *store) condition(a asked) string {
+	switch a.op {
+	case spec.Present:
+		return fmt.Sprintf("{Column: %q, Op: fsm.OpPresent}", a.field.Stored())
+	case spec.Absent:
+		return fmt.Sprintf("{Column: %q, Op: fsm.OpAbsent}", a.field.Stored())
 	}
-	if left.Field == nil {
-		left, right, op = right, left, mirrored[op]
-	}
-	name, known := condOps[op]
-	if left.Field == nil || !known || left.Field.Type.Kind == spec.KindSet || left.Field.Type.Kind == spec.KindJSON {
-		return "", false
-	}
-	switch right.Kind {
-	case spec.TermField, spec.TermNow:
-		return "", false
-	case spec.TermInput:
-		if isOptional(right.Input.Type) || s.n.inputType(right.Input) != s.n.fieldEnum(left.Field) {
-			return "", false
-		}
-	}
-	value := s.rows.column(scope{n: s.n}.term(right, left), right.Kind == spec.TermInput)
-	return fmt.Sprintf("{Column: %q, Op: fsm.%s, Value: %s}", left.Field.Stored(), name, value), true
+	value := s.rows.column(scope{n: s.n}.term(a.value, a.left), a.value.Kind == spec.TermInput)
+	return fmt.Sprintf("{Column: %q, Op: fsm.%s, Value: %s}", a.field.Stored(), condOps[a.op], value)
 }
 
 var condOps = map[spec.FactOp]string{
 	spec.Eq: "OpEq", spec.Ne: "OpNe", spec.Lt: "OpLt", spec.Le: "OpLe", spec.Gt: "OpGt", spec.Ge: "OpGe",
-}
-
-var mirrored = map[spec.FactOp]spec.FactOp{
-	spec.Eq: spec.Eq, spec.Ne: spec.Ne, spec.Lt: spec.Gt, spec.Le: spec.Ge, spec.Gt: spec.Lt, spec.Ge: spec.Le,
 }

@@ -146,24 +146,6 @@ type lookup struct {
 	present []*spec.Field
 }
 
-// pickOrder is the order in which `next` picks, without the fields whose value
-// its `where` gives: all records that are asked for have the same one.
-func pickOrder(n *spec.Next) []spec.Order {
-	given := givenBy(n)
-	return slices.DeleteFunc(slices.Clone(n.Order), func(o spec.Order) bool { return slices.Contains(given, o.Field) })
-}
-
-// givenBy returns the fields to which `where` gives one value.
-func givenBy(n *spec.Next) []*spec.Field {
-	var fields []*spec.Field
-	for _, f := range n.Where {
-		if f.Op == spec.Eq && f.Left.Kind == spec.TermField && f.Right.Kind != spec.TermField && !slices.Contains(fields, f.Left.Field) {
-			fields = append(fields, f.Left.Field)
-		}
-	}
-	return fields
-}
-
 // lookups returns the indexes for deadlines, `next`, groups and the
 // projection's key. An index that a unique rule already gives is left out.
 func lookups(m *spec.Machine) []lookup {
@@ -184,10 +166,11 @@ func lookups(m *spec.Machine) []lookup {
 		}
 		if o.Next != nil {
 			l := lookup{why: "the order in which " + o.Name + " picks", name: []string{"next", o.Name},
-				fields: givenBy(o.Next), order: pickOrder(o.Next), states: from}
-			for _, f := range o.Next.Where {
-				if f.Op != spec.Absent && f.Left.Kind == spec.TermField { // what is absent fits no comparison
-					l.present = append(l.present, f.Left.Field)
+				fields: givenBy(o), order: pickOrder(o), states: from}
+			list, _ := asks(o)
+			for _, a := range list {
+				if a.op != spec.Absent { // what is absent fits no comparison
+					l.present = append(l.present, a.field)
 				}
 			}
 			if len(l.fields)+len(l.order) > 0 { // else it picks by id: the index of the states serves

@@ -12,7 +12,8 @@ import (
 // call it regularly, from as many processes as you like; they converge, since
 // each step belongs to the revision that was read.
 //
-// A record that has moved on or that a guard holds back is passed over. A
+// A record that has moved on, or that a guard or a rule of uniqueness holds
+// back, is passed over: its time comes when what is in its way has gone. A
 // record that cannot be loaded, and any other error of one record, is joined
 // into the error at the end and keeps no other record from being swept; an
 // error of the store ends the sweep.
@@ -43,9 +44,9 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 // Startup runs every operation with a `startup` trigger on every record in one
 // of its states and returns how many steps it took: the recovery of what a
 // crash has left. It presumes that no other process works on the machine, so
-// call it once after opening, before any other call and before Deliver. A
-// quarantined record is reported and does not hold up delivery; after any other
-// error Startup is to be called again.
+// call it once after opening, before any other call and before Deliver. It passes
+// over what Sweep passes over. A quarantined record is reported and does not hold
+// up delivery; after any other error Startup is to be called again.
 func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 	if err := m.alone("Startup"); err != nil {
 		return 0, err
@@ -141,7 +142,7 @@ func passable(err error) bool {
 		return false
 	}
 	switch r.Code {
-	case CodeStale, CodeWrongState, CodeTerminal, CodeGuard, CodeNotFound:
+	case CodeStale, CodeWrongState, CodeTerminal, CodeGuard, CodeNotUnique, CodeNotFound:
 		return true
 	}
 	return false

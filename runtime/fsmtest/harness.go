@@ -33,6 +33,7 @@ type harness[R any] struct {
 func (s *suite[R]) newHarness(t *testing.T, st Store, opts ...fsm.Option) *harness[R] {
 	t.Helper()
 	h := &harness[R]{t: t, s: s, m: s.m, ctx: t.Context(), store: st.Open(t), w: newWorld(s.m), clock: theNow.Add(17 * time.Second)}
+	h.w.now = func() time.Time { return h.clock }
 	h.fx = &Effects{sources: map[string]Call{}}
 	for _, o := range s.m.operations {
 		h.fx.sources[o.Name] = Call{Inputs: s.m.sourceInputs(o)}
@@ -61,7 +62,9 @@ func (s *suite[R]) tracedHarness(t *testing.T, st Store) *harness[R] {
 // open opens the machine.
 func (h *harness[R]) open(opts ...fsm.Option) {
 	h.t.Helper()
-	opts = append([]fsm.Option{fsm.WithClock(func() time.Time { return asSent(h.clock) })}, opts...)
+	opts = append([]fsm.Option{
+		fsm.WithClock(func() time.Time { return asSent(h.clock) }), fsm.WithBackoff(firstWait, longestWait),
+	}, opts...)
 	d, err := h.s.d.Open(h.ctx, h.store, h.fx, opts...)
 	if err != nil {
 		h.t.Fatalf("Open: %v", err)

@@ -3,7 +3,6 @@ package fsmtest
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,6 +47,7 @@ func (m *model) dims(o *operation) []dim {
 	facts := m.operationFacts(o)
 	for _, f := range slices.Concat(facts, m.allInvariants()) {
 		p.join(m.node(f.left, o), m.node(f.right, o))
+		p.order(f.op, m.node(f.left, o), m.node(f.right, o))
 	}
 	for _, a := range m.allAdds(o) {
 		from := or(map[bool]string{true: "input." + a.field}[a.value == "input"], a.value)
@@ -182,7 +182,11 @@ func (m *model) pool(p *pools, node string, y typ, index int, label string) []an
 		case alone:
 			return []any{label}
 		}
-		return []any{"k1", "k2"}
+		values := []any{"k1", "k2"}
+		for i := range p.chain(node) - 1 {
+			values = append(values, fmt.Sprintf("k%d", i+3))
+		}
+		return values
 	case fsm.KindSet:
 		if alone {
 			return []any{"[]", setOf(label + " 1"), setOf(label+" 1", label+" 2")}
@@ -203,7 +207,15 @@ func (m *model) pool(p *pools, node string, y typ, index int, label string) []an
 			at := theNow.Add(37*time.Minute + time.Duration(index)*time.Second)
 			return []any{at}
 		}
-		return []any{theNow.Add(-microsecond), theNow, theNow.Add(microsecond)}
+		from, to := -1, max(1, p.chain(node)-1)
+		if p.has(node, "now") {
+			from, to = -p.below("now"), p.above("now")
+		}
+		var values []any
+		for i := from; i <= to; i++ {
+			values = append(values, theNow.Add(time.Duration(i)*microsecond))
+		}
+		return values
 	}
 	return intPool(p, node, y, alone, int64(index))
 }
@@ -219,10 +231,15 @@ func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 	case alone && y.min == nil && y.max == nil:
 		list = []int64{70 + index}
 	case !alone && len(p.literals(node)) == 0:
-		list = []int64{6, 7, 8}
+		for i := range int64(max(3, p.chain(node)+1)) {
+			list = append(list, 6+i)
+		}
 	}
 	for _, n := range p.literals(node) {
-		list = append(list, n-1, n, n+1)
+		literal := fmt.Sprint("= ", n)
+		for i := n - int64(p.below(literal)); i <= n+int64(p.above(literal)); i++ {
+			list = append(list, i)
+		}
 	}
 	for _, x := range p.group(node) { // the bounds of what it is compared with
 		list = append(list, p.bounds[x]...)
@@ -241,89 +258,4 @@ func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 		}
 	}
 	return values
-}
-
-// pools says what is compared with what, directly or by way of a third.
-type pools struct {
-	parent map[string]string
-	bounds map[string][]int64 // the numbers at the bounds of a field or an input
-}
-
-func newPools() *pools { return &pools{map[string]string{}, map[string][]int64{}} }
-
-func (p *pools) bound(node string, y typ) {
-	if y.min != nil {
-		p.bounds[node] = append(p.bounds[node], *y.min, *y.min+1)
-	}
-	if y.max != nil {
-		p.bounds[node] = append(p.bounds[node], *y.max-1, *y.max)
-	}
-}
-
-func (p *pools) root(n string) string {
-	for p.parent[n] != "" && p.parent[n] != n {
-		n = p.parent[n]
-	}
-	return n
-}
-
-func (p *pools) join(a, b string) {
-	for _, n := range []string{a, b} {
-		if n != "" && p.parent[n] == "" {
-			p.parent[n] = n
-		}
-	}
-	if a != "" && b != "" && !strings.HasPrefix(a, "= ") && !strings.HasPrefix(b, "= ") {
-		p.parent[p.root(a)] = p.root(b)
-	} else if a != "" && b != "" { // a number joins without making strangers equal
-		lit, other := a, b
-		if strings.HasPrefix(b, "= ") {
-			lit, other = b, a
-		}
-		p.parent[lit+" @"+other] = p.root(other)
-	}
-}
-
-func (p *pools) group(n string) []string {
-	var list []string
-	for x := range p.parent {
-		if p.root(x) == p.root(n) {
-			list = append(list, x)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// size counts the fields and inputs that n is compared with, itself included.
-func (p *pools) size(n string) int {
-	size := 0
-	for _, x := range p.group(n) {
-		if strings.HasPrefix(x, dimField) || strings.HasPrefix(x, dimInput) {
-			size++
-		}
-	}
-	return size
-}
-
-func (p *pools) has(n, word string) bool { return slices.Contains(p.group(n), word) }
-
-func (p *pools) hasSet(m *model, n string) bool {
-	return slices.ContainsFunc(p.group(n), func(x string) bool {
-		f := m.fields[strings.TrimPrefix(x, dimField)]
-		return f != nil && f.kind == fsm.KindSet
-	})
-}
-
-func (p *pools) literals(n string) []int64 {
-	var list []int64
-	for _, x := range p.group(n) {
-		if text, ok := strings.CutPrefix(x, "= "); ok {
-			text, _, _ = strings.Cut(text, " @")
-			if k, err := strconv.ParseInt(text, 10, 64); err == nil {
-				list = append(list, k)
-			}
-		}
-	}
-	return list
 }

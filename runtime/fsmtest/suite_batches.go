@@ -133,7 +133,8 @@ func (h *harness[R]) allExist(o *operation, calls []Call) bool {
 	return !slices.ContainsFunc(calls, func(c Call) bool { return !trial.create(o, c).existing })
 }
 
-// goodAlone is a case of the operation that moves, on a record without others.
+// goodAlone is a case of the operation that moves, on a record without others: one
+// that breaks no SHOULD, if there is one.
 func (m *model) goodAlone(o *operation) (theCase, bool) {
 	if o.creates {
 		for _, c := range m.byWay(o, nil) {
@@ -146,6 +147,13 @@ func (m *model) goodAlone(o *operation) (theCase, bool) {
 	for _, name := range m.allowed(o) {
 		if c, ok := m.good(o, m.states[name], moves); ok {
 			return c.clone(), true
+		}
+	}
+	for _, name := range m.allowed(o) { // a guard may ask for what the state should not have
+		for c := range m.cases(o, m.states[name]) {
+			if m.mustHold(c.row) && moves(m.decide(o, c.row, c.call)) {
+				return c.clone(), true
+			}
 		}
 	}
 	return theCase{}, false

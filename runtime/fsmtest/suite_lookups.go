@@ -46,12 +46,7 @@ func (m *model) lookupTexts() []string {
 			}
 			want = append(want, lookupText(name, nil, m.storedNames(field), m.storedStates(m.allowed(o))))
 		}
-		var same []string
-		for _, f := range o.where {
-			if name := f.left.field; f.op == "==" && name != "" && f.right.field == "" && !slices.Contains(same, name) {
-				same = append(same, name)
-			}
-		}
+		same := m.given(o)
 		var order []string
 		for _, key := range list(o.Order) {
 			name, falls := strings.CutPrefix(key, "-")
@@ -73,6 +68,39 @@ func (m *model) lookupTexts() []string {
 		want = append(want, lookupText("projection", m.storedNames(list(m.Projection.Key)...), nil, nil))
 	}
 	return want
+}
+
+// given lists the fields to which `where`, and the guards that refuse without
+// them, give one value that the call knows: a mandatory input of the field's own
+// words, the actor or a constant. JSON is not compared by stores.
+func (m *model) given(o *operation) []string {
+	facts := slices.Clone(o.where)
+	if o.OnRefusal == "" {
+		for _, g := range o.require {
+			facts = append(facts, g.when...)
+		}
+	}
+	var same []string
+	for _, f := range facts {
+		name, value := f.left.field, f.right
+		if name == "" {
+			name, value = f.right.field, f.left
+		}
+		if !o.Picks || f.op != "==" || name == "" || value.field != "" || value.isNow() || slices.Contains(same, name) {
+			continue
+		}
+		x := m.fields[name] // nil: one of the two times, which only an input is compared with
+		if x != nil && x.kind == fsm.KindJSON {
+			continue
+		}
+		if in := o.input(value.input); in != nil {
+			if in.optional || x != nil && !(slices.Equal(in.words, x.words) && slices.Equal(in.stored, x.typ.stored)) {
+				continue
+			}
+		}
+		same = append(same, name)
+	}
+	return same
 }
 
 // storedNames returns the columns of some fields.

@@ -52,7 +52,7 @@ func (s *suite[R]) walk(t *testing.T, st Store, r *rand.Rand) {
 			h.sweep(what)
 			continue
 		case 1:
-			h.deliver(what, true)
+			h.deliver(what)
 			continue
 		case 2:
 			h.recover(what)

@@ -22,6 +22,7 @@ type world struct {
 	commits   int
 	fail      map[string]bool // effects that fail
 	last      map[string]int64
+	now       func() time.Time // the engine's clock
 }
 
 // logged is one event that has to be in the log.
@@ -36,9 +37,11 @@ type logged struct {
 }
 
 type pending struct {
-	id  string
-	rev int64
-	o   *operation
+	id       string
+	rev      int64
+	o        *operation
+	due      time.Time
+	attempts int
 }
 
 // performed is one effect that ran.
@@ -58,12 +61,13 @@ type expected struct {
 	recordOnly bool
 	existing   bool
 	current    fsm.Row
-	stale      [2]int64   // with CodeStale: the revision, and the expected one
-	step       *operation // with a code: the step of `then` that is refused; nil: the operation itself
+	stale      [2]int64    // with CodeStale: the revision, and the expected one
+	step       *operation  // with a code: the step of `then` that is refused; nil: the operation itself
+	undone     []performed // with a code: effects of the steps before it, in the transaction that is taken back
 }
 
 func newWorld(m *model) *world {
-	return &world{m: m, rows: map[string]fsm.Row{}, fail: map[string]bool{}, last: map[string]int64{}}
+	return &world{m: m, rows: map[string]fsm.Row{}, fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return theNow }}
 }
 
 func (w *world) clone() *world {
@@ -222,10 +226,11 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 	next.commits++
 	var e expected
 	no := func(v verdict, first bool) expected {
-		if first && cause == "" {
-			return expected{verdict: v}
+		e := expected{verdict: v, undone: next.performed[len(w.performed):]}
+		if !first || cause != "" {
+			e.step = o
 		}
-		return expected{verdict: v, step: o}
+		return e
 	}
 	for first := true; ; first = false {
 		c.Peers = next.peers(o, r, c)
@@ -247,7 +252,7 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 		}
 		if o.Effect != "" && o.Atomic {
 			if w.fail[o.Effect] {
-				return expected{verdict: refused(fsm.CodeEffect)}
+				return expected{verdict: refused(fsm.CodeEffect), undone: next.performed[len(w.performed):]}
 			}
 			next.performed = append(next.performed, w.m.effectOf(o, v.row))
 		}
@@ -339,7 +344,7 @@ func (w *world) write(o *operation, before fsm.Row, v verdict, c Call, machine b
 	w.rows[c.ID] = v.row
 	w.outbox = slices.DeleteFunc(w.outbox, func(p pending) bool { return p.id == c.ID && p.o.Then != "" })
 	if o.Effect != "" && !o.Atomic {
-		w.outbox = append(w.outbox, pending{c.ID, v.row.Rev, o})
+		w.outbox = append(w.outbox, pending{id: c.ID, rev: v.row.Rev, o: o, due: fsm.Time(w.now())})
 	}
 }
 

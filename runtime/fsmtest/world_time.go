@@ -17,13 +17,22 @@ func (w *world) sweep(now time.Time) int {
 		for _, id := range sortedKeys(w.rows) {
 			if r := w.rows[id]; w.due(o, r, now) {
 				c := w.m.engineCall(o, now)
-				if e := w.call(o, id, r.Rev, c); e.code == "" && !e.replayed {
-					n++
-				}
+				n += w.fire(o, r, c)
 			}
 		}
 	}
 	return n
+}
+
+// fire takes a step without a caller, and returns how many it took. A refusal is
+// passed over: what it has taken back was performed nevertheless.
+func (w *world) fire(o *operation, r fsm.Row, c Call) int {
+	e := w.call(o, r.ID, r.Rev, c)
+	w.performed = append(w.performed, e.undone...)
+	if e.code == "" && !e.replayed {
+		return 1
+	}
+	return 0
 }
 
 // startup runs the recovery of every record that is in a state for it.
@@ -39,35 +48,68 @@ func (w *world) startup(now time.Time) int {
 				continue
 			}
 			c := w.m.engineCall(o, now)
-			if e := w.call(o, id, r.Rev, c); e.code == "" && !e.replayed {
-				n++
-			}
+			n += w.fire(o, r, c)
 		}
 	}
 	return n
 }
 
-// deliver performs the effects that wait, and what follows them: the clock stands
-// still, so an effect of what follows is due as well.
-func (w *world) deliver(now time.Time) int {
-	n := 0
+// How long an effect that could not be delivered waits, see fsm.WithBackoff.
+const (
+	firstWait   = time.Second
+	longestWait = 10 * time.Second
+)
+
+// deliver performs the effects that are due, the oldest first, and what follows
+// them: the clock stands still, so an effect of what follows is due as well. It
+// returns how many were delivered, and how many were tried and wait for the next
+// time: because they failed, or because the step that follows was refused, and
+// then the effect is performed again.
+func (w *world) deliver(now time.Time) (delivered, postponed int) {
+	now = fsm.Time(now)
 	for {
-		i := slices.IndexFunc(w.outbox, func(p pending) bool { return !w.fail[p.o.Effect] })
-		if i < 0 {
-			return n
-		}
-		p := w.outbox[i]
-		w.performed = append(w.performed, w.m.effectOf(p.o, w.rowAt(p.id, p.rev)))
-		w.outbox = slices.DeleteFunc(w.outbox, func(x pending) bool { return x == p })
-		n++
-		if p.o.Then != "" {
-			c := Call{
-				ID: p.id, Actor: fsm.SystemActor, At: now, Inputs: map[string]any{},
-				RequestID: fmt.Sprintf("sys:%s:%d", w.m.operation(p.o.Then).stored, p.rev),
+		at := -1
+		for i, p := range w.outbox {
+			if !p.due.After(now) && (at < 0 || p.due.Before(w.outbox[at].due)) {
+				at = i
 			}
-			w.commit(w.m.operation(p.o.Then), w.rows[p.id], c, false, p.o.stored)
+		}
+		if at < 0 {
+			return delivered, postponed
+		}
+		p := w.outbox[at]
+		if !w.fail[p.o.Effect] {
+			w.performed = append(w.performed, w.m.effectOf(p.o, w.rowAt(p.id, p.rev)))
+			if w.settle(p, now) {
+				delivered++
+				continue
+			}
+		}
+		postponed++
+		wait := min(firstWait<<min(p.attempts, 10), longestWait)
+		w.outbox[at].due, w.outbox[at].attempts = now.Add(wait), p.attempts+1
+	}
+}
+
+// settle takes an effect that was performed off the list and takes the step that
+// follows it. When that is refused, nothing has changed but what ran in the
+// transaction.
+func (w *world) settle(p pending, now time.Time) bool {
+	next := w.clone()
+	next.outbox = slices.DeleteFunc(next.outbox, func(x pending) bool { return x.id == p.id && x.rev == p.rev })
+	if p.o.Then != "" {
+		then := w.m.operation(p.o.Then)
+		c := Call{
+			ID: p.id, Actor: fsm.SystemActor, At: now, Inputs: map[string]any{},
+			RequestID: fmt.Sprintf("sys:%s:%d", then.stored, p.rev),
+		}
+		if e := next.commit(then, w.rows[p.id], c, false, p.o.stored); e.code != "" {
+			w.performed = append(w.performed, e.undone...)
+			return false
 		}
 	}
+	*w = *next
+	return true
 }
 
 // rowAt is a record as of one of its revisions.

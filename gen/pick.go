@@ -1,0 +1,87 @@
+package gen
+
+import (
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// asked is a fact that a store can decide while it looks for the next record: a
+// column, beside a value that the call knows.
+type asked struct {
+	op    spec.FactOp
+	field *spec.Field
+	left  spec.Term // names the field
+	value spec.Term // zero with Present and Absent
+}
+
+// asks returns what `next` asks the store for: the facts of its `where`, and of
+// the guards that refuse what is picked without them. complete is false when the
+// store cannot decide all facts of `where`.
+//
+// The query and its index are both made of it: an index that leaves a place to
+// absent values, say, does not serve a query that asks for none.
+func asks(o *spec.Operation) (list []asked, complete bool) {
+	complete = true
+	for _, f := range o.Next.Where {
+		a, ok := askable(f)
+		if complete = complete && ok; ok {
+			list = append(list, a)
+		}
+	}
+	if o.OnRefusalRecordOnly {
+		return list, complete
+	}
+	for _, r := range o.Require {
+		for _, f := range r.When {
+			if a, ok := askable(f); ok {
+				list = append(list, a)
+			}
+		}
+	}
+	return list, complete
+}
+
+// askable returns a fact with its field on the left, when a store can decide it.
+func askable(f *spec.Fact) (asked, bool) {
+	a := asked{op: f.Op, field: f.Left.Field, left: f.Left, value: f.Right}
+	if f.Op == spec.Present || f.Op == spec.Absent {
+		return a, a.field != nil && (a.field.Type.Optional || a.field.Type.Kind == spec.KindSet)
+	}
+	if a.field == nil {
+		a = asked{op: mirrored[f.Op], field: f.Right.Field, left: f.Right, value: f.Left}
+	}
+	if a.field == nil || condOps[a.op] == "" || a.field.Type.Kind == spec.KindSet || a.field.Type.Kind == spec.KindJSON {
+		return asked{}, false
+	}
+	switch in := a.value.Input; a.value.Kind {
+	case spec.TermField, spec.TermNow:
+		return asked{}, false
+	case spec.TermInput:
+		return a, !isOptional(in.Type) && (in.Type.Kind != spec.KindEnum || sameWords(in.Type.Values, a.field.Type.Values))
+	}
+	return a, true
+}
+
+var mirrored = map[spec.FactOp]spec.FactOp{
+	spec.Eq: spec.Eq, spec.Ne: spec.Ne, spec.Lt: spec.Gt, spec.Le: spec.Ge, spec.Gt: spec.Lt, spec.Ge: spec.Le,
+}
+
+// givenBy returns the fields that have one value in all records `next` asks for.
+func givenBy(o *spec.Operation) []*spec.Field {
+	var fields []*spec.Field
+	list, _ := asks(o)
+	for _, a := range list {
+		if a.op == spec.Eq && !slices.Contains(fields, a.field) {
+			fields = append(fields, a.field)
+		}
+	}
+	return fields
+}
+
+// pickOrder is the order in which `next` picks, without the fields that have one
+// value in all records it asks for.
+func pickOrder(o *spec.Operation) []spec.Order {
+	given := givenBy(o)
+	return slices.DeleteFunc(slices.Clone(o.Next.Order), func(x spec.Order) bool { return slices.Contains(given, x.Field) })
+}
