@@ -63,6 +63,40 @@ func TestRandomMachines(t *testing.T) {
 	}
 }
 
+// TestFoundMachines runs the generated tests of small machines, one for each
+// kind of fault that random ones have found.
+func TestFoundMachines(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles four packages")
+	}
+	paths, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(paths) < 4 {
+		t.Fatalf("%d machines (%v), want at least 4", len(paths), err)
+	}
+	var list []sound
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, found := validate.Source(path, text)
+		if found.HasErrors() {
+			t.Fatal(found)
+		}
+		var o gen.Options
+		if strings.Contains(string(text), "# over SQLite") {
+			o.TestStore = "sqlite"
+		}
+		files, err := gen.Generate(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, sound{uint64(i), string(text), files})
+	}
+	runTests(t, list)
+}
+
 // draw finds sound machines, and tells what the others were refused for.
 func draw(t *testing.T) []sound {
 	t.Helper()

@@ -35,7 +35,7 @@ func (s *suite[R]) attackMoves(t *testing.T, st Store) {
 				attacks = append(attacks, p.plan(step)...)
 			}
 			if i == 0 {
-				attacks = append(attacks, p.forbiddenMoves()...)
+				attacks = append(attacks, p.forbiddenMoves(rows)...)
 			}
 			p.must(script)
 		}, func(*prompt) {
@@ -436,8 +436,9 @@ func (f *field) isGrown(now, before any) bool {
 }
 
 // forbiddenMoves plants, for every two states between which nothing leads, a
-// record with a forged event, and returns the attempts to follow it.
-func (p *prompt) forbiddenMoves() []func() {
+// record with a forged event, and returns the attempts to follow it. rows are
+// there already.
+func (p *prompt) forbiddenMoves(rows []fsm.Row) []func() {
 	var attacks []func()
 	n := 0
 	for _, from := range p.m.stateOrder {
@@ -446,7 +447,8 @@ func (p *prompt) forbiddenMoves() []func() {
 				continue
 			}
 			n++
-			if before, after, o, ok := p.m.forgery(from, to, n); ok {
+			if before, after, o, ok := p.m.forgery(from, to, n, rows); ok {
+				rows = append(rows, before)
 				p.must(insert(p.records(), p.row(before)), insert(p.events(), p.event(o.stored, before, after)))
 				attacks = append(attacks, func() {
 					p.refused(fmt.Sprintf("a move from %s to %s with a forged event", from.Name, to.Name), p.update(before.ID, p.row(after)))
@@ -458,8 +460,8 @@ func (p *prompt) forbiddenMoves() []func() {
 }
 
 // forgery returns a record and what it would become by a move that nothing
-// makes, with nothing else wrong about it.
-func (m *model) forgery(from, to *state, n int) (before, after fsm.Row, by *operation, ok bool) {
+// makes, with nothing else wrong about it, beside the rows that are there.
+func (m *model) forgery(from, to *state, n int, rows []fsm.Row) (before, after fsm.Row, by *operation, ok bool) {
 	for _, r := range m.soundIn(from, 40) {
 		r.ID, r.Rev = fmt.Sprintf("forger-%d", n), 1
 		for _, name := range m.order { // apart from all others
@@ -468,14 +470,18 @@ func (m *model) forgery(from, to *state, n int) (before, after fsm.Row, by *oper
 				r.Values[f.index] = text + " " + r.ID
 			}
 		}
-		if !m.mustHold(r) {
+		m.number(&r, int64(20_000+n))
+		fits := func(r fsm.Row) bool {
+			return !slices.ContainsFunc(rows, func(x fsm.Row) bool { return len(m.clashes(r, x)) > 0 })
+		}
+		if !m.mustHold(r) || !fits(r) {
 			continue
 		}
 		for _, o := range m.operations {
 			if o.creates {
 				continue
 			}
-			if after, ok := m.fit(r, to, []*operation{o}); ok {
+			if after, ok := m.fit(r, to, []*operation{o}); ok && fits(after) {
 				after.Rev = 2
 				return r, after, o, true
 			}

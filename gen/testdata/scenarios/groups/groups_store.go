@@ -54,7 +54,7 @@ var schema = &fsm.Schema{
 	},
 	Indexes: []fsm.Index{
 		{Name: "next.take", Columns: []string{"kind"}, Order: []fsm.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"free"}},
-		{Name: "next.hand_over", Order: []fsm.Order{{Column: "number"}}, States: []string{"held"}},
+		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []fsm.Order{{Column: "number"}}, States: []string{"held"}},
 		{Name: "peers.few_held", Columns: []string{"floor", "kind"}, States: []string{"held", "free"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},

@@ -45,7 +45,7 @@ var schema = &fsm.Schema{
 		{Name: "one_busy", Columns: []string{"line"}, States: []string{"busy"}, Err: ErrLaneTaken},
 	},
 	Indexes: []fsm.Index{
-		{Name: "next.take", Columns: []string{"line"}, Order: []fsm.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
+		{Name: "next.take", Order: []fsm.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
