@@ -41,11 +41,13 @@ func (s *schemaText) notPurged() string {
 	return `OLD."state" NOT IN (` + stateWords(states) + ") OR NOT " + s.marked(`OLD."id"`, ` AND p."rev" = OLD."rev"`)
 }
 
-// purgesUnfinished returns the conditions of a mark on a record that is not finished.
+// purgesUnfinished returns the conditions of a mark on a record that is not
+// finished. A mark that is no call recorded only is refused as a move that no
+// operation makes.
 func (s *schemaText) purgesUnfinished() []string {
 	where := []string{`NEW."operation" = '` + markPurge + `'`}
 	if states := finished(s.m); len(states) > 0 {
-		where = append(where, `(NEW."n" = 0 OR NEW."to" NOT IN (`+stateWords(states)+"))")
+		where = append(where, `NEW."to" NOT IN (`+stateWords(states)+")")
 	}
 	return where
 }

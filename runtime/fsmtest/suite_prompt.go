@@ -24,9 +24,14 @@ func (s *suite[R]) prompt(t *testing.T, st Store) {
 		return
 	}
 	t.Run("log", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackLog) })
+	t.Run("remains", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackRemains) })
 	t.Run("sides", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackSides) })
 	if s.m.Enforce == "full" {
 		t.Run("moves", func(t *testing.T) { s.attackMoves(t, st) })
+		t.Run("purges", func(t *testing.T) {
+			s.attackPurges(t, st)
+			s.attackStubs(t, st)
+		})
 	}
 	t.Run("records", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackRecords) })
 }

@@ -130,6 +130,7 @@ var eventColumns = []column{
 	{"request_n", fsm.KindInt, false}, {"fingerprint", fsm.KindString, false}, {"labels", fsm.KindJSON, true},
 	{"inputs", fsm.KindJSON, true}, {"changes", fsm.KindJSON, true}, {"image", fsm.KindJSON, true}, {"version", fsm.KindInt, false},
 	{"cause", fsm.KindString, true}, {"guard", fsm.KindString, true}, {"sum", fsm.KindInt, false},
+	{"chain", fsm.KindInt, false},
 }
 
 // attackColumns writes a row that is sound but for one column, which is absent

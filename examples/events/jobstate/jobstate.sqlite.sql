@@ -250,7 +250,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "jobstate" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: jobstate: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('done', 'failed'));
+      AND NEW."to" NOT IN ('done', 'failed');
     SELECT RAISE(ABORT, 'fsm: jobstate: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);

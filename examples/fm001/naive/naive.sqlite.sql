@@ -241,7 +241,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "naive" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: naive: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('done', 'aborted'));
+      AND NEW."to" NOT IN ('done', 'aborted');
     SELECT RAISE(ABORT, 'fsm: naive: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "naive_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);

@@ -287,7 +287,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "execution" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: execution: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('done', 'aborted'));
+      AND NEW."to" NOT IN ('done', 'aborted');
     SELECT RAISE(ABORT, 'fsm: execution: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);

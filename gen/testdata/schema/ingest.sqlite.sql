@@ -233,7 +233,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "ingest" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: ingest: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('succeeded'));
+      AND NEW."to" NOT IN ('succeeded');
     SELECT RAISE(ABORT, 'fsm: ingest: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);

@@ -268,7 +268,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "lifecycle" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: lifecycle: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('succeeded', 'failed'));
+      AND NEW."to" NOT IN ('succeeded', 'failed');
     SELECT RAISE(ABORT, 'fsm: lifecycle: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);

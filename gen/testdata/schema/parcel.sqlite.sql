@@ -278,7 +278,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "parcel" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: parcel: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('sent'));
+      AND NEW."to" NOT IN ('sent');
     SELECT RAISE(ABORT, 'fsm: parcel: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);

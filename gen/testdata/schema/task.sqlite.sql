@@ -219,7 +219,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "task" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: task: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('completed'));
+      AND NEW."to" NOT IN ('completed');
     SELECT RAISE(ABORT, 'fsm: task: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "task_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
