@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // parts are the sections of the report, in its order.
@@ -14,11 +15,17 @@ var parts = []struct {
 	run  func(o options, r *report) error
 }{
 	{"pure", pureSection},
+	{"sqlite", sqliteSection},
+	{"postgres", postgresSection},
+	{"river", riverSection},
 }
 
 type options struct {
-	root   string // of the repository
-	rounds int
+	root    string // of the repository
+	rounds  int
+	turn    time.Duration // of a load over a database, within a round
+	jobs    int           // of a round of whole lives
+	scratch string        // folder for databases; empty: the system's
 }
 
 func main() {
@@ -27,6 +34,9 @@ func main() {
 	var guard bool
 	flag.StringVar(&o.root, "root", "../..", "folder of the repository")
 	flag.IntVar(&o.rounds, "rounds", 6, "rounds of each measurement")
+	flag.DurationVar(&o.turn, "turn", 400*time.Millisecond, "how long a load over a database works within a round")
+	flag.IntVar(&o.jobs, "jobs", 2000, "jobs of a round of whole lives, a multiple of 100")
+	flag.StringVar(&o.scratch, "scratch", "", "folder for databases, on the disk to be measured; empty: the system's")
 	flag.StringVar(&out, "o", "", "write the report into this file; empty: the standard output")
 	flag.StringVar(&only, "only", "", "sections to measure, by comma: "+strings.Join(partNames(), ", ")+"; empty: all")
 	flag.BoolVar(&guard, "smoke", false, "measure a little and fail when a ratio is far below its floor")
