@@ -15,6 +15,7 @@ var parts = []struct {
 	run  func(o options, r *report) error
 }{
 	{"pure", pureSection},
+	{"generation", generationSection},
 	{"sqlite", sqliteSection},
 	{"postgres", postgresSection},
 	{"river", riverSection},
