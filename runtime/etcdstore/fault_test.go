@@ -280,8 +280,8 @@ func TestUser(t *testing.T) {
 		"wrong password": {etcdstore.WithUser("jobs", "s3cret")},
 	} {
 		_, err := etcdstore.Open(t.Context(), addresses(members), opts...)
-		if err == nil || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: got %v, want an error without the password", name, err)
+		if !errors.Is(err, etcdstore.ErrLogin) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v, want ErrLogin without the password", name, err)
 		}
 	}
 	store, err := etcdstore.Open(t.Context(), addresses(members), etcdstore.WithUser("jobs", d.password))

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
@@ -143,7 +144,28 @@ const (
 	codeUnauthenticated    = 16
 )
 
+// What a cluster says of a user. errors.Is finds them in the errors of Open and,
+// below a refusal with fsm.CodeBusy, in those of calls: nothing was applied.
+var (
+	// ErrLogin: the cluster does not take the user and password, or wants one and
+	// was given none. See WithUser.
+	ErrLogin = errors.New("the cluster does not take this user and password")
+	// ErrForbidden: the user's roles do not reach the keys below the prefix.
+	ErrForbidden = errors.New("the user may not read or write these keys")
+)
+
 func (s *status) Error() string { return s.Message }
+
+// Is tells errors.Is what the status means.
+func (s *status) Is(target error) bool {
+	switch target {
+	case ErrLogin:
+		return s.Code == codeUnauthenticated || s.says("authentication failed") || s.says("user name is empty") || s.says("user name not found")
+	case ErrForbidden:
+		return s.Code == codePermissionDenied
+	}
+	return false
+}
 
 func (s *status) says(words string) bool { return strings.Contains(s.Message, words) }
 

@@ -47,7 +47,9 @@ type options struct {
 // below other prefixes know nothing of each other.
 func WithPrefix(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
-// WithUser logs in by name and password. The token is renewed when it expires.
+// WithUser logs in by name and password. The token is renewed when it expires. The
+// password is in no error. Over http it is sent as it is: use https. The user needs
+// a role that reads and writes the keys which begin with the prefix, no other.
 func WithUser(name, password string) Option {
 	return func(o *options) { o.user, o.password = name, password }
 }
@@ -68,7 +70,8 @@ func WithHTTPClient(c *http.Client) Option { return func(o *options) { o.http = 
 // Open opens a store on the cluster whose members have these addresses, such as
 // "https://etcd-1:2379"; each must serve the JSON gateway (etcd does unless
 // --enable-grpc-gateway=false). It fails when no member answers, when the
-// cluster is older than 3.5, or when it does not take user and password.
+// cluster is older than 3.5, when it does not take user and password (ErrLogin), or
+// when the user's roles do not reach the keys below the prefix (ErrForbidden).
 func Open(ctx context.Context, endpoints []string, opts ...Option) (*Store, error) {
 	o := options{prefix: "fsm/", try: time.Second}
 	for _, opt := range opts {

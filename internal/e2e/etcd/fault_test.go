@@ -107,6 +107,8 @@ func TestFaults(t *testing.T) {
 				times = kind.long
 			}
 			l := startLoad(t, c.Endpoints(), fmt.Sprintf("fault%d/", i), transport())
+			l.watch(c)
+			defer l.watcher.end()
 			l.await(200, time.Minute)
 			var gaps []time.Duration
 			for range times {

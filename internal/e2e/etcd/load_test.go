@@ -29,7 +29,8 @@ const (
 	hot      = 3               // records that all workers bill at once
 	limit    = 3 * time.Second // of one call; then it is made again
 	farAway  = 1000 * time.Hour
-	settling = 2 * time.Minute // for a call to be told what became of it
+	settling = 2 * time.Minute  // for a call to be told what became of it
+	tellFrom = 12 * time.Second // without an acknowledgement: more than any election takes
 )
 
 // load is what many callers do to a cluster, and what they were told.
@@ -44,6 +45,7 @@ type load struct {
 	notified  map[string]int   // performed deliveries by key
 	last      time.Time        // of the newest acknowledgement
 	gap       time.Duration    // the longest time without one since it was reset
+	watcher   *watcher         // of the cluster; nil: nobody asks
 	ambiguous int              // calls that were told that nobody knows
 	busy      int              // calls that were told that surely nothing happened
 	replayed  int              // of the calls made again: done by an earlier try
@@ -197,6 +199,7 @@ func (l *load) call(m *machine, id, request string, f func(context.Context, *mac
 		}
 		again = true
 		l.mu.Lock()
+		l.watcher.note("a caller: " + plain(err))
 		switch {
 		case errors.Is(err, fsm.ErrAmbiguous):
 			l.ambiguous++
@@ -224,7 +227,10 @@ func (l *load) ack(id, request string, out outcome, again bool) {
 		l.replayed++
 	}
 	now := time.Now()
-	l.gap = max(l.gap, now.Sub(l.last))
+	gap := now.Sub(l.last)
+	if l.gap = max(l.gap, gap); gap > tellFrom && l.watcher != nil {
+		l.t.Logf("no call was acknowledged for %v:%s", gap, l.watcher.between(l.last.Add(-time.Second), now))
+	}
 	l.last = now
 	l.count.Add(1)
 }

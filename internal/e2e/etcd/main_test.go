@@ -14,5 +14,7 @@ var long = flag.Bool("long", false, "run every fault as often as the figures of 
 func TestMain(m *testing.M) {
 	etcdcluster.Main()
 	flag.Parse()
-	os.Exit(m.Run())
+	code := m.Run()
+	etcdcluster.Clean()
+	os.Exit(code)
 }

@@ -1,8 +1,9 @@
 //go:build unix
 
 // Package etcdcluster runs etcd clusters for tests: each member is a process of
-// its own, the test's binary started once more, so that it can be killed and
-// stopped like any other. A test's TestMain calls Main first.
+// its own, so that it can be killed and stopped like any other. It is the test's
+// binary started once more, which a test's TestMain makes possible by calling
+// Main first; or a server of another version, see Options.
 package etcdcluster
 
 import (
@@ -13,7 +14,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,68 +22,32 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdmain"
 )
 
-// variable holds the member that this process is to be.
+// variable says that this process is to be a member; its arguments are those of etcd.
 const variable = "FSMGEN_ETCD_MEMBER"
-
-// member is what a member's process is told.
-type member struct {
-	Name, Dir, Client, Peer, Cluster string
-}
 
 // Main does not return in a process that is a member. Call it first in TestMain.
 func Main() {
-	text := os.Getenv(variable)
-	if text == "" {
+	if os.Getenv(variable) == "" {
 		return
 	}
-	var m member
-	err := json.Unmarshal([]byte(text), &m)
-	if err == nil {
-		err = m.serve()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "etcd member:", err)
-		os.Exit(1)
-	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test
+		os.Exit(0)
+	}()
+	etcdmain.Main(os.Args)
 	os.Exit(0)
 }
 
-// serve runs the member until the test that started it is gone.
-func (m *member) serve() error {
-	cfg := embed.NewConfig()
-	cfg.Name, cfg.Dir = m.Name, m.Dir
-	cfg.LogLevel = "error"
-	cfg.LogOutputs = []string{"stderr"}
-	client, err := url.Parse(m.Client)
-	if err != nil {
-		return err
-	}
-	peer, err := url.Parse(m.Peer)
-	if err != nil {
-		return err
-	}
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
-	cfg.InitialCluster = m.Cluster
-	cfg.InitialClusterToken = "fsmgen"
-	server, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return err
-	}
-	gone := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test
-		close(gone)
-	}()
-	select {
-	case <-gone:
-		return nil
-	case err := <-server.Err():
-		return err
-	}
+// Options say what a cluster is like. The zero value is one member of the version
+// that this module requires, without TLS.
+type Options struct {
+	Members int
+	Version string   // one of the folders in ../etcds; its server is built first
+	TLS     *TLS     // for clients; members speak to each other without
+	Flags   []string // of every member, besides those that a cluster needs
 }
 
 // Cluster is a running cluster.
@@ -94,27 +58,45 @@ type Cluster struct {
 
 // Process is one member.
 type Process struct {
-	member
-	tb    testing.TB
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	log   string
+	Name, Client string // Client is its address
+	tb           testing.TB
+	program      string // empty: the test's own
+	args         []string
+	http         *http.Client
+	cmd          *exec.Cmd
+	stdin        io.WriteCloser
+	log          string
 }
 
 // Start starts a cluster of n members and waits until it serves. It ends with
 // the test.
-func Start(tb testing.TB, n int) *Cluster {
+func Start(tb testing.TB, n int) *Cluster { return StartWith(tb, Options{Members: n}) }
+
+// StartWith is Start with options.
+func StartWith(tb testing.TB, o Options) *Cluster {
 	tb.Helper()
 	dir := tb.TempDir()
+	program, scheme, client := "", "http://", http.DefaultClient
+	if o.Version != "" {
+		program = build(tb, o.Version)
+	}
+	if o.TLS != nil {
+		scheme = "https://"
+		client = &http.Client{Transport: &http.Transport{TLSClientConfig: o.TLS.Config()}}
+		o.Flags = append(o.TLS.flags(), o.Flags...)
+	}
 	c := &Cluster{tb: tb}
-	var names []string
-	for i := range n {
-		p := &Process{tb: tb, member: member{
-			Name: fmt.Sprint("m", i), Dir: filepath.Join(dir, fmt.Sprint("m", i)),
-			Client: "http://" + freeAddress(tb), Peer: "http://" + freeAddress(tb),
-		}}
-		p.log = p.Dir + ".log"
-		names = append(names, p.Name+"="+p.Peer)
+	var cluster []string
+	for i := range max(o.Members, 1) {
+		p := &Process{tb: tb, program: program, http: client, Name: fmt.Sprint("m", i), Client: scheme + freeAddress(tb)}
+		data, peer := filepath.Join(dir, p.Name), "http://"+freeAddress(tb)
+		p.log = data + ".log"
+		p.args = append([]string{
+			"--name=" + p.Name, "--data-dir=" + data, "--log-level=error",
+			"--listen-client-urls=" + p.Client, "--advertise-client-urls=" + p.Client,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster-token=fsmgen",
+		}, o.Flags...)
+		cluster = append(cluster, p.Name+"="+peer)
 		c.members = append(c.members, p)
 	}
 	tb.Cleanup(func() {
@@ -123,7 +105,7 @@ func Start(tb testing.TB, n int) *Cluster {
 		}
 	})
 	for _, p := range c.members {
-		p.Cluster = strings.Join(names, ",")
+		p.args = append(p.args, "--initial-cluster="+strings.Join(cluster, ","))
 		p.Start()
 	}
 	for _, p := range c.members {
@@ -198,22 +180,23 @@ func (c *Cluster) Compact() error {
 // Start starts the member's process, for the first time or again.
 func (p *Process) Start() {
 	p.tb.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		p.tb.Fatal(err)
-	}
-	text, err := json.Marshal(p.member)
-	if err != nil {
-		p.tb.Fatal(err)
+	program := p.program
+	if program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		program = self
 	}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		p.tb.Fatal(err)
 	}
 	defer log.Close()
-	p.cmd = exec.Command(self)
-	p.cmd.Env = append(os.Environ(), variable+"="+string(text))
+	p.cmd = exec.Command(program, p.args...)
+	p.cmd.Env = append(os.Environ(), variable+"=1")
 	p.cmd.Stderr = log
+	endWithUs(p.cmd)
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		p.tb.Fatal(err)
 	}
@@ -237,6 +220,11 @@ func (p *Process) WaitReady(limit time.Duration) {
 
 // Call makes one call of the JSON gateway.
 func (p *Process) Call(limit time.Duration, path string, request, answer any) error {
+	return p.CallAs(limit, "", path, request, answer)
+}
+
+// CallAs makes one call with the token of a user.
+func (p *Process) CallAs(limit time.Duration, token, path string, request, answer any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	body, err := json.Marshal(request)
@@ -247,7 +235,10 @@ func (p *Process) Call(limit time.Duration, path string, request, answer any) er
 	if err != nil {
 		return err
 	}
-	got, err := http.DefaultClient.Do(req)
+	if token != "" {
+		req.Header.Set("Authorization", token)
+	}
+	got, err := p.http.Do(req)
 	if err != nil {
 		return err
 	}
