@@ -1,9 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
 )
 
 // engineFile is a file of the runtime with checks in it.
@@ -26,22 +31,77 @@ var engineFiles = []engineFile{
 	{"runtime", "sweep.go"},
 	{"runtime/sqlstore", "statement.go"},
 	{"runtime/sqlstore", "tx.go"},
+	{"runtime", "join.go"},
+	{"runtime", "purge.go"},
+	{"runtime", "repair.go"},
+	{"runtime/sqlstore", "batch.go"},
+	{"runtime/sqlstore", "committer.go"},
+	{"runtime/sqlstore", "postgres_write.go"},
+	{"runtime/sqlstore", "postgres_batch.go"},
 }
 
-// engineGroups returns the checks of the runtime. They are judged by the
-// conformance suite of stores over memory, which knows the engine best, by the
-// tests of the runtime, by the generated tests of the five machines over memory
-// and by the conformance suite over SQLite; those of sqlstore by the conformance
-// suite and the generated tests over SQLite. The fast ones come first.
-func engineGroups(root, scratch string, _ func(string) bool) ([]*group, error) {
+// group is the name of a file's line in the table.
+func (e engineFile) group() string { return e.dir + "/" + strings.TrimSuffix(e.base, ".go") }
+
+// suites names the suites that a file is judged by: what runs over memory knows the
+// engine best and is ten times as fast, and asks no database.
+func (e engineFile) suites() []string {
+	switch {
+	case e.dir == "runtime":
+		return append(append([]string{"tests of memstore", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
+	case strings.HasPrefix(e.base, "postgres_"):
+		return []string{"tests of sqlstore on PostgreSQL", "tests of postgres"}
+	}
+	return append([]string{"tests of sqlstore", "tests of sqlite"}, each("%s over SQLite")...)
+}
+
+// each names a suite of every machine.
+func each(format string) []string {
+	var list []string
+	for _, dir := range machines {
+		list = append(list, fmt.Sprintf(format, filepath.Base(dir)))
+	}
+	return list
+}
+
+// engineJudges are the suites by name. They run what is deterministic and needs
+// no more than seconds.
+func engineJudges() map[string]*judge {
+	all := map[string]*judge{
+		"tests of memstore": {dir: "./runtime/memstore"},
+		// Random tests always draw the same, and write no file when they fail.
+		"tests of runtime":                {dir: "./runtime", flags: []string{"-rapid.seed=1", "-rapid.nofailfile"}},
+		"tests of sqlstore":               {dir: "./runtime/sqlstore", flags: []string{"-test.skip=Postgres"}},
+		"tests of sqlite":                 {dir: "./runtime/sqlite", flags: []string{"-test.skip=^TestKilledProcess$"}},
+		"tests of sqlstore on PostgreSQL": {dir: "./runtime/sqlstore"},
+		"tests of postgres":               {dir: "./runtime/postgres", run: "^Test(Conformance|Joined.*|RefusedAtTheCommit|EffectMeetsAnother|LostAnswer|NextPassesOverLockedRecords)$"},
+	}
+	for _, dir := range machines {
+		name := filepath.Base(dir)
+		all[name+" over memory"] = &judge{dir: "./" + dir, run: "^Test/^memstore$"}
+		all[name+" over SQLite"] = &judge{dir: "./" + dir, run: "^Test/^sqlite$"}
+	}
+	for name, j := range all {
+		j.name = name
+	}
+	return all
+}
+
+// engineGroups returns the checks of the runtime, each file with its suites.
+func engineGroups(root, scratch string, wanted func(string) bool, atEnd func(func())) ([]*group, error) {
 	scratch, err := os.MkdirTemp(scratch, "engine-")
 	if err != nil {
 		return nil, err
 	}
 	subjects := map[string]*subject{}
 	o := overlay{}
+	all := engineJudges()
+	needed := map[string]bool{}
 	var groups []*group
 	for i, e := range engineFiles {
+		if !wanted(e.group()) {
+			continue
+		}
 		s := subjects[e.dir]
 		if s == nil {
 			if s, err = load(root, "./"+e.dir); err != nil {
@@ -59,37 +119,27 @@ func engineGroups(root, scratch string, _ func(string) bool) ([]*group, error) {
 		if err := o.put(scratch, f.path, apply(f.source, f.mutants)); err != nil {
 			return nil, err
 		}
-		groups = append(groups, &group{name: e.dir + "/" + strings.TrimSuffix(e.base, ".go"), mutants: f.mutants, env: selectNumber})
+		var judges []*judge
+		for _, name := range e.suites() {
+			needed[name] = true
+			judges = append(judges, all[name])
+		}
+		groups = append(groups, &group{name: e.group(), mutants: f.mutants, env: selectNumber, judges: func(*mutant) []*judge { return judges }})
 	}
-	judges := []*judge{
-		{name: "storetest over memory", dir: "./runtime/memstore"},
-		// Random tests always draw the same, and write no file when they fail.
-		{name: "tests of runtime", dir: "./runtime", flags: []string{"-rapid.seed=1", "-rapid.nofailfile"}},
-	}
-	for _, dir := range machines { // over memory first: it is ten times as fast
-		judges = append(judges, &judge{name: filepath.Base(dir) + " over memory", dir: "./" + dir, run: "^Test/^memstore$"})
-	}
-	overMemory := len(judges)
-	judges = append(judges, &judge{name: "storetest over SQLite", dir: "./runtime/sqlite", run: "^TestConformance$"})
-	for _, j := range judges {
-		if err := j.build(root, scratch, o); err != nil {
+	if needed["tests of postgres"] && os.Getenv("FSMGEN_POSTGRES_URL") == "" {
+		url, stop, err := pgtest.Serve()
+		if err != nil {
+			return nil, fmt.Errorf("the suites over PostgreSQL: %w", err)
+		}
+		atEnd(stop)
+		if err := os.Setenv("FSMGEN_POSTGRES_URL", url); err != nil { // for the tests
 			return nil, err
 		}
 	}
-	for _, memory := range judges[overMemory-len(machines) : overMemory] {
-		j := *memory
-		j.name, j.run = filepath.Base(j.dir)+" over SQLite", "^Test/^sqlite$"
-		if err := j.prove(root); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(needed)) {
+		if err := all[name].build(root, scratch, o); err != nil {
 			return nil, err
 		}
-		judges = append(judges, &j)
-	}
-	for _, g := range groups {
-		all := judges[:overMemory+1]
-		if strings.HasPrefix(g.name, "runtime/sqlstore/") {
-			all = judges[overMemory:] // memory asks no database
-		}
-		g.judges = func(*mutant) []*judge { return all }
 	}
 	return groups, nil
 }

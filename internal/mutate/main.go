@@ -65,13 +65,20 @@ func run(w io.Writer, only, match string, parallel int, verbose bool) (bool, err
 	wanted := func(name string) bool {
 		return slices.ContainsFunc(strings.Split(only, ","), func(s string) bool { return strings.Contains(name, s) })
 	}
+	var ends []func()
+	atEnd := func(f func()) { ends = append(ends, f) }
+	defer func() {
+		for _, f := range ends {
+			f()
+		}
+	}()
 	var table []*tally
 	ok, judged := true, map[string]bool{}
 	for _, src := range sources() {
 		if !slices.ContainsFunc(src.groups, wanted) {
 			continue
 		}
-		groups, err := src.make(root, scratch, wanted)
+		groups, err := src.make(root, scratch, wanted, atEnd)
 		if err != nil {
 			return false, err
 		}
@@ -172,7 +179,7 @@ func printTable(w io.Writer, table []*tally) {
 // source makes groups that share a binary.
 type source struct {
 	groups []string
-	make   func(root, scratch string, wanted func(group string) bool) ([]*group, error)
+	make   func(root, scratch string, wanted func(group string) bool, atEnd func(func())) ([]*group, error)
 }
 
 // sources returns all that is mutated.
@@ -182,14 +189,14 @@ func sources() []source {
 		name := filepath.Base(dir)
 		list = append(list, source{
 			groups: []string{"pure/" + name, "durable/" + name, "sql/" + name},
-			make: func(root, scratch string, wanted func(string) bool) ([]*group, error) {
+			make: func(root, scratch string, wanted func(string) bool, _ func(func())) ([]*group, error) {
 				return machineGroups(root, scratch, dir, wanted)
 			},
 		})
 	}
 	var files []string
 	for _, e := range engineFiles {
-		files = append(files, e.dir+"/"+strings.TrimSuffix(e.base, ".go"))
+		files = append(files, e.group())
 	}
 	return append(list, source{groups: files, make: engineGroups})
 }

@@ -53,6 +53,14 @@ func (c *cluster) release() {
 	}
 }
 
+// Serve starts a throw-away cluster for a program that runs many processes of
+// tests: they use it when it sets FSMGEN_POSTGRES_URL to the url. stop removes it.
+func Serve() (url string, stop func(), err error) {
+	c := &cluster{}
+	url, err = c.acquire()
+	return url, c.release, err
+}
+
 // programs returns the folder of the newest version.
 func programs() (string, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
