@@ -61,6 +61,7 @@ faults: ## break processes, disks, servers and connections in the long form; pri
 	@table=$$(mktemp); trap 'rm -f "$$table"' EXIT; \
 	export FSMGEN_FAULTS_LONG=1 FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
 	$(GO) test ./internal/faults -count=1 -v -timeout 120m; \
+	$(GO) test ./examples/webhook -run '^TestKills$$' -count=1 -v -timeout 60m; \
 	(cd internal/e2e && $(GO) test ./mattn ./ncruces -count=1 -v -timeout 60m && $(GO) test ./etcd -count=1 -v -timeout 120m -args -long); \
 	$(GO) run ./internal/faults/table $$table
 
