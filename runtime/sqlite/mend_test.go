@@ -180,22 +180,25 @@ func TestBackupIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan int)
+	begun, done := make(chan struct{}), make(chan struct{})
 	go func() {
-		n := 0
-		for ctx.Err() == nil {
+		defer close(done)
+		for n := 0; n == 0 || ctx.Err() == nil; n++ {
 			if _, err := m.Create(context.WithoutCancel(ctx), storetest.Register(storetest.Meta{Actor: "ann"}, storetest.RegisterInput{Lane: "load"})); err != nil {
 				t.Error(err)
 			}
-			n++
+			if n == 0 {
+				close(begun)
+			}
 		}
-		done <- n
 	}()
+	<-begun
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	err = store.Backup(t.Context(), backup)
 	stop()
-	if n := <-done; err != nil || n == 0 {
-		t.Fatalf("Backup: %v, beside %d creations", err, n)
+	<-done
+	if err != nil {
+		t.Fatalf("Backup: %v", err)
 	}
 	restored, err := sqlite.Open(backup)
 	if err != nil {
