@@ -167,6 +167,14 @@ func (s *store) schema(f *jen.File) {
 		pair("Entity", jen.Lit(s.m.Entity))
 		pair("Version", jen.Lit(s.m.Version))
 		pair("Hash", jen.Lit(s.m.Hash))
+		if len(s.opt.Beside) > 0 {
+			pair("Beside", jen.Index().Add(fsmName("SpecID")).ValuesFunc(func(g *jen.Group) {
+				for _, id := range s.opt.Beside {
+					g.Line().Values(jen.Id("Version").Op(":").Lit(id.Version), jen.Id("Hash").Op(":").Lit(id.Hash))
+				}
+				g.Line()
+			}))
+		}
 		pair("Table", jen.Lit(s.m.Name))
 		pair("Enforce", jen.Lit(s.opt.Enforce))
 		pair("RequestID", raw(demand(s.m.RequestID)))

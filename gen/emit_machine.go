@@ -119,6 +119,14 @@ func (s *store) migrate(f *jen.File) {
 		Func().Id("Migrate").Params(ctx(), raw("store fsm.Store")).Error().Block(
 		jen.Return(fsmName("Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
+	if len(s.opt.Beside) == 0 {
+		return
+	}
+	f.Line()
+	f.Add(doc("EndRollOut ends a roll-out: programs of earlier versions are refused from now on, when they open the machine. Stop the last of them first.")).
+		Func().Id("EndRollOut").Params(ctx(), raw("store fsm.Store")).Error().Block(
+		jen.Return(fsmName("EndRollOut").Call(raw("ctx"), raw("store"), raw("schema"))),
+	)
 }
 
 func (s *store) fold(f *jen.File) {

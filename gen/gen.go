@@ -20,12 +20,19 @@ const runtimePath = "github.com/fsmgen/fsmgen/runtime"
 
 // Options says what to generate. The zero Options is the default.
 type Options struct {
-	Package string // name of the generated package; empty: the machine's
-	Enforce string // "none", "checks" or "full" (the default): how much the SQL schema refuses
+	Package string   // name of the generated package; empty: the machine's
+	Enforce string   // "none", "checks" or "full" (the default): how much the SQL schema refuses
+	Beside  []SpecID // earlier versions whose programs may go on working on this one's tables, during a roll-out
 	// The generated tests run over memstore, and over the stores that stand here:
 	// "sqlite", "postgres" or both with a comma between them. Those over PostgreSQL
 	// ask for the address at run time.
 	TestStore string
+}
+
+// SpecID names one version of a machine.
+type SpecID struct {
+	Version int
+	Hash    string
 }
 
 // File is one generated file.

@@ -13,7 +13,8 @@ const imageEvery = 64
 // Fold makes the record out of its log, which starts at revision 1 or at an
 // event with an image. It applies what the events say and evaluates no rule, so
 // that an old log folds under a new specification. Record-only events are
-// passed over, and so are fields that are gone, in events of an older version.
+// passed over, and so are fields that the specification does not know, in events
+// of another version.
 func Fold[R any](d *Descriptor[R], events []Event) (R, error) {
 	row, err := FoldRow(d.Schema, events)
 	if err != nil {
@@ -78,9 +79,28 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 	return applyChanges(s, row, e)
 }
 
-// gone reports whether a field that the schema does not know may be one that the
-// machine had when the event was written.
-func gone(s *Schema, e *Event) bool { return e.Version < s.Version }
+// foreign reports whether a field that the schema does not know may be one of the
+// specification that the event was written under: of an older one, or of a later
+// one that is open beside this one.
+func foreign(s *Schema, e *Event) bool { return e.Version != s.Version }
+
+// partial reports whether an image lacks fields that the schema has: a program of
+// an older version wrote it, perhaps beside one of this version.
+func partial(s *Schema, e *Event) (bool, error) {
+	if e.Version >= s.Version || e.Image.IsZero() {
+		return false, nil
+	}
+	m, err := e.Image.members()
+	if err != nil {
+		return false, fmt.Errorf("image: %w", err)
+	}
+	for i := range s.Columns {
+		if _, known := m[s.Columns[i].Stored]; !known {
+			return true, nil
+		}
+	}
+	return false, nil
+}
 
 func applyImage(s *Schema, row *Row, e *Event) error {
 	m, err := e.Image.members()
@@ -88,13 +108,20 @@ func applyImage(s *Schema, row *Row, e *Event) error {
 		return fmt.Errorf("image: %w", err)
 	}
 	values := blankRow(s).Values
+	if e.Version < s.Version { // the program of an older version leaves as they are the fields that it does not know
+		for i := range s.Columns {
+			if _, known := m[s.Columns[i].Stored]; !known {
+				values[i] = row.Values[i]
+			}
+		}
+	}
 	for _, name := range sortedKeys(m) {
 		kind, i := KindTime, s.Column(name)
 		switch {
 		case i >= 0:
 			kind = s.Columns[i].Kind
 		case name != "created_at" && name != "updated_at":
-			if gone(s, e) {
+			if foreign(s, e) {
 				continue
 			}
 			return fmt.Errorf("image: no field is stored as %q", name)
@@ -132,7 +159,7 @@ func applyChanges(s *Schema, row *Row, e *Event) error {
 	for _, name := range sortedKeys(m) {
 		i := s.Column(name)
 		if i < 0 {
-			if gone(s, e) {
+			if foreign(s, e) {
 				continue
 			}
 			return fmt.Errorf("changes: no field is stored as %q", name)

@@ -82,7 +82,7 @@ func (m *Machine[R]) rowAt(r Reader, id string, rev int64, first *Event) (Row, [
 		if err == nil || from == 1 {
 			return row, events, err
 		}
-		from = 1 // the log may have come from somewhere without images
+		from = 1 // the log may have come from somewhere without images, or from a program that does not know all fields
 	}
 }
 
@@ -100,6 +100,11 @@ func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event
 			}
 			chain = append(chain, e)
 		}
+		if row.Rev == 0 && from > 1 {
+			if less, err := partial(m.schema, &e); less || err != nil {
+				return row, nil, errors.Join(err, errPartial)
+			}
+		}
 		if err := foldEvent(m.schema, &row, &e); err != nil {
 			return row, nil, fmt.Errorf("fold %s %q at revision %d: %w", m.schema.Machine, id, e.Rev, err)
 		}
@@ -111,4 +116,7 @@ func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event
 	return row, chain, nil
 }
 
-var errLogShort = errors.New("the log is too short")
+var (
+	errLogShort = errors.New("the log is too short")
+	errPartial  = errors.New("the image does not hold all fields")
+)

@@ -46,9 +46,10 @@ type Schema struct {
 	Machine     string
 	Entity      string
 	Version     int
-	Hash        string // of the specification's meaning
-	Table       string // base name of the tables: T, T_events, T_outbox, T_groups
-	Enforce     string // "none", "checks" or "full"
+	Hash        string   // of the specification's meaning
+	Beside      []SpecID // earlier specifications whose programs may work on these tables meanwhile; see Retirer
+	Table       string   // base name of the tables: T, T_events, T_outbox, T_groups
+	Enforce     string   // "none", "checks" or "full"
 	RequestID   Demand
 	ExpectedRev Demand
 	Columns     []Column

@@ -128,7 +128,7 @@ func (c *cli) versions(args []string, against string) (old, next *source, err er
 	case against != "" && len(args) == 2:
 		return nil, nil, usagef("--against takes the place of the old file; name the new one only")
 	case against != "":
-		old, err = c.fromGit(against, args[0])
+		old, err = c.fromGit("--against", against, args[0])
 	case args[0] == "-" && args[1] == "-":
 		err = usagef("the standard input is one version; name a file for the other one")
 	default:
@@ -152,14 +152,15 @@ func (c *cli) versions(args []string, against string) (old, next *source, err er
 // gitLimit is how long git may take for one file.
 const gitLimit = 30 * time.Second
 
-// fromGit loads the specification at path as it was at a revision.
-func (c *cli) fromGit(against, path string) (*source, error) {
+// fromGit loads the specification at path as it was at a revision, which a flag
+// names.
+func (c *cli) fromGit(flag, against, path string) (*source, error) {
 	revision, ok := strings.CutPrefix(against, "git:")
 	if !ok || revision == "" || strings.HasPrefix(revision, "-") || strings.ContainsAny(revision, ":\x00\n") {
-		return nil, usagef("--against is %q; write git: and a revision, such as git:main", against)
+		return nil, usagef("%s is %q; write git: and a revision, such as git:main", flag, against)
 	}
 	if path == "-" {
-		return nil, usagef("the standard input has no history; name a file for --against")
+		return nil, usagef("the standard input has no history; name a file for %s", flag)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
 	defer cancel()
@@ -169,7 +170,7 @@ func (c *cli) fromGit(against, path string) (*source, error) {
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, usagef("--against needs git: %w", err)
+			return nil, usagef("%s needs git: %w", flag, err)
 		}
 		why, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		if why == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -21,6 +22,7 @@ type genFlags struct {
 	out       string
 	pkg       string
 	enforce   string
+	beside    string
 	testStore []string
 	check     bool
 	asJSON    bool
@@ -38,16 +40,22 @@ into the folder of -o.
 All specifications are read, checked and generated before the first file is
 written, and nothing is written when anything is wrong. Unchanged files are not
 touched. A file that fsmgen did not write is never overwritten. Files of an
-earlier run that are no longer produced are reported and left alone.`,
+earlier run that are no longer produced are reported and left alone.
+
+For a rolling deployment, --beside names the version before this one, as a file
+or in git: after the new package's Migrate, programs of that version go on
+working on the same tables until the new package's EndRollOut. It is refused
+when the two versions cannot be open at once.`,
 		Example: `  fsmgen gen specs/lifecycle.yaml
   fsmgen gen -o . job.yaml          # the package job in this folder
   fsmgen gen --check specs/*.yaml   # in CI: fail when files are not up to date
+  fsmgen gen --beside job.v1.yaml job.yaml
 
   //go:generate go tool fsmgen gen job.yaml`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: specFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for name, value := range map[string]string{"output": f.out, "package": f.pkg} {
+			for name, value := range map[string]string{"output": f.out, "package": f.pkg, "beside": f.beside} {
 				if cmd.Flags().Changed(name) && value == "" {
 					return usagef("--%s is empty; give it a value or leave it out", name)
 				}
@@ -58,6 +66,7 @@ earlier run that are no longer produced are reported and left alone.`,
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "folder of the package (one specification only)")
 	cmd.Flags().StringVar(&f.pkg, "package", "", "name of the package (one specification only; default: the machine's name)")
 	cmd.Flags().StringVar(&f.enforce, "enforce", "full", "what the database enforces by itself: none, checks or full")
+	cmd.Flags().StringVar(&f.beside, "beside", "", "version whose programs may go on working during a roll-out: a file or git:REVISION (one specification only)")
 	cmd.Flags().StringSliceVar(&f.testStore, "test-store", nil, "stores that the tests use besides the one in memory: sqlite, postgres")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found and done as JSON")
@@ -139,6 +148,8 @@ func (f *genFlags) validate(paths []string) error {
 	switch {
 	case len(paths) > 1 && f.out != "":
 		return usagef("-o names the folder of one package, but there are %d specifications", len(paths))
+	case len(paths) > 1 && f.beside != "":
+		return usagef("--beside names the version before one specification, but there are %d", len(paths))
 	case len(paths) > 1 && f.pkg != "":
 		return usagef("--package names one package, but there are %d specifications", len(paths))
 	case f.pkg != "" && (!packageName.MatchString(f.pkg) || token.IsKeyword(f.pkg) || f.pkg == "main"):
@@ -150,10 +161,15 @@ func (f *genFlags) validate(paths []string) error {
 // plan generates the files of one specification in memory and finds their
 // places. Findings of the generator are added to those of the source.
 func (c *cli) plan(s *source, f genFlags) (*plan, error) {
+	beside, err := c.beside(s, f.beside)
+	if err != nil {
+		return nil, err
+	}
 	c.current = s.name
 	files, err := c.generate(s.machine, gen.Options{
 		Package:   f.pkg,
 		Enforce:   f.enforce,
+		Beside:    beside,
 		TestStore: strings.Join(f.testStore, ","),
 	})
 	var found spec.Diagnostics
@@ -183,6 +199,37 @@ func (c *cli) plan(s *source, f genFlags) (*plan, error) {
 		return nil, usagef("cannot read the folder of the package: %w", err)
 	}
 	return p, samePackage(p, name)
+}
+
+// beside loads the version that --beside names and refuses it unless both can be
+// open at once.
+func (c *cli) beside(next *source, name string) ([]gen.SpecID, error) {
+	if name == "" {
+		return nil, nil
+	}
+	var old *source
+	var err error
+	if strings.HasPrefix(name, "git:") {
+		old, err = c.fromGit("--beside", name, next.path)
+	} else {
+		old, err = c.load(name)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case old.machine == nil:
+		c.renderAll(c.err, []*source{old}, spec.Error)
+		return nil, usagef("%s is not sound; mend it first", old.name)
+	case old.machine.Name != next.machine.Name:
+		return nil, usagef("%s is machine %s, not %s", old.name, old.machine.Name, next.machine.Name)
+	case old.machine.Hash == next.machine.Hash:
+		return nil, nil
+	}
+	if why := diff.Machines(old.machine, next.machine).Beside(); len(why) > 0 {
+		return nil, usagef("%s cannot be open beside %s, so stop its programs before the migration and leave --beside out:\n  %s",
+			old.name, next.name, strings.Join(why, "\n  "))
+	}
+	return []gen.SpecID{{Version: old.machine.Version, Hash: old.machine.Hash}}, nil
 }
 
 // samePackage refuses to mix the package name with another one in its folder.

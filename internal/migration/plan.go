@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -52,6 +53,7 @@ func New(old, next *spec.Machine, dialect, enforce string) (*Migration, error) {
 		return nil, err
 	}
 	p.look()
+	p.alone = diff.Machines(old, next).Beside()
 	m := &Migration{Queries: p.queries()}
 	write := p.sqlite
 	if dialect == Postgres {
@@ -70,6 +72,7 @@ type plan struct {
 	dialect, enforce string
 	moved            []move
 	reasons          []string // why the table must be empty
+	alone            []string // why programs of the old version must not work on the tables any more
 	lost             []string // effects that nothing performs any more, or within a transaction only
 	out              strings.Builder
 }
@@ -177,7 +180,12 @@ func (p *plan) head(queries []Query) {
 		p.line("-- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE")
 		p.line("-- Triggers and indexes of your own on the table %s are gone afterwards.", n.Name)
 	} else {
-		p.line("-- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE")
+		if len(p.alone) == 0 {
+			p.line("-- Programs of version %d may go on meanwhile and afterwards, until they are retired.", o.Version)
+			p.line("-- Make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE")
+		} else {
+			p.line("-- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE")
+		}
 		p.line("-- Run it on the search path on which the tables are.")
 	}
 	if len(p.reasons) > 0 {
@@ -206,6 +214,35 @@ func (p *plan) head(queries []Query) {
 func (p *plan) meta() {
 	p.line(`UPDATE "fsm_meta" SET "version" = %d, "hash" = %s WHERE "machine" = %s;`,
 		p.next.m.Version, quoteText(p.next.m.Hash), quoteText(p.next.m.Name))
+	if p.next.m.Version > p.old.m.Version {
+		p.versions()
+	}
+}
+
+// versions writes the note of which other versions may be open; see fsm.Retirer
+// of the runtime. Those that were open beside the old one are retired.
+func (p *plan) versions() {
+	text, integer, end := "TEXT", "INTEGER", " STRICT"
+	if p.dialect == Postgres {
+		text, integer, end = `text COLLATE "C"`, "bigint", ""
+	}
+	old, word := p.old.m, "open"
+	if len(p.alone) > 0 {
+		word = "retired"
+	}
+	p.line("")
+	p.line("-- Which earlier versions may be open beside this one.")
+	p.line(`CREATE TABLE IF NOT EXISTS "fsm_versions" (
+    "machine" %[1]s NOT NULL,
+    "hash" %[1]s NOT NULL,
+    "version" %[2]s NOT NULL,
+    "standing" %[1]s NOT NULL CHECK ("standing" IN ('open', 'retired')),
+    PRIMARY KEY ("machine", "hash")
+)%[3]s;`, text, integer, end)
+	p.line(`UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = %s;`, quoteText(old.Name))
+	p.line(`DELETE FROM "fsm_versions" WHERE "machine" = %s AND "hash" IN (%s, %s);`, quoteText(old.Name), quoteText(old.Hash), quoteText(p.next.m.Hash))
+	p.line(`INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES (%s, %s, %d, %s);`,
+		quoteText(old.Name), quoteText(old.Hash), old.Version, quoteText(word))
 }
 
 func (p *plan) table(suffix string) string { return quoteName(p.next.m.Name + suffix) }

@@ -29,7 +29,7 @@ func postgresObjects(t testing.TB, db *sql.DB) []string {
 	} {
 		list = append(list, rowsOf(t, db, query)...)
 	}
-	return list
+	return generatedOnly(list)
 }
 
 func TestPostgresSchemaIsTheGeneratedOne(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTicketsLiveOnInPostgres(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	old, next := versions(t, "ticket")
 	file := filepath.Join(t.TempDir(), "tickets.db")
-	run(t, build(t, old, next), "fill", file)
+	run(t, build(t, "ticket", packages(t, old, next)), "fill", file)
 	execute(t, db, generate(t, old, "full")["ticket.postgres.sql"])
 	carry(t, openSQLite(t, file), db, old)
 	m, err := migration.New(old, next, migration.Postgres, "full")

@@ -25,7 +25,7 @@ var generated = []struct {
 }{
 	{"package", "generated name", []string{
 		"State", "States", "Operation", "Operations", "Event", "EventName", "EventNames", "Machine", "Outcome",
-		"Open", "Migrate", "Classify", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
+		"Open", "Migrate", "EndRollOut", "Classify", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
 	}},
 	{"record", "built-in field", []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
 	{"record", "generated method", []string{"Ref", "Equal", "Check", "String"}},
@@ -276,7 +276,7 @@ func reservedPackage(name string) string {
 		return "ends in _test, as packages of tests do"
 	case name == "fsm":
 		return "is that of the runtime package"
-	case name == "fsm_meta" || strings.HasPrefix(name, "sqlite_"):
+	case name == "fsm_meta" || name == "fsm_versions" || strings.HasPrefix(name, "sqlite_"):
 		return "is that of a table which the store or SQLite keeps for itself"
 	}
 	return ""

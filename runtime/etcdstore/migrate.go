@@ -18,6 +18,8 @@ type meta struct {
 	Machine string `json:"machine"`
 	Version int    `json:"version"`
 	Hash    string `json:"hash"`
+
+	Earlier map[string]bool `json:"earlier,omitempty"` // hashes of before: whether they are open beside this one
 }
 
 // migrating begins the layout while somebody builds it anew: every write
@@ -74,6 +76,9 @@ func (t *table) Check(ctx context.Context) error {
 	case now.meta == nil || now.meta.Machine != t.schema.Machine:
 		return t.mismatch("the keys below %q are not those of %s", t.keys.base, t.schema.Machine)
 	case now.meta.Hash != t.schema.Hash:
+		if known, err := t.besides(&now); known {
+			return err
+		}
 		return t.mismatch("the keys below %q are those of version %d (hash %.12s), the program is version %d (hash %.12s)",
 			t.keys.base, now.meta.Version, now.meta.Hash, t.schema.Version, t.schema.Hash)
 	case string(now.layout.value) != t.fingerprint:
@@ -139,6 +144,11 @@ func (t *table) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if now.meta != nil && now.meta.Hash != t.schema.Hash {
+		if known, err := t.besides(&now); known {
+			return err
+		}
+	}
 	same := []compare{unchanged(t.keys.meta(), now.metaState.mod), unchanged(t.keys.layout(), now.layout.mod)}
 	switch {
 	case now.meta != nil && now.meta.Machine != t.schema.Machine:
@@ -146,7 +156,7 @@ func (t *table) migrate(ctx context.Context) error {
 	case string(now.layout.value) == t.fingerprint && now.meta != nil && now.meta.Hash == t.schema.Hash:
 		return nil
 	case string(now.layout.value) == t.fingerprint, now.layout.mod == 0:
-		return t.finish(ctx, same)
+		return t.finish(ctx, same, now.meta)
 	}
 	token := []byte(migrating + fsm.NewID())
 	if err := t.put(ctx, same, t.keys.layout(), token); err != nil {
@@ -159,7 +169,7 @@ func (t *table) migrate(ctx context.Context) error {
 	if err := t.rebuild(ctx, mine); err != nil {
 		return err
 	}
-	return t.finish(ctx, mine)
+	return t.finish(ctx, mine, now.meta)
 }
 
 // put puts one key under conditions.
@@ -185,8 +195,8 @@ func (t *table) apply(ctx context.Context, when []compare, ops []requestOp) erro
 }
 
 // finish notes specification and layout.
-func (t *table) finish(ctx context.Context, when []compare) error {
-	text, err := json.Marshal(meta{t.schema.Machine, t.schema.Version, t.schema.Hash})
+func (t *table) finish(ctx context.Context, when []compare, old *meta) error {
+	text, err := json.Marshal(t.succeed(old))
 	if err != nil {
 		return err
 	}

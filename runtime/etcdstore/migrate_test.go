@@ -20,7 +20,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := storetest.Schema()
-	next.Hash, next.Version = "next", 2
+	next.Hash = "next" // of the same version: a later one would retire the old one
 	next.Columns = append(next.Columns, fsm.Column{Name: "extra", Stored: "extra", Kind: fsm.KindCounter})
 	next.Indexes = append(next.Indexes, fsm.Index{Name: "by_creation", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"waiting"}})
 	tab, err := store.Table(next)

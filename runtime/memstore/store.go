@@ -146,7 +146,10 @@ func (s *Store) open(schema *fsm.Schema) (*table, error) {
 	if t == nil {
 		return nil, mismatch(schema, "the store has no table %q; call Migrate", schema.Table)
 	}
-	if t.machine != schema.Machine || t.hash != schema.Hash {
+	if err := t.besides(schema); err != nil {
+		return nil, err
+	}
+	if t.machine != schema.Machine || t.hash != schema.Hash && !t.open(schema) {
 		return nil, mismatch(schema, "table %q was made for %s %q, this is %s %q; call Migrate",
 			schema.Table, t.machine, t.hash, schema.Machine, schema.Hash)
 	}
@@ -177,13 +180,13 @@ func (h *handle) Migrate(ctx context.Context) error {
 	if t.machine != h.schema.Machine {
 		return mismatch(h.schema, "table %q belongs to machine %s", h.schema.Table, t.machine)
 	}
-	if t.hash == h.schema.Hash {
-		return nil
+	if err := t.besides(h.schema); err != nil || t.hash == h.schema.Hash || t.open(h.schema) {
+		return err
 	}
 	if err := t.reshape(h.schema); err != nil {
 		return err
 	}
-	t.hash = h.schema.Hash
+	t.succeed(h.schema)
 	return nil
 }
 

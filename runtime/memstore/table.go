@@ -22,8 +22,10 @@ type deliveryKey struct {
 // table holds what the store knows of one machine.
 type table struct {
 	machine, hash string
-	columns       []string // stored names, in the order of the rows' values
-	ids           []string // of all rows, ascending
+	version       int             // of hash
+	earlier       map[string]bool // hashes of before: whether they are open beside this one
+	columns       []string        // stored names, in the order of the rows' values
+	ids           []string        // of all rows, ascending
 	rows          map[string]fsm.Row
 	events        map[string][]fsm.Event
 	log           []fsm.Event                // of all records, in the order of the commits
@@ -37,6 +39,7 @@ type table struct {
 func newTable(machine string) *table {
 	return &table{
 		machine:  machine,
+		earlier:  map[string]bool{},
 		rows:     map[string]fsm.Row{},
 		events:   map[string][]fsm.Event{},
 		requests: map[requestKey][]fsm.Event{},

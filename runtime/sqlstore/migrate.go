@@ -114,8 +114,7 @@ func (t *table) Check(ctx context.Context) error {
 	case m == nil:
 		return t.mismatch("the database has no tables of this machine")
 	case m.hash != t.schema.Hash:
-		return t.mismatch("the tables are those of version %d (hash %.12s), the program is version %d (hash %.12s)",
-			m.version, m.hash, t.schema.Version, t.schema.Hash)
+		return t.checkBeside(ctx, s, m)
 	case m.dialect != t.dialect.Name():
 		return t.mismatch("the tables were made for %s", m.dialect)
 	case m.enforce != t.enforce():
@@ -197,6 +196,13 @@ func (t *table) migrate(x *txn, script, tables string) error {
 	if err != nil {
 		return t.fault("read the meta table", err)
 	}
+	if m != nil && m.hash != t.schema.Hash {
+		if st, err := t.standing(x.ctx, q); err != nil {
+			return t.fault("read which specifications are open", err)
+		} else if st != unheard {
+			return t.besides(x.ctx, q, m, st)
+		}
+	}
 	chained := true
 	if m != nil {
 		if chained, err = t.hasChain(x.ctx, q); err != nil {
@@ -223,6 +229,11 @@ func (t *table) migrate(x *txn, script, tables string) error {
 	}
 	if _, err := x.tx.ExecContext(x.ctx, script); err != nil {
 		return t.unfit(m, err)
+	}
+	if m != nil && m.hash != t.schema.Hash {
+		if err := t.succeed(x.ctx, q, m); err != nil {
+			return t.fault("note which specifications are open", err)
+		}
 	}
 	var res sql.Result
 	if m == nil {

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		tests []test
 	}{
 		{"schema", schemaTests},
+		{"rollout", rolloutTests},
 		{"write", writeTests},
 		{"request", requestTests},
 		{"unique", uniqueTests},

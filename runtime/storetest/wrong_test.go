@@ -22,6 +22,7 @@ type wrong struct {
 	*memstore.Store
 	schema  func(*fsm.Schema) *fsm.Schema
 	table   func(fsm.Table) fsm.Table
+	retire  func(fsm.Table, context.Context) error
 	ctx     func(context.Context) context.Context
 	update  func(fsm.Table, context.Context, func(fsm.Tx) error) error
 	view    func(fsm.Table, context.Context, func(fsm.Reader) error) error
@@ -84,6 +85,13 @@ func (t *wrongTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 		return t.w.update(t.Table, ctx, g)
 	}
 	return t.Table.Update(ctx, g)
+}
+
+func (t *wrongTable) Retire(ctx context.Context) error {
+	if t.w.retire != nil {
+		return t.w.retire(t.Table, ctx)
+	}
+	return t.Table.(fsm.Retirer).Retire(ctx)
 }
 
 type wrongReader struct {
@@ -231,6 +239,22 @@ var promises = []struct {
 	caught  string // group/case
 }{
 	{"Check: refuses a store without these tables", wrong{table: func(t fsm.Table) fsm.Table { return lax{t} }}, "schema/check_refuses_another_hash"},
+	{"Retirer: keeps open what the later version names", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+		c := *s
+		c.Beside = nil
+		return &c
+	}}, "rollout/a_later_version_keeps_the_one_before_it_open"},
+	{"Retirer: retires what the later version does not name", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+		c := *s
+		c.Beside = []fsm.SpecID{storetest.Schema().ID()}
+		return &c
+	}}, "rollout/a_later_version_that_stands_alone_retires_the_one_before_it"},
+	{"Retirer: a program that was retired is told so", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+		c := *s
+		c.Version = 1
+		return &c
+	}}, "rollout/a_later_version_that_stands_alone_retires_the_one_before_it"},
+	{"Retirer: Retire", wrong{retire: func(fsm.Table, context.Context) error { return nil }}, "rollout/a_later_version_keeps_the_one_before_it_open"},
 	{"Commit: the write is the whole row", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
 		if w.Row != nil {
 			w.Row.Values[0] = nil

@@ -500,6 +500,18 @@ CREATE OR REPLACE TRIGGER "ticket_truncate" BEFORE TRUNCATE ON "ticket"
     FOR EACH STATEMENT EXECUTE FUNCTION "ticket_keep"();
 
 UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
+
+-- Which earlier versions may be open beside this one.
+CREATE TABLE IF NOT EXISTS "fsm_versions" (
+    "machine" text COLLATE "C" NOT NULL,
+    "hash" text COLLATE "C" NOT NULL,
+    "version" bigint NOT NULL,
+    "standing" text COLLATE "C" NOT NULL CHECK ("standing" IN ('open', 'retired')),
+    PRIMARY KEY ("machine", "hash")
+);
+UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = 'ticket';
+DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a');
+INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 COMMIT;
 
 -- The old rows. What fails here can be mended and validated again.

@@ -516,5 +516,17 @@ BEGIN
 END;
 
 UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
+
+-- Which earlier versions may be open beside this one.
+CREATE TABLE IF NOT EXISTS "fsm_versions" (
+    "machine" TEXT NOT NULL,
+    "hash" TEXT NOT NULL,
+    "version" INTEGER NOT NULL,
+    "standing" TEXT NOT NULL CHECK ("standing" IN ('open', 'retired')),
+    PRIMARY KEY ("machine", "hash")
+) STRICT;
+UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = 'ticket';
+DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a');
+INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 DROP TABLE temp."fsm_migration";
 COMMIT;

@@ -1,0 +1,296 @@
+// Command program rolls a machine out: programs of two versions work on the same
+// records, before, during and after the migration.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+
+	v1 "example.com/desk/v1/errand"
+	v2 "example.com/desk/v2/errand"
+	v3 "example.com/desk/v3/errand"
+)
+
+const (
+	records = 6
+	workers = 3 // of each version
+	patient = 2 * time.Minute
+)
+
+func check(err error) {
+	if err != nil {
+		log.Output(2, err.Error())
+		os.Exit(1)
+	}
+}
+
+// place is where the tables are.
+type place struct {
+	one, two fsm.Store // of the programs of version 1, and of the later ones
+	to2, to3 func()    // migrate
+}
+
+func open(ctx context.Context) place {
+	if os.Args[1] == "sqlite" {
+		store, err := sqlite.Open(os.Args[2])
+		check(err)
+		return place{store, store, func() { check(v2.Migrate(ctx, store)) }, func() { check(v3.Migrate(ctx, store)) }}
+	}
+	one, err := postgres.Open(ctx, os.Args[2])
+	check(err)
+	two, err := postgres.Open(ctx, os.Args[2])
+	check(err)
+	db, err := sql.Open("pgx", os.Args[2])
+	check(err)
+	run := func(path string) func() {
+		return func() {
+			script, err := os.ReadFile(path)
+			check(err)
+			conn, err := db.Conn(ctx)
+			check(err)
+			defer conn.Close()
+			_, err = conn.ExecContext(ctx, string(script))
+			check(err)
+		}
+	}
+	return place{one, two, run(os.Args[3]), run(os.Args[4])}
+}
+
+// load is workers of both versions, and what they came to.
+type load struct {
+	ctx     context.Context
+	over    chan struct{}
+	wg      sync.WaitGroup
+	done    [3]atomic.Int64 // transitions of a version
+	after   atomic.Int64    // transitions of version 1 since the migration
+	foreign atomic.Int64    // calls of version 1 that found a record in a state it does not know
+	images  atomic.Int64    // whole records that version 1 put into the log, of records with a note
+	noted   [records]atomic.Bool
+	moved   atomic.Bool // the migration is over
+
+	mu    sync.Mutex
+	asked []asked
+}
+
+// asked is a request of version 1, to be repeated to version 2.
+type asked struct {
+	id, request, word string
+	rev               int64
+}
+
+func id(i int) string { return fmt.Sprint("errand", i) }
+
+// fits ends the program unless an error is one that such a call may get.
+func (l *load) fits(err error, more ...error) bool {
+	for _, may := range append(more, fsm.ErrStale, fsm.ErrWrongState, fsm.ErrNotUnique, fsm.ErrBusy, fsm.ErrAmbiguous) {
+		if errors.Is(err, may) {
+			return false
+		}
+	}
+	check(err)
+	return true
+}
+
+func (l *load) begin(work func(w, n int)) {
+	for w := range workers {
+		l.wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-l.over:
+					return
+				default:
+					work(w, n)
+				}
+			}
+		})
+	}
+}
+
+// old works with version 1.
+func (l *load) old(m *v1.Machine) func(w, n int) {
+	return func(w, n int) {
+		i, request, word := rand.IntN(records), fmt.Sprintf("one.%d.%d", w, n), fmt.Sprint("w", rand.IntN(8))
+		rec, err := m.Record(l.ctx, id(i))
+		if errors.Is(err, fsm.ErrQuarantined) {
+			// Known as one that is not to be touched: a call says so, too.
+			_, err := m.Tag(l.ctx, fsm.Ref{ID: id(i)}, v1.TagRequest{RequestID: request, Word: word})
+			if errors.Is(err, fsm.ErrQuarantined) {
+				l.foreign.Add(1)
+			} else {
+				l.fits(err) // it may have left that state meanwhile
+			}
+			return
+		}
+		check(err)
+		var out v1.Outcome
+		switch moved := l.moved.Load(); {
+		case rand.IntN(6) > 0:
+			out, err = m.Tag(l.ctx, rec, v1.TagRequest{RequestID: request, Word: word})
+			if err == nil && moved && n%5 == 0 {
+				l.mu.Lock()
+				l.asked = append(l.asked, asked{id(i), request, word, out.Record.Rev})
+				l.mu.Unlock()
+			}
+		case rec.State == v1.StateOpen:
+			out, err = m.Take(l.ctx, rec, v1.TakeRequest{RequestID: request, Actor: fmt.Sprint("old", w)})
+		default:
+			out, err = m.GiveBack(l.ctx, rec, v1.GiveBackRequest{RequestID: request})
+		}
+		if !l.fits(err, fsm.ErrQuarantined) {
+			return
+		}
+		l.done[1].Add(1)
+		if l.moved.Load() {
+			l.after.Add(1)
+			if out.Record.Rev%64 == 0 && l.noted[i].Load() {
+				l.images.Add(1)
+			}
+		}
+	}
+}
+
+// next works with version 2.
+func (l *load) next(m *v2.Machine) func(w, n int) {
+	return func(w, n int) {
+		i, request := rand.IntN(records), fmt.Sprintf("two.%d.%d", w, n)
+		rec, err := m.Record(l.ctx, id(i))
+		check(err)
+		switch {
+		case rec.State == v2.StateWaiting:
+			time.Sleep(time.Millisecond) // for version 1 to find it so
+			_, err = m.Resume(l.ctx, rec, v2.ResumeRequest{RequestID: request})
+		case rand.IntN(3) == 0:
+			if _, err = m.Remark(l.ctx, rec, v2.RemarkRequest{RequestID: request, Note: fmt.Sprint("note ", n)}); err == nil {
+				l.noted[i].Store(true)
+			}
+		case rec.State == v2.StateTaken:
+			_, err = m.GiveBack(l.ctx, rec, v2.GiveBackRequest{RequestID: request})
+		case rand.IntN(3) == 0:
+			_, err = m.Wait(l.ctx, rec, v2.WaitRequest{RequestID: request})
+		default:
+			_, err = m.Take(l.ctx, rec, v2.TakeRequest{RequestID: request, Actor: fmt.Sprint("new", w)})
+		}
+		if l.fits(err) {
+			l.done[2].Add(1)
+		}
+	}
+}
+
+// until waits for something to have happened often enough.
+func until(what string, happened func() bool) {
+	for end := time.Now().Add(patient); !happened(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			log.Fatal("not in time: ", what)
+		}
+	}
+}
+
+// refused demands that a program of one version is refused for another.
+func refused(err error, program, store int) {
+	var retired *fsm.RetiredError
+	if !errors.As(err, &retired) || !errors.Is(err, fsm.ErrSchemaMismatch) || retired.Program.Version != program || retired.Store.Version != store {
+		log.Output(2, fmt.Sprintf("got %v, want that version %d was retired for version %d", err, program, store))
+		os.Exit(1)
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	p := open(ctx)
+	check(v1.Migrate(ctx, p.one))
+	one, err := v1.Open(ctx, p.one)
+	check(err)
+	for i := range records {
+		_, err := one.Post(ctx, v1.PostRequest{ID: id(i), RequestID: "post" + id(i), Street: fmt.Sprint("street ", i%4)})
+		check(err)
+	}
+	if _, err := v2.Open(ctx, p.two); !errors.Is(err, fsm.ErrSchemaMismatch) || errors.As(err, new(*fsm.RetiredError)) {
+		log.Fatal("version 2 before its migration: ", err)
+	}
+	l := &load{ctx: ctx, over: make(chan struct{})}
+	l.begin(l.old(one))
+	until("work of version 1", func() bool { return l.done[1].Load() > 200 })
+
+	p.to2() // while version 1 works
+	l.moved.Store(true)
+	check(v2.Migrate(ctx, p.two)) // as every program does when it starts
+	two, err := v2.Open(ctx, p.two)
+	check(err)
+	l.begin(l.next(two))
+	check(v1.Migrate(ctx, p.one)) // another program of version 1 starts
+	other, err := v1.Open(ctx, p.one)
+	check(err)
+	until("work of both versions", func() bool {
+		return l.after.Load() > 500 && l.done[2].Load() > 500 && l.foreign.Load() > 0 && l.images.Load() >= 3
+	})
+	close(l.over)
+	l.wg.Wait()
+	for i := range records {
+		if rec, err := two.Record(ctx, id(i)); err == nil && rec.State == v2.StateWaiting {
+			_, err = two.Resume(ctx, rec, v2.ResumeRequest{RequestID: "at last"})
+			check(err)
+		}
+	}
+	for f, err := range two.Audit(ctx) {
+		check(err)
+		log.Fatalf("version 2 finds: %s", f)
+	}
+	for f, err := range other.Audit(ctx) {
+		check(err)
+		log.Fatalf("version 1 finds: %s", f)
+	}
+	for _, a := range l.asked { // what version 1 was told, version 2 says again
+		out, err := two.Tag(ctx, fsm.Ref{ID: a.id, Rev: a.rev - 1}, v2.TagRequest{RequestID: a.request, Word: a.word})
+		check(err)
+		if !out.Replayed || out.Record.Rev != a.rev {
+			log.Fatalf("request %q of %q was told revision %d, and now %d, replayed %v", a.request, a.id, a.rev, out.Record.Rev, out.Replayed)
+		}
+		var events []fsm.Event
+		for e, err := range two.History(ctx, a.id) {
+			check(err)
+			if e.Rev <= a.rev {
+				events = append(events, e)
+			}
+		}
+		if want, err := v2.Fold(events); err != nil || !out.Record.Equal(want) {
+			log.Fatalf("request %q of %q: got %v, the log says %v, %v", a.request, a.id, out.Record, want, err)
+		}
+	}
+
+	check(v2.EndRollOut(ctx, p.two))
+	refused(v1.Migrate(ctx, p.one), 1, 2)
+	_, err = v1.Open(ctx, p.one)
+	refused(err, 1, 2)
+	check(v2.Migrate(ctx, p.two))
+	if _, err = v2.Open(ctx, p.two); err != nil {
+		log.Fatal(err)
+	}
+
+	// Version 3 does not go beside version 2.
+	p.to3()
+	_, err = v2.Open(ctx, p.two)
+	refused(err, 2, 3)
+	refused(v2.Migrate(ctx, p.two), 2, 3)
+	_, err = v1.Open(ctx, p.one)
+	refused(err, 1, 3)
+	three, err := v3.Open(ctx, p.two)
+	check(err)
+	for f, err := range three.Audit(ctx) {
+		check(err)
+		log.Fatalf("version 3 finds: %s", f)
+	}
+	fmt.Printf("version 1: %d, %d of them beside version 2 with %d; %d states unknown, %d images, %d repeated\n",
+		l.done[1].Load(), l.after.Load(), l.done[2].Load(), l.foreign.Load(), l.images.Load(), len(l.asked))
+}

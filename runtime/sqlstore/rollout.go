@@ -1,0 +1,143 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// versionsTable holds the specifications that the tables were those of, and
+// whether their programs may still work on them. It is made with the first of
+// them, by Migrate or by the SQL that `fsmgen diff --sql` prints.
+const versionsTable = "fsm_versions"
+
+// standing is what became of a specification.
+type standing string
+
+const (
+	unheard standing = ""        // the tables were never its, or still are
+	beside  standing = "open"    // its programs may work on the tables of the later one
+	retired standing = "retired" // they may not
+)
+
+var _ fsm.Retirer = (*table)(nil)
+
+// standing returns what became of this specification.
+func (t *table) standing(ctx context.Context, q querier) (standing, error) {
+	objects, err := t.dialect.objects(ctx, q)
+	if err != nil || !objects[versionsTable] {
+		return unheard, err
+	}
+	words, err := column(ctx, q, t.statement(`SELECT "standing" FROM "fsm_versions" WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, t.schema.Hash)
+	if err != nil || len(words) == 0 {
+		return unheard, err
+	}
+	return standing(words[0]), nil
+}
+
+// checkBeside is Check for a program of another specification than the tables'.
+func (t *table) checkBeside(ctx context.Context, q querier, m *meta) error {
+	st, err := t.standing(ctx, q)
+	if err != nil {
+		return t.fault("read which specifications are open", err)
+	}
+	return t.besides(ctx, q, m, st)
+}
+
+// besides refuses a program unless it may work on the tables of m and finds its
+// columns in them. Their constraints, indexes and triggers are those of m.
+func (t *table) besides(ctx context.Context, q querier, m *meta, st standing) error {
+	switch {
+	case st == retired:
+		return fsm.Retired(t.schema, fsm.SpecID{Version: m.version, Hash: m.hash})
+	case st != beside:
+		return t.mismatch("the tables are those of version %d (hash %.12s), the program is version %d (hash %.12s)",
+			m.version, m.hash, t.schema.Version, t.schema.Hash)
+	case m.dialect != t.dialect.Name():
+		return t.mismatch("the tables were made for %s", m.dialect)
+	}
+	names, err := column(ctx, q, t.dialect.columns(t.schema.Table))
+	if err != nil {
+		return t.fault("read the schema", err)
+	}
+	for i := range t.schema.Columns {
+		if c := t.schema.Columns[i].Stored; !slices.Contains(names, c) {
+			return t.mismatch("the column %q is missing in the tables, which are those of version %d (hash %.12s)", c, m.version, m.hash)
+		}
+	}
+	return nil
+}
+
+// succeed notes what becomes of the specification m, whose tables become those
+// of this one, and of those that were open beside it.
+func (t *table) succeed(ctx context.Context, q querier, m *meta) error {
+	if t.schema.Version <= m.version { // one that is being worked on, or a step back
+		return nil
+	}
+	text, integer := "TEXT", "INTEGER"
+	end := " STRICT"
+	if t.dialect.patience() > 0 {
+		text, integer, end = `text COLLATE "C"`, "bigint", ""
+	}
+	if _, err := q.exec(ctx, strings.NewReplacer("TEXT", text, "INTEGER", integer).Replace(`CREATE TABLE IF NOT EXISTS "fsm_versions" (
+    "machine" TEXT NOT NULL,
+    "hash" TEXT NOT NULL,
+    "version" INTEGER NOT NULL,
+    "standing" TEXT NOT NULL CHECK ("standing" IN ('open', 'retired')),
+    PRIMARY KEY ("machine", "hash")
+)`)+end); err != nil {
+		return err
+	}
+	if _, err := q.exec(ctx, t.statement(`INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES (?, ?, ?, 'retired')
+		ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'`), t.schema.Machine, m.hash, m.version); err != nil {
+		return err
+	}
+	if _, err := q.exec(ctx, t.statement(`UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = ?`), t.schema.Machine); err != nil {
+		return err
+	}
+	for _, s := range t.schema.Beside {
+		if _, err := q.exec(ctx, t.statement(`UPDATE "fsm_versions" SET "standing" = 'open' WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, s.Hash); err != nil {
+			return err
+		}
+	}
+	// One that comes back is the tables' own again.
+	_, err := q.exec(ctx, t.statement(`DELETE FROM "fsm_versions" WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, t.schema.Hash)
+	return err
+}
+
+// Retire ends a roll-out.
+func (t *table) Retire(ctx context.Context) error {
+	return t.transact(ctx, t.dialect.claim(), func(x *txn) error {
+		if claim := t.dialect.claimSchema(); claim != "" {
+			if _, err := x.tx.ExecContext(x.ctx, claim); err != nil {
+				return t.fault("take the write lock", err)
+			}
+		}
+		q := txQuerier{tx: x.tx}
+		m, err := t.meta(x.ctx, q)
+		switch {
+		case err != nil:
+			return t.fault("read the meta table", err)
+		case m == nil:
+			return t.mismatch("the database has no tables of this machine")
+		case m.hash != t.schema.Hash:
+			if err := t.checkBeside(x.ctx, q, m); err != nil {
+				return err
+			}
+			return t.mismatch("the tables are those of version %d (hash %.12s), which retires version %d, not the other way round", m.version, m.hash, t.schema.Version)
+		}
+		objects, err := t.dialect.objects(x.ctx, q)
+		if err != nil {
+			return t.fault("read the schema", err)
+		}
+		if !objects[versionsTable] {
+			return nil
+		}
+		if _, err := q.exec(x.ctx, t.statement(`UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = ?`), t.schema.Machine); err != nil {
+			return t.fault("retire the other specifications", err)
+		}
+		return nil
+	})
+}
