@@ -64,6 +64,7 @@ func (v *view) Bury(w *fsm.Write) (bool, error) {
 	}
 	delete(t.rows, id)
 	t.ids = slices.Delete(t.ids, i, i+1)
+	t.renumber(v.tx, v.schema, &row, nil)
 	var kept []fsm.Event
 	for _, e := range events {
 		switch {

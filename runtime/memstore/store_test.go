@@ -207,8 +207,8 @@ func TestMigrateToAnotherSpecification(t *testing.T) {
 	}
 }
 
-// A sequence goes on behind a number that came into the group with its record,
-// also when the record has left it again.
+// A sequence goes on behind a number that its group's records have; what it gave
+// while such a record was there stays given when the record has left again.
 func TestNumbersFollowThoseThatMoveIn(t *testing.T) {
 	t.Parallel()
 	schema := storetest.Schema()

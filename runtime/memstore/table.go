@@ -32,8 +32,9 @@ type table struct {
 	requests      map[requestKey][]fsm.Event // machine scope: by RequestN
 	unique        map[string]string          // rule and values -> id
 	outbox        map[deliveryKey]fsm.Delivery
-	order         []deliveryKey // of the outbox, oldest first
-	groups        map[string]int64
+	order         []deliveryKey    // of the outbox, oldest first
+	given         map[string]int64 // group of a sequence -> the last number that was given in it
+	highest       map[string]int64 // group of a sequence -> the highest number that its rows have
 }
 
 func newTable(machine string) *table {
@@ -45,7 +46,8 @@ func newTable(machine string) *table {
 		requests: map[requestKey][]fsm.Event{},
 		unique:   map[string]string{},
 		outbox:   map[deliveryKey]fsm.Delivery{},
-		groups:   map[string]int64{},
+		given:    map[string]int64{},
+		highest:  map[string]int64{},
 	}
 }
 
@@ -57,7 +59,7 @@ func (t *table) reshape(s *fsm.Schema) error {
 		columns[i] = s.Columns[i].Stored
 	}
 	reshaped := make(map[string]fsm.Row, len(t.rows))
-	unique := map[string]string{}
+	unique, highest := map[string]string{}, map[string]int64{}
 	for _, id := range t.ids {
 		row := t.rows[id]
 		values := make([]any, len(columns))
@@ -76,8 +78,11 @@ func (t *table) reshape(s *fsm.Schema) error {
 			}
 			unique[key.text] = id
 		}
+		for _, p := range numbers(s, &row) {
+			highest[p.group] = max(highest[p.group], p.n)
+		}
 	}
-	t.columns, t.rows, t.unique = columns, reshaped, unique
+	t.columns, t.rows, t.unique, t.highest = columns, reshaped, unique, highest
 	return nil
 }
 
@@ -142,7 +147,7 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 		t.unique[k.text] = id
 	}
 	t.rows[id] = cloneRow(*next)
-	t.reserve(tx, s, next)
+	t.renumber(tx, s, old, next)
 	if old == nil {
 		i, _ := slices.BinarySearch(t.ids, id)
 		t.ids = slices.Insert(t.ids, i, id)
@@ -163,33 +168,6 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 		t.ids = slices.Delete(t.ids, i, i+1)
 	})
 	return nil
-}
-
-// reserve makes the sequences go on behind the numbers of a row: it may have come
-// into its group with one that was given elsewhere.
-func (t *table) reserve(tx *Tx, s *fsm.Schema, row *fsm.Row) {
-	for i := range s.Columns {
-		c := &s.Columns[i]
-		if c.Kind != fsm.KindSequence {
-			continue
-		}
-		u := slices.IndexFunc(s.Uniques, func(u fsm.UniqueRule) bool { return u.Name == "sequence_"+c.Name })
-		n, ok := row.Values[i].(int64)
-		if u < 0 || !ok {
-			continue
-		}
-		var group []any
-		for _, name := range s.Uniques[u].Columns {
-			if name != c.Stored {
-				group = append(group, row.Values[s.Column(name)])
-			}
-		}
-		key := joined(c.Name, group)
-		if old := t.groups[key]; old < n {
-			t.groups[key] = n
-			tx.later(func() { t.groups[key] = old })
-		}
-	}
 }
 
 // note appends an event and its request.

@@ -235,16 +235,6 @@ func (v *view) group(q fsm.PeerQuery) (where []fsm.Cond, whole bool) {
 	return where, true
 }
 
-// NextNumber counts the group's sequence up. A record must have a number: those
-// with an absent value are counted together.
-func (v *view) NextNumber(q fsm.PeerQuery) (int64, error) {
-	t, key := v.table, joined(q.Name, q.Values)
-	old := t.groups[key]
-	t.groups[key] = old + 1
-	v.tx.later(func() { t.groups[key] = old })
-	return old + 1, nil
-}
-
 // Settle removes a delivery.
 func (v *view) Settle(id string, rev int64) error {
 	v.table.settle(v.tx, deliveryKey{id, rev})

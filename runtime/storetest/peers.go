@@ -71,25 +71,8 @@ var peerTests = []test{
 		}
 	}},
 	{"numbers go on behind those that records bring", func(b *bench) {
-		schema := Schema() // the weight as a sequence per holder; parcels without one are counted together
-		schema.SQL = b.suite.sql
-		schema.Columns[colWeight].Kind = fsm.KindSequence
-		schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"holder", "weight"}})
-		table, err := b.suite.open(b.T).Table(schema)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := table.Migrate(b.ctx); err != nil {
-			b.Fatal(err)
-		}
-		b.table = table
-		number := func(holder any) (n int64) {
-			b.update(func(tx fsm.Tx) (err error) {
-				n, err = tx.NextNumber(fsm.PeerQuery{Name: "weight", Sequence: true, Columns: []string{"holder"}, Values: []any{holder}})
-				return err
-			})
-			return n
-		}
+		b.table = b.numbered()
+		number := func(holder any) int64 { return b.number("weight", "holder", holder) }
 		got := []int64{number(nil), number("ann")}
 		p := parcel("p1", "a")
 		p.Weight = fsm.Some(int64(7))
@@ -98,6 +81,27 @@ var peerTests = []test{
 		b.commit(change(p, p.held("ann", instant), "hold", ""))
 		got = append(got, number("ann"), number(nil), number("ann"), number("ben"))
 		if want := []int64{1, 1, 8, 9, 2, 8, 10, 9, 1}; !slices.Equal(got, want) {
+			b.Errorf("got %v, want %v", got, want)
+		}
+	}},
+	{"numbers do not remember who only passed through", func(b *bench) {
+		b.table = b.numbered()
+		number := func(holder any) int64 { return b.number("weight", "holder", holder) }
+		heavy := parcel("p1", "a")
+		heavy.Weight = fsm.Some(int64(7))
+		heavy = b.make(heavy)
+		light := parcel("p2", "a")
+		light.Weight = fsm.Some(int64(3))
+		light = b.make(light)
+		held := heavy.held("ann", instant)
+		b.commit(change(heavy, held, "hold", ""))
+		b.commit(change(light, light.held("ann", instant), "hold", ""))
+		back := held
+		back.State, back.Rev = "waiting", held.Rev+1
+		back.Holder, back.Due = fsm.Optional[string]{}, fsm.Optional[time.Time]{}
+		b.commit(change(held, back, "release", "")) // ann had 7, and nobody has asked for a number meanwhile
+		got := []int64{number("ann"), number(nil)}
+		if want := []int64{4, 8}; !slices.Equal(got, want) {
 			b.Errorf("got %v, want %v", got, want)
 		}
 	}},
@@ -216,4 +220,32 @@ var peerTests = []test{
 			}
 		}
 	}},
+}
+
+// numbered opens a table in which the weight is a sequence per holder; parcels
+// without one are counted together.
+func (b *bench) numbered() fsm.Table {
+	b.Helper()
+	schema := Schema()
+	schema.SQL = b.suite.sql
+	schema.Columns[colWeight].Kind = fsm.KindSequence
+	schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"holder", "weight"}})
+	table, err := b.suite.open(b.T).Table(schema)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := table.Migrate(b.ctx); err != nil {
+		b.Fatal(err)
+	}
+	return table
+}
+
+// number asks for the next number of a group.
+func (b *bench) number(sequence, column string, value any) (n int64) {
+	b.Helper()
+	b.update(func(tx fsm.Tx) (err error) {
+		n, err = tx.NextNumber(fsm.PeerQuery{Name: sequence, Sequence: true, Columns: []string{column}, Values: []any{value}})
+		return err
+	})
+	return n
 }

@@ -1,0 +1,169 @@
+package fsmtest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// ints is a dimension with the values 0 to n-1.
+func ints(n int) dim {
+	d := dim{name: "d"}
+	for i := range n {
+		d.values = append(d.values, i)
+	}
+	return d
+}
+
+func TestSeek(t *testing.T) {
+	t.Parallel()
+	far := func(want ...int) func([]int) int { // how many values are wrong
+		return func(choice []int) int {
+			n := 0
+			for i, v := range want {
+				if choice[i] != v {
+					n++
+				}
+			}
+			return n
+		}
+	}
+	six := []dim{ints(4), ints(4), ints(4), ints(4), ints(4), ints(4)}
+	for _, tt := range []struct {
+		name    string
+		dims    []dim
+		missing func([]int) int
+		want    []int // nil: out of reach
+	}{
+		{"nothing varies and nothing is missing", nil, far(), []int{}},
+		{"nothing varies and something is missing", nil, func([]int) int { return 1 }, nil},
+		{"the first values fit", six, far(0, 0, 0, 0, 0, 0), []int{0, 0, 0, 0, 0, 0}},
+		{"one value after the other helps", six, far(3, 1, 2, 0, 3, 1), []int{3, 1, 2, 0, 3, 1}},
+		{"a dimension has no values", []dim{ints(2), ints(0)}, far(1), nil},
+		{"nothing fits", six, func([]int) int { return 1 }, nil},
+		{"two that must change together", []dim{ints(3), ints(3)}, func(c []int) int {
+			switch { // from the first values, no single change helps
+			case c[0] == 2 && c[1] == 2:
+				return 0
+			case c[0] == 0 && c[1] == 0:
+				return 1
+			}
+			return 2
+		}, []int{2, 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tries := 0
+			counted := func(choice []int) int { tries++; return tt.missing(choice) }
+			got, ok := seek(tt.dims, counted)
+			if ok != (tt.want != nil) {
+				t.Fatalf("found %t, want %t", ok, tt.want != nil)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the choice (-want +got):\n%s", diff)
+			}
+			if most := seekStarts * (1 + seekSteps*(1+4*len(tt.dims))); tries > most {
+				t.Errorf("%d tries, want at most %d", tries, most)
+			}
+			if again, _ := seek(tt.dims, tt.missing); !slices.Equal(got, again) {
+				t.Errorf("the same search finds %v, then %v", got, again)
+			}
+		})
+	}
+}
+
+// gauges has more fields than a cell tries combinations of: a guard that fails in
+// one of them only, and a branch behind eight facts, are looked for.
+const gauges = `
+      | (new)   | idle   | busy
+make  | -> idle | .      | .
+start | .       | choose | .
+`
+
+func gaugeTable() Table {
+	t := Table{Machine: "gauge", Matrix: gauges, ExpectedRev: "required", RequestID: "required",
+		States: []State{{Name: "idle", Invariant: []string{"f0 >= 2"}}, {Name: "busy"}},
+		Guards: []Guard{{Name: "low", When: []string{"f0 < 5"}, Error: "too_high"}, {Name: "few", Fewer: 2, Same: "f0", In: "idle", Error: "too_many"}},
+	}
+	op := Operation{Name: "start", Require: "low, few", Choose: []Branch{{To: "busy"}, {To: "same"}}}
+	for _, name := range []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"} {
+		t.Fields = append(t.Fields, Field{Name: name, Type: "int"})
+		op.Choose[0].When = append(op.Choose[0].When, name+" == 4")
+	}
+	t.Operations = []Operation{{Name: "make"}, op}
+	return t
+}
+
+func TestDirected(t *testing.T) {
+	t.Parallel()
+	m, err := compile(gaugeTable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, idle := m.operation("start"), m.states["idle"]
+	dims := m.dims(o)
+	if product(dims, nil) <= cellLimit {
+		t.Fatalf("%d combinations are within the limit, so nothing is looked for", product(dims, nil))
+	}
+	ways := func(list []theCase) (ways []string) {
+		for _, c := range list {
+			if !m.sound(c.row) {
+				t.Errorf("a case breaks %v", m.broken(c.row))
+			}
+			v := m.decide(o, c.row, c.call)
+			if ways = append(ways, v.way); len(v.failing) > 1 {
+				t.Errorf("%s: %v fail, want one guard at a time", v.way, v.failing)
+			}
+		}
+		return ways
+	}
+	want := []string{"branch 1", "branch 2", "guard low", "guard few"}
+	if diff := cmp.Diff(want, ways(m.directed(o, idle, dims))); diff != "" {
+		t.Errorf("the ways that were found (-want +got):\n%s", diff)
+	}
+	if got := m.directed(o, m.states["busy"], dims); got != nil {
+		t.Errorf("where the operation is refused, %d cases were looked for", len(got))
+	}
+	all := map[string]bool{}
+	for c := range m.cases(o, idle) {
+		all[m.decide(o, c.row, c.call).way] = true
+	}
+	for _, way := range want {
+		if !all[way] {
+			t.Errorf("no case of the cell is decided by %s", way)
+		}
+	}
+	implied := gaugeTable()
+	implied.Operations[1].Implied = "low"
+	if m, err = compile(implied); err != nil {
+		t.Fatal(err)
+	}
+	o = m.operation("start")
+	if diff := cmp.Diff([]string{"branch 1", "branch 2", "guard few"}, ways(m.directed(o, m.states["idle"], m.dims(o)))); diff != "" {
+		t.Errorf("with an implied guard (-want +got):\n%s", diff)
+	}
+}
+
+func TestMustRow(t *testing.T) {
+	t.Parallel()
+	table := gaugeTable()
+	table.States[0].Invariant = []string{"f0 >= 2", "f1 == 5", "f2 > f3", "f3 > f4"}
+	m, err := compile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := m.mustRow(m.states["idle"], m.dims(&operation{}))
+	if !ok || !m.mustHold(r) || r.State != "idle" {
+		t.Errorf("found %t: %s breaks %v", ok, m.showRow(r), m.broken(r))
+	}
+	table.States[0].Invariant = []string{"f0 > 3", "f0 < 3"}
+	if m, err = compile(table); err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := m.mustRow(m.states["idle"], m.dims(&operation{})); ok || !cmp.Equal(r, fsm.Row{}) {
+		t.Errorf("a record that cannot be was found: %s", m.showRow(r))
+	}
+}
