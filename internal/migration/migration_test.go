@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/migration"
+	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -123,22 +124,57 @@ func generatedOnly(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return strings.Contains(s, "fsm_versions") })
 }
 
-// The life of a program: generated code of the old version fills a database, the
-// printed SQL migrates it, and generated code of the new version finds nothing
-// wrong and goes on.
+// The life of a program, over both databases: generated code of the old version
+// fills one, that of the new version is refused, the printed SQL migrates it, and
+// generated code of the new version finds nothing wrong and goes on. Both databases
+// hold the same then, word for word.
 func TestTicketsLiveOn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a module of its own")
+		t.Skip("builds a module of its own and starts PostgreSQL")
 	}
 	t.Parallel()
 	old, next := versions(t, "ticket")
 	program := build(t, "ticket", packages(t, old, next))
 	file := filepath.Join(t.TempDir(), "tickets.db")
-	if got := run(t, program, "fill", file); got != "15 15 15 15\n" {
+	dumps := map[string]string{}
+	for _, c := range []struct{ dialect, place, order, early string }{
+		{migration.SQLite, file, `"seq"`, "the rows of version 1"},
+		{migration.Postgres, pgtest.DSN(t), `"xid", "id", "rev", "n"`, "fsmgen diff --sql postgres OLD NEW"},
+	} {
+		t.Run(c.dialect, func(t *testing.T) {
+			dumps[c.dialect] = liveOn(t, program, old, next, c.dialect, c.place, c.order, c.early)
+		})
+	}
+	if n := strings.Count(dumps[migration.SQLite], "\n"); n < 60*3 {
+		t.Errorf("60 records and their logs are %d lines", n)
+	}
+	if d := cmp.Diff(strings.Split(dumps[migration.SQLite], "\n"), strings.Split(dumps[migration.Postgres], "\n")); d != "" {
+		t.Errorf("the migrated databases differ (-SQLite +PostgreSQL):\n%s", d)
+	}
+}
+
+func liveOn(t *testing.T, program string, old, next *spec.Machine, dialect, place, order, early string) (dump string) {
+	if got := run(t, program, "fill", place); got != "15 15 15 15\n" {
 		t.Fatalf("filled %q", got)
 	}
-	db := openSQLite(t, file)
-	m, err := migration.New(old, next, migration.SQLite, "full")
+	driver := map[string]string{migration.SQLite: "sqlite", migration.Postgres: "pgx"}[dialect]
+	db, err := sql.Open(driver, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	log := `SELECT * FROM "ticket_events" ORDER BY ` + order
+	objects := map[string]func(testing.TB, *sql.DB) []string{migration.SQLite: sqliteObjects, migration.Postgres: postgresObjects}[dialect]
+	before, made := rowsOf(t, db, log), objects(t, db)
+	if got := run(t, program, "early", place); !strings.Contains(got, early) {
+		t.Errorf("the new version on the old database said %s, want a word of %q", got, early)
+	}
+	if d := cmp.Diff([][]string{before, made}, [][]string{rowsOf(t, db, log), objects(t, db)}); d != "" {
+		t.Errorf("the refused program changed the database (-before +after):\n%s", d)
+	}
+
+	m, err := migration.New(old, next, dialect, "full")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +183,8 @@ func TestTicketsLiveOn(t *testing.T) {
 			t.Errorf("%s: %q", q.Rule, rows)
 		}
 	}
-	before := rowsOf(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
 	execute(t, db, m.Script)
-	after := rowsOf(t, db, `SELECT * FROM "ticket_events" ORDER BY "seq"`)
+	after := rowsOf(t, db, log)
 	if d := cmp.Diff(before, after[:len(before)]); d != "" {
 		t.Errorf("the log changed (-before +after):\n%s", d)
 	}
@@ -159,10 +194,18 @@ func TestTicketsLiveOn(t *testing.T) {
 	if _, err := db.Exec(m.Script); err == nil || !strings.Contains(err.Error(), "this is no database of version 1") {
 		t.Errorf("the second run: %v", err)
 	}
+	if dialect == migration.Postgres {
+		execute(t, db, "ROLLBACK")
+		if left := rowsOf(t, db, `SELECT conname FROM pg_constraint WHERE NOT convalidated`); len(left) > 0 {
+			t.Errorf("not validated: %q", left)
+		}
+	}
 	db.Close()
-	if got := run(t, program, "audit", file); got != "30 15 15\n" {
+	dump = run(t, program, "dump", place)
+	if got := run(t, program, "audit", place); got != "30 15 15\n" {
 		t.Errorf("audited %q", got)
 	}
+	return dump
 }
 
 // packages generates a package for each version.

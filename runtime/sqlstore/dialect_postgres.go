@@ -181,10 +181,13 @@ func (*postgres) objects(ctx context.Context, q querier) (map[string]bool, error
 	return objects, err
 }
 
+var errByScript = errors.New("tables on a PostgreSQL server are not changed by a program; " +
+	"print the migration with `fsmgen diff --sql postgres OLD NEW` and run it on the server")
+
 // reshape refuses: tables that many programs use are changed by a reviewed
 // script, not by the first program that starts.
 func (*postgres) reshape(context.Context, querier, *fsm.Schema, string) error {
-	return errors.New("tables on a PostgreSQL server are not changed by a program; run the migration between the two versions on the server")
+	return errByScript
 }
 
 func (*postgres) columns(table string) string {

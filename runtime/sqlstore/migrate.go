@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -259,6 +260,11 @@ func (t *table) metaArgs() []any {
 func (t *table) unfit(m *meta, err error) error {
 	if m == nil || t.dialect.makingAgain(err) {
 		return t.making("create the tables", err)
+	}
+	if errors.Is(err, errByScript) { // its rows have not been looked at
+		return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: fmt.Sprintf(
+			"the tables are those of version %d (hash %.12s, level %s), the program is version %d (hash %.12s, level %s): %v",
+			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}
 	}
 	switch t.dialect.failure(err) {
 	case failBusy, failFull, failGone, failLost, failTooLarge:

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 
 	v2 "example.com/desk/v2/ticket"
 
@@ -21,16 +23,66 @@ import (
 
 func main() {
 	ctx := context.Background()
-	store, err := sqlite.Open(os.Args[2])
+	store, err := open(ctx, os.Args[2])
 	check(err)
 	defer store.Close()
 	switch os.Args[1] {
 	case "fill":
 		fill(ctx, store)
+	case "early":
+		early(ctx, store)
+	case "dump":
+		dump(ctx, store)
 	case "audit":
 		audit(ctx, store)
 	default:
 		log.Fatalf("unknown command %q", os.Args[1])
+	}
+}
+
+// open opens a file, or a database on a server.
+func open(ctx context.Context, place string) (*sqlstore.Store, error) {
+	if strings.HasPrefix(place, "postgres://") {
+		return postgres.Open(ctx, place)
+	}
+	return sqlite.Open(place)
+}
+
+// clock is the same at each run.
+func clock() fsm.Option {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 123456000, time.UTC)
+	return fsm.WithClock(func() time.Time { now = now.Add(time.Second); return now })
+}
+
+// early is the new version on the old database: it is refused, and cannot make the
+// tables its own.
+func early(ctx context.Context, store fsm.Store) {
+	if _, err := v2.Open(ctx, store); !errors.Is(err, fsm.ErrSchemaMismatch) {
+		log.Fatalf("opened by version 2: %v", err)
+	}
+	err := v2.Migrate(ctx, store)
+	if !errors.Is(err, fsm.ErrSchemaMismatch) {
+		log.Fatalf("migrated by version 2: %v", err)
+	}
+	fmt.Println(err)
+}
+
+// dump prints every record and event of the migrated database; of what the
+// migration did, not when.
+func dump(ctx context.Context, store fsm.Store) {
+	check(v2.Migrate(ctx, store)) // there is nothing left to do
+	m, err := v2.Open(ctx, store)
+	check(err)
+	for rec, err := range m.List(ctx) {
+		check(err)
+		for e, err := range m.History(ctx, rec.ID) {
+			check(err)
+			if e.Operation == "migrate" {
+				e.At, e.Sum, e.Chain, rec.UpdatedAt = time.Time{}, 0, 0, time.Time{}
+			}
+			fmt.Printf("%+v\n", e)
+		}
+		fmt.Printf("%+v\n", rec)
 	}
 }
 
@@ -47,7 +99,7 @@ var longID = strings.Repeat("sehr-lange-№-", 12)
 // next revision is one that usually holds the whole record.
 func fill(ctx context.Context, store fsm.Store) {
 	check(v1.Migrate(ctx, store))
-	m, err := v1.Open(ctx, store)
+	m, err := v1.Open(ctx, store, clock())
 	check(err)
 	n := 0
 	request := func() string { n++; return fmt.Sprint("r", n) }
