@@ -72,7 +72,7 @@ func engineJudges() map[string]*judge {
 		// Random tests always draw the same, and write no file when they fail.
 		"tests of runtime":                {dir: "./runtime", flags: []string{"-rapid.seed=1", "-rapid.nofailfile"}},
 		"tests of sqlstore":               {dir: "./runtime/sqlstore", flags: []string{"-test.skip=Postgres"}},
-		"tests of sqlite":                 {dir: "./runtime/sqlite", flags: []string{"-test.skip=^TestKilledProcess$"}},
+		"tests of sqlite":                 {dir: "./runtime/sqlite", flags: []string{"-test.skip=^Test(KilledProcess|BackupIsRestored|Busy)$"}},
 		"tests of sqlstore on PostgreSQL": {dir: "./runtime/sqlstore"},
 		"tests of postgres":               {dir: "./runtime/postgres", run: "^Test(Conformance|Joined.*|RefusedAtTheCommit|EffectMeetsAnother|LostAnswer|NextPassesOverLockedRecords)$"},
 	}

@@ -362,6 +362,39 @@ func (p *prompt) forge(s oneStep, event literals) []func() {
 			attack("a step to "+st.Name+" by the event of one to "+s.to.Name, logged, p.update(id, p.row(other)))
 		}
 	}
+	return append(attacks, p.forgeWriters(s, event)...)
+}
+
+// forgeWriters plants events of the step by operations that do not write one of
+// the fields that it changes, and returns the attempts to make it by them.
+func (p *prompt) forgeWriters(s oneStep, event literals) []func() {
+	var attacks []func()
+	changed := slices.DeleteFunc(slices.Clone(p.m.order), func(name string) bool {
+		i := p.m.fields[name].index
+		return s.before.Values[i] == s.after.Values[i]
+	})
+	for _, name := range changed {
+		by := ""
+		if len(changed) == 1 {
+			by = "no operation"
+		}
+		for _, o := range p.m.operations {
+			if !o.writes(name) && !slices.ContainsFunc(changed, func(other string) bool { return other != name && !o.writes(other) }) {
+				by = o.stored
+			}
+		}
+		forged, ok := p.m.aside(s, "changed "+name)
+		if by == "" || !ok {
+			continue
+		}
+		own := p.event(s.o.stored, forged.before, forged.after)
+		p.must(
+			insert(p.records(), p.row(forged.before)), insert(p.events(), own.with("operation", quoteText(by))),
+			insert(p.events(), own.with("rev", "30")), insert(p.events(), own.with("n", "30", "to", event["from"])))
+		attacks = append(attacks, func() {
+			p.refused(fmt.Sprintf("%s: %s changed by an event of %s", s, name, by), p.update(forged.before.ID, p.row(forged.after)))
+		})
+	}
 	return attacks
 }
 
