@@ -1,0 +1,123 @@
+package layout
+
+import "slices"
+
+// Graph is what is to be placed. The order of nodes and edges matters: where
+// nothing else decides, what comes first stands further up and to the left.
+type Graph struct {
+	Nodes []Node
+	Edges []Edge
+}
+
+// Node is a box.
+type Node struct {
+	W, H float64
+	// Diamond says that edges end on the sides of a diamond, not of a box.
+	Diamond bool
+}
+
+// Edge leads from one node to another, or to itself.
+type Edge struct {
+	From, To int     // indexes in Graph.Nodes
+	W, H     float64 // of the label; 0: none
+	Weight   int     // how much it matters that the edge is short and straight; 0 is 1
+}
+
+// Point is a place; Y grows downwards.
+type Point struct{ X, Y float64 }
+
+// Rect is a box.
+type Rect struct{ X, Y, W, H float64 }
+
+// Route is how an edge runs: one or two pieces, since it is broken where its
+// label stands. A piece is a start and then, for each cubic Bézier curve, two
+// control points and an end. The last point of the last piece is at the target.
+type Route struct {
+	Pieces [][]Point
+	Label  Rect // zero: none
+}
+
+// Result is where everything stands, from (0, 0) to (W, H).
+type Result struct {
+	W, H  float64
+	Nodes []Rect
+	Edges []Route
+}
+
+// The distances between what stands beside each other.
+const (
+	boxGap   = 30.0 // between two boxes
+	labelGap = 16.0 // between a label and anything else
+	lineGap  = 14.0 // between two lines
+	portGap  = 26.0 // between two edges at one side of a box, where there is room
+	loopOut  = 24.0 // how far a loop leaves its box
+	loopGap  = 7.0  // between a loop and its label
+)
+
+// Place places g. A box becomes wider when more edges end at it than it has
+// room for.
+func Place(g Graph) Result {
+	if len(g.Nodes) == 0 {
+		return Result{Edges: make([]Route, len(g.Edges))}
+	}
+	var best *layered
+	for _, back := range []func(*Graph) []bool{backByWalk, backByOrder} {
+		own := g
+		own.Nodes = slices.Clone(g.Nodes)
+		l := newLayered(&own, back(&own))
+		l.order()
+		if best == nil || l.cost() < best.cost() {
+			best = l
+		}
+	}
+	best.placeX()
+	best.placeY()
+	return best.result()
+}
+
+// backByWalk finds the edges that close a cycle on a walk in depth from the
+// nodes in their order.
+func backByWalk(g *Graph) []bool {
+	out := make([][]int, len(g.Nodes))
+	for i, e := range g.Edges {
+		if e.From != e.To {
+			out[e.From] = append(out[e.From], i)
+		}
+	}
+	back := make([]bool, len(g.Edges))
+	state := make([]uint8, len(g.Nodes)) // 1: on the way here, 2: done
+	next := make([]int, len(g.Nodes))
+	for root := range g.Nodes {
+		if state[root] != 0 {
+			continue
+		}
+		state[root] = 1
+		for path := []int{root}; len(path) > 0; {
+			n := path[len(path)-1]
+			if next[n] == len(out[n]) {
+				state[n] = 2
+				path = path[:len(path)-1]
+				continue
+			}
+			e := out[n][next[n]]
+			next[n]++
+			switch to := g.Edges[e].To; state[to] {
+			case 0:
+				state[to] = 1
+				path = append(path, to)
+			case 1:
+				back[e] = true
+			}
+		}
+	}
+	return back
+}
+
+// backByOrder takes the edges that lead to an earlier node.
+func backByOrder(g *Graph) []bool {
+	back := make([]bool, len(g.Edges))
+	for i, e := range g.Edges {
+		back[i] = e.To < e.From
+	}
+	return back
+}

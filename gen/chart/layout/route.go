@@ -1,0 +1,167 @@
+package layout
+
+import "math"
+
+// placeY gives each layer its height and its top. The gap between two layers
+// grows with how far edges run sideways in it.
+func (l *layered) placeY() {
+	l.top, l.height = make([]float64, len(l.layers)), make([]float64, len(l.layers))
+	y := 0.0
+	for k, row := range l.layers {
+		aside := 0.0
+		for _, i := range row {
+			l.height[k] = max(l.height[k], l.cells[i].h)
+			for _, j := range l.cells[i].up {
+				aside = max(aside, math.Abs(l.cells[j].x+l.portOf(j, i)-l.cells[i].x-l.portOf(i, j)))
+			}
+		}
+		if k > 0 {
+			gap := 13.0
+			if k%2 == 0 {
+				gap = 20 // an arrow ends here
+			}
+			y += gap + min(40, 0.14*aside)
+		}
+		l.top[k] = y
+		y += l.height[k]
+	}
+}
+
+// box returns where the cell stands, without its loop.
+func (l *layered) box(i int) Rect {
+	c := &l.cells[i]
+	w, h := c.left+c.right, c.h
+	if c.node >= 0 {
+		w, h = l.g.Nodes[c.node].W, l.g.Nodes[c.node].H
+	}
+	return Rect{X: c.x - c.left, Y: l.top[c.layer] + (l.height[c.layer]-h)/2, W: w, H: h}
+}
+
+func (l *layered) result() Result {
+	var r Result
+	for i := range l.g.Nodes {
+		r.Nodes = append(r.Nodes, l.box(i))
+	}
+	for i := range l.cells {
+		r.W = max(r.W, l.cells[i].x+l.cells[i].right)
+	}
+	last := len(l.layers) - 1
+	r.H = l.top[last] + l.height[last]
+	below := make([]float64, len(l.g.Nodes)) // how much of the labels of loops is placed
+	for i, e := range l.g.Edges {
+		if e.From == e.To {
+			r.Edges = append(r.Edges, l.loopRoute(e, r.Nodes[e.From], &below[e.From]))
+			continue
+		}
+		r.Edges = append(r.Edges, l.route(i))
+	}
+	return r
+}
+
+// loopRoute leads a loop out of the right side of its box and back; all loops of
+// a box run the same way, and their labels stand below each other.
+func (l *layered) loopRoute(e Edge, b Rect, below *float64) Route {
+	right, middle := b.X+b.W, b.Y+b.H/2
+	half := max(2, min(b.H/2-6, 13))
+	out := right + loopOut*4/3 // a curve reaches three quarters of the way to its control points
+	route := Route{Pieces: [][]Point{{
+		{right, middle - half}, {out, middle - half - 5}, {out, middle + half + 5}, {right, middle + half},
+	}}}
+	if e.W > 0 {
+		all := l.loop[e.From].Y
+		route.Label = Rect{X: right + loopOut + loopGap, Y: middle - all/2 + *below, W: e.W, H: e.H}
+		*below += e.H
+	}
+	return route
+}
+
+// path is a piece of an edge in the making.
+type path struct{ points []Point }
+
+func (p *path) end() Point { return p.points[len(p.points)-1] }
+
+// down leads straight down to y.
+func (p *path) down(y float64) {
+	a := p.end()
+	if y-a.Y < 0.01 {
+		return
+	}
+	if n := len(p.points); n >= 4 && p.points[n-4].X == a.X && p.points[n-3].X == a.X && p.points[n-2].X == a.X {
+		a = p.points[n-4] // one straight line, not two
+		p.points = p.points[:n-3]
+	}
+	p.points = append(p.points, Point{a.X, a.Y + (y-a.Y)/3}, Point{a.X, y - (y-a.Y)/3}, Point{a.X, y})
+}
+
+// curve leads to (x, y), straight down at both ends.
+func (p *path) curve(x, y float64) {
+	a := p.end()
+	if math.Abs(x-a.X) < 0.5 {
+		if x != a.X && len(p.points) == 1 {
+			p.points[0].X, a.X = x, x
+		}
+		if x == a.X {
+			p.down(y)
+			return
+		}
+	}
+	h := (y - a.Y) * 0.55
+	p.points = append(p.points, Point{a.X, a.Y + h}, Point{x, y - h}, Point{x, y})
+}
+
+// route leads edge i through its cells.
+func (l *layered) route(i int) Route {
+	var r Route
+	chain := l.chains[i]
+	first := chain[0]
+	port := l.portOf(first, chain[1])
+	b := l.box(first)
+	p := &path{points: []Point{{l.cells[first].x + port, b.Y + b.H - l.inset(first, port)}}}
+	for k := 1; k < len(chain); k++ {
+		j := chain[k]
+		c := &l.cells[j]
+		port := l.portOf(j, chain[k-1])
+		p.down(l.top[c.layer-1] + l.height[c.layer-1])
+		p.curve(c.x+port, l.top[c.layer])
+		b := l.box(j)
+		switch {
+		case c.node >= 0:
+			p.down(b.Y + l.inset(j, port))
+		case c.label:
+			p.down(b.Y)
+			r.Pieces = append(r.Pieces, p.points)
+			r.Label = b
+			p = &path{points: []Point{{c.x, b.Y + b.H}}}
+		default:
+			p.down(l.top[c.layer] + l.height[c.layer])
+		}
+	}
+	r.Pieces = append(r.Pieces, p.points)
+	if l.back[i] {
+		reverse(r.Pieces)
+	}
+	return r
+}
+
+// inset is how far the edge at a port runs into the rectangle around a cell, up
+// to the side of a diamond.
+func (l *layered) inset(i int, port float64) float64 {
+	c := &l.cells[i]
+	if c.node < 0 || !l.g.Nodes[c.node].Diamond {
+		return 0
+	}
+	n := l.g.Nodes[c.node]
+	return n.H / 2 * math.Abs(port) / (n.W / 2)
+}
+
+// reverse turns the pieces of an edge around.
+func reverse(pieces [][]Point) {
+	for _, p := range pieces {
+		for i, j := 0, len(p)-1; i < j; i, j = i+1, j-1 {
+			p[i], p[j] = p[j], p[i]
+		}
+	}
+	for i, j := 0, len(pieces)-1; i < j; i, j = i+1, j-1 {
+		pieces[i], pieces[j] = pieces[j], pieces[i]
+	}
+}
