@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/gen/chart/draw"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -18,6 +19,7 @@ type diagramFlags struct {
 	out    string
 	focus  string
 	only   []string
+	theme  string
 	check  bool
 }
 
@@ -38,8 +40,14 @@ var diagramFormats = func() []diagramFormat {
 			return f.Write(c), nil
 		}})
 	}
-	return fs
+	return append(fs,
+		diagramFormat{"svg", ".svg", "", func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.SVG(c, themes[f.theme]), nil }},
+		diagramFormat{"png", ".png", "", func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.PNG(c, themes[f.theme]) }},
+	)
 }()
+
+// themes are the values of --theme.
+var themes = map[string]draw.Theme{"auto": draw.Auto, "light": draw.Light, "dark": draw.Dark}
 
 func formatNames(fs []diagramFormat) []string {
 	names := make([]string, len(fs))
@@ -64,10 +72,13 @@ Formats (--format, or the extension of -o):
   mermaid-flow   a Mermaid flowchart: with colours, and arrows of different weight
   dot            for Graphviz (.dot)
   plantuml       for PlantUML (.puml)
-  d2             for D2 (.d2)`,
+  d2             for D2 (.d2)
+  svg, png       a picture, drawn by fsmgen itself: states have colours by kind, and an
+                 SVG is light or dark as the viewer prefers (.svg, .png)`,
 		Example: `  fsmgen diagram specs/lifecycle.yaml
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check
+  fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.svg
   fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
   fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled`,
 		Args:              cobra.ExactArgs(1),
@@ -78,8 +89,10 @@ Formats (--format, or the extension of -o):
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the file instead of printing")
 	cmd.Flags().StringVar(&f.focus, "focus", "", "show this state and what touches it")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "show these operations and the states that they touch")
+	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
 	oneOf(cmd, "format", formatNames(diagramFormats)...)
+	oneOf(cmd, "theme", "auto", "light", "dark")
 	return cmd
 }
 
@@ -114,6 +127,8 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 	switch {
 	case err != nil:
 		return err
+	case !slices.Contains([]string{"auto", "light", "dark"}, f.theme):
+		return usagef("--theme is %q; write auto, light or dark", f.theme)
 	case f.check && f.out == "":
 		return usagef("--check compares with a file; name it with -o")
 	case f.out != "" && filepath.Ext(f.out) != format.ext:

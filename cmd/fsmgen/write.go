@@ -23,6 +23,8 @@ var marked = map[string][2]string{
 	".dot":  {"// ", ""},
 	".puml": {"' ", ""},
 	".d2":   {"# ", ""},
+	".svg":  {"<!-- ", " -->"},
+	".png":  {"", ""},
 }
 
 // headerLines is how far into a file the header may stand: a Mermaid file

@@ -136,11 +136,16 @@ func Of(m *spec.Machine) *Chart {
 }
 
 func title(m *spec.Machine) string {
-	t := m.Entity
-	if doc := firstSentence(folded(m.Doc)); doc != "" {
+	t, doc := Heading(m)
+	if doc != "" {
 		t += ": " + doc
 	}
 	return cut(t, titleWidth)
+}
+
+// Heading returns the name of the record, and the first sentence about it.
+func Heading(m *spec.Machine) (entity, sentence string) {
+	return m.Entity, firstSentence(folded(m.Doc))
 }
 
 // creations returns the states that a creation leads to.
@@ -163,7 +168,17 @@ var bad = []string{
 }
 
 func roleOf(s *spec.State, created bool) Role {
-	for word := range strings.SplitSeq(s.Name, "_") {
+	r := RoleOf(s.Name, s.Terminal, created)
+	if s.Final && r != Failed {
+		return Final
+	}
+	return r
+}
+
+// RoleOf returns the role of a state by its name, whether it is terminal, and
+// whether records begin there.
+func RoleOf(name string, terminal, begins bool) Role {
+	for word := range strings.SplitSeq(name, "_") {
 		for _, b := range bad {
 			if strings.HasPrefix(word, b) {
 				return Failed
@@ -171,11 +186,9 @@ func roleOf(s *spec.State, created bool) Role {
 		}
 	}
 	switch {
-	case s.Terminal:
+	case terminal:
 		return Done
-	case s.Final:
-		return Final
-	case created:
+	case begins:
 		return Initial
 	}
 	return Normal

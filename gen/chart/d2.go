@@ -26,7 +26,7 @@ type d2 struct {
 
 func (d *d2) classes() {
 	d.line("classes: {")
-	for _, r := range d.c.rolesUsed() {
+	for _, r := range d.c.Roles() {
 		p := Light[r]
 		d.line("  %s: {style: {fill: %q; stroke: %q; font-color: %q; border-radius: 8}}", r, p.Fill, p.Stroke, p.Text)
 	}

@@ -34,7 +34,7 @@ func (c *Chart) label(e *Edge, name, plain func(string) string) []string {
 		for _, l := range s.Lines {
 			lines = append(lines, plain(l))
 		}
-		if t := c.traffic(s); t != "" {
+		if t := c.Taken(s); t != "" {
 			lines[at] += " " + plain(t)
 		}
 	}
@@ -54,12 +54,15 @@ func (c *Chart) last() *Node {
 	return c.Nodes[len(c.Nodes)-1]
 }
 
-// rolesUsed lists the roles of the states of c, in the order of the legend.
-func (c *Chart) rolesUsed() []Role {
+// Roles lists the roles of the states of c, in the order of the legend.
+func (c *Chart) Roles() []Role {
 	return slices.DeleteFunc(slices.Clone(roles), func(r Role) bool {
 		return !slices.ContainsFunc(c.Nodes, func(n *Node) bool { return n.Kind == State && n.Role == r })
 	})
 }
+
+// Escape returns s as text in HTML or XML, in one line.
+func Escape(s string) string { return htmlEscape(s) }
 
 // htmlEscape returns s as text in HTML or XML, in quotes or not.
 func htmlEscape(s string) string { return htmlSigns.Replace(printable(s)) }

@@ -76,7 +76,7 @@ func (c *Chart) loops(n *Node) []string {
 		}
 		for _, s := range e.Steps {
 			words := append([]string{"↻ " + s.Operation.Name}, s.Lines...)
-			if t := c.traffic(s); t != "" {
+			if t := c.Taken(s); t != "" {
 				words[0] += " " + t
 			}
 			lines = append(lines, strings.Join(words, " "))

@@ -87,8 +87,8 @@ func sourceIs(from []spec.StateRef, stored string) bool {
 	return false
 }
 
-// traffic says how often the step was taken; "" when that was not counted.
-func (c *Chart) traffic(s Step) string {
+// Taken says how often the step was taken; "" when that was not counted.
+func (c *Chart) Taken(s Step) string {
 	switch {
 	case !c.Weighed || s.refused:
 		return ""

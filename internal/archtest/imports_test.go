@@ -37,6 +37,8 @@ var rules = map[string]struct {
 	"internal/migration": {own: []string{"spec", "gen", "internal/diff"}},
 	"internal/validate":  {own: []string{"spec", "internal/diff", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
 	"gen/chart":          {own: []string{"spec"}},
+	"gen/chart/layout":   {},
+	"gen/chart/draw":     {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 }
 

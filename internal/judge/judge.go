@@ -130,6 +130,9 @@ func through(lines [][]Point, b Box) bool {
 		return false
 	}
 	for _, l := range lines {
+		if !meetsBox(around(l), b) {
+			continue
+		}
 		for k := 1; k < len(l); k++ {
 			if clips(l[k-1], l[k], b) {
 				return true
@@ -162,13 +165,35 @@ func clips(p, q Point, b Box) bool {
 func cross(a, b [][]Point) int {
 	n := 0
 	for _, l := range a {
-		for i := 1; i < len(l); i++ {
-			for _, m := range b {
-				for j := 1; j < len(m); j++ {
-					if meets(l[i-1], l[i], m[j-1], m[j]) {
-						n++
-					}
-				}
+		for _, m := range b {
+			if r, s := around(l), around(m); !meetsBox(r, s) {
+				continue
+			}
+			n += crossLines(l, m)
+		}
+	}
+	return n
+}
+
+// around returns the rectangle around a line.
+func around(l []Point) Box {
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, p := range l {
+		left, right, top, bottom = min(left, p.X), max(right, p.X), min(top, p.Y), max(bottom, p.Y)
+	}
+	return Box{X: left, Y: top, W: right - left, H: bottom - top}
+}
+
+func meetsBox(a, b Box) bool {
+	return a.X <= b.X+b.W && b.X <= a.X+a.W && a.Y <= b.Y+b.H && b.Y <= a.Y+a.H
+}
+
+func crossLines(l, m []Point) int {
+	n := 0
+	for i := 1; i < len(l); i++ {
+		for j := 1; j < len(m); j++ {
+			if meets(l[i-1], l[i], m[j-1], m[j]) {
+				n++
 			}
 		}
 	}

@@ -9,13 +9,24 @@ import (
 const rounds = 16
 
 // order orders the layers so that few edges cross: sweeps by the median of the
-// neighbours, then neighbours that change places where it helps; from two
-// beginnings, the better one stays.
+// neighbours, then neighbours that change places where it helps; from several
+// beginnings, the best one stays.
 func (l *layered) order() {
+	beginnings := 2
+	if len(l.cells) <= 600 {
+		beginnings = 12
+	}
 	var best [][]int
 	least := -1
-	for _, down := range []bool{true, false} {
-		l.begin(down)
+	for k := range beginnings {
+		if least == 0 {
+			break
+		}
+		if k < 2 {
+			l.begin(k == 0)
+		} else {
+			l.shuffle(uint32(k))
+		}
 		for round := range rounds {
 			l.sweep(round%2 == 0)
 			l.transpose()
@@ -75,6 +86,19 @@ func (l *layered) begin(down bool) {
 	}
 	l.layers = rows
 	for _, row := range rows {
+		l.number(row)
+	}
+}
+
+// shuffle orders the layers by chance: the same for the same seed.
+func (l *layered) shuffle(seed uint32) {
+	for _, row := range l.layers {
+		slices.Sort(row)
+		for i := len(row) - 1; i > 0; i-- {
+			seed = seed*1664525 + 1013904223
+			j := int(seed>>8) % (i + 1)
+			row[i], row[j] = row[j], row[i]
+		}
 		l.number(row)
 	}
 }

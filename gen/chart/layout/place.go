@@ -18,8 +18,8 @@ func (l *layered) ports(i int, beside []int) map[int]float64 {
 	n := float64(len(sorted))
 	w := l.g.Nodes[c.node].W
 	step := min(portGap, (w-16)/n)
-	if l.g.Nodes[c.node].Diamond {
-		step = w / 2 / n
+	if l.g.Nodes[c.node].Diamond && n > 1 {
+		step = 0.64 * w / (n - 1)
 	}
 	for k, j := range sorted {
 		at[j] = (float64(k) - (n-1)/2) * step

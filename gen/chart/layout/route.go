@@ -12,19 +12,56 @@ func (l *layered) placeY() {
 		for _, i := range row {
 			l.height[k] = max(l.height[k], l.cells[i].h)
 			for _, j := range l.cells[i].up {
-				aside = max(aside, math.Abs(l.cells[j].x+l.portOf(j, i)-l.cells[i].x-l.portOf(i, j)))
+				aside = max(aside, math.Abs(l.leaves(j, i)-l.leaves(i, j)))
 			}
 		}
 		if k > 0 {
-			gap := 13.0
-			if k%2 == 0 {
-				gap = 20 // an arrow ends here
+			gap := 14.0
+			if l.arrives(row) {
+				gap = 12 + stub
 			}
 			y += gap + min(40, 0.14*aside)
 		}
 		l.top[k] = y
 		y += l.height[k]
 	}
+}
+
+// stub is how far an edge runs straight before it arrives, so that its tip
+// points at the box.
+const stub = 10.0
+
+// arrives reports whether an edge ends in the gap above row, at a box below it
+// or, upwards, at one above it.
+func (l *layered) arrives(row []int) bool {
+	for _, i := range row {
+		for _, j := range l.cells[i].up {
+			if l.stub(i, j) > 0 || l.stub(j, i) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stub returns how long the edge between the cells at and other runs straight
+// at the first one.
+func (l *layered) stub(at, other int) float64 {
+	edge := l.cells[other].edge
+	if l.cells[at].node >= 0 && l.g.Edges[edge].To == l.cells[at].node && !(l.g.Edges[edge].From == l.cells[at].node) {
+		return stub
+	}
+	return 0
+}
+
+// leaves returns the x at which the edge between the cells i and j leaves i. At
+// a box it may give way a little, so that what is nearly straight is straight.
+func (l *layered) leaves(i, j int) float64 {
+	x := l.cells[i].x + l.portOf(i, j)
+	if other := l.cells[j].x; l.cells[i].node >= 0 && l.cells[j].node < 0 && math.Abs(x-other) < 3 {
+		return other
+	}
+	return x
 }
 
 // box returns where the cell stands, without its loop.
@@ -96,14 +133,9 @@ func (p *path) down(y float64) {
 // curve leads to (x, y), straight down at both ends.
 func (p *path) curve(x, y float64) {
 	a := p.end()
-	if math.Abs(x-a.X) < 0.5 {
-		if x != a.X && len(p.points) == 1 {
-			p.points[0].X, a.X = x, x
-		}
-		if x == a.X {
-			p.down(y)
-			return
-		}
+	if x == a.X {
+		p.down(y)
+		return
 	}
 	h := (y - a.Y) * 0.55
 	p.points = append(p.points, Point{a.X, a.Y + h}, Point{x, y - h}, Point{x, y})
@@ -114,19 +146,25 @@ func (l *layered) route(i int) Route {
 	var r Route
 	chain := l.chains[i]
 	first := chain[0]
-	port := l.portOf(first, chain[1])
+	x := l.leaves(first, chain[1])
 	b := l.box(first)
-	p := &path{points: []Point{{l.cells[first].x + port, b.Y + b.H - l.inset(first, port)}}}
+	p := &path{points: []Point{{x, b.Y + b.H - l.inset(first, x)}}}
+	from := 0 // of the layers, that of the last cell that the edge was led through
 	for k := 1; k < len(chain); k++ {
 		j := chain[k]
 		c := &l.cells[j]
-		port := l.portOf(j, chain[k-1])
-		p.down(l.top[c.layer-1] + l.height[c.layer-1])
-		p.curve(c.x+port, l.top[c.layer])
+		if c.node < 0 && l.height[c.layer] == 0 {
+			continue // nothing stands in this layer: one curve, not two
+		}
+		x := l.leaves(j, chain[k-1])
+		above := l.cells[chain[from]].layer
+		p.down(l.top[above] + l.height[above] + l.stub(chain[from], chain[from+1]))
+		p.curve(x, l.top[c.layer]-l.stub(j, chain[k-1]))
+		from = k
 		b := l.box(j)
 		switch {
 		case c.node >= 0:
-			p.down(b.Y + l.inset(j, port))
+			p.down(b.Y + l.inset(j, x))
 		case c.label:
 			p.down(b.Y)
 			r.Pieces = append(r.Pieces, p.points)
@@ -143,15 +181,15 @@ func (l *layered) route(i int) Route {
 	return r
 }
 
-// inset is how far the edge at a port runs into the rectangle around a cell, up
+// inset is how far the edge at x runs into the rectangle around a cell, up
 // to the side of a diamond.
-func (l *layered) inset(i int, port float64) float64 {
+func (l *layered) inset(i int, x float64) float64 {
 	c := &l.cells[i]
 	if c.node < 0 || !l.g.Nodes[c.node].Diamond {
 		return 0
 	}
 	n := l.g.Nodes[c.node]
-	return n.H / 2 * math.Abs(port) / (n.W / 2)
+	return n.H / 2 * math.Abs(x-c.x) / (n.W / 2)
 }
 
 // reverse turns the pieces of an edge around.

@@ -1,0 +1,243 @@
+package draw
+
+import (
+	"strings"
+
+	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/gen/chart/layout"
+)
+
+// words is a line of a label, with the piece behind it that has a colour of its
+// own.
+type words struct {
+	kind        kind
+	class       string
+	text        string
+	count       string
+	countClass  string
+	begins      bool // a step begins here, and it is not the first
+	indentation float64
+}
+
+func (w words) width() float64 {
+	n := w.kind.width(w.text)
+	if w.count != "" {
+		n += lineText.width(" " + w.count)
+	}
+	return n
+}
+
+const (
+	pillX, pillY = 7.0, 4.0 // between a label and the rim around it
+	boxX, boxY   = 14.0, 8.0
+	stepGap      = 5.0 // between two steps in one label
+)
+
+// label returns the lines of an edge and their size with the rim.
+func label(c *chart.Chart, e *chart.Edge) (ls []words, w, h float64) {
+	never := c.NeverTaken(e)
+	shade := func(class string) string {
+		if never {
+			return "never"
+		}
+		return class
+	}
+	for i, s := range e.Steps {
+		from := len(ls)
+		if !s.Branch {
+			ls = append(ls, words{kind: nameText, class: shade("op"), text: s.Operation.Name})
+		}
+		inGuard := false
+		for _, l := range s.Lines {
+			class := "line"
+			inGuard = inGuard || strings.HasPrefix(l, "[")
+			if inGuard || s.Branch {
+				class = "guard"
+			}
+			if inGuard && strings.HasSuffix(l, "]") {
+				inGuard = false
+			}
+			ls = append(ls, words{kind: lineText, class: shade(class), text: l})
+		}
+		if t := c.Taken(s); t != "" {
+			ls[from].count, ls[from].countClass = t, shade("count")
+		}
+		ls[from].begins = i > 0
+	}
+	for _, l := range ls {
+		w = max(w, l.width())
+		h += l.kind.line()
+		if l.begins {
+			h += stepGap
+		}
+	}
+	if len(ls) == 0 {
+		return nil, 0, 0
+	}
+	return ls, w + 2*pillX, h + 2*pillY
+}
+
+// machine draws the states and edges of a chart.
+func machine(c *chart.Chart) *scene {
+	var g layout.Graph
+	nodes := order(c)
+	at := make(map[*chart.Node]int, len(nodes))
+	for i, n := range nodes {
+		at[n] = i
+		w, h := size(n)
+		g.Nodes = append(g.Nodes, layout.Node{W: w, H: h, Diamond: n.Kind != chart.State})
+	}
+	var edges []*chart.Edge
+	var labels [][]words
+	left := make(map[*chart.Node]bool) // nodes whose first edge was met
+	for _, e := range c.Edges {
+		if len(e.Steps) == 0 { // the rim of a state says that records end there
+			continue
+		}
+		ls, w, h := label(c, e)
+		edges, labels = append(edges, e), append(labels, ls)
+		weight := 1
+		if !left[e.From] && !e.Loop() { // the way that the author wrote down first is straight
+			left[e.From], weight = true, 3
+		}
+		g.Edges = append(g.Edges, layout.Edge{From: at[e.From], To: at[e.To], W: w, H: h, Weight: weight})
+	}
+	r := layout.Place(g)
+	s := &scene{w: r.W, h: r.H}
+	for i, e := range edges {
+		s.edge(c, e, r.Edges[i])
+	}
+	for i, n := range nodes {
+		s.node(n, r.Nodes[i])
+	}
+	for i, e := range edges {
+		s.label(c, e, labels[i], r.Edges[i].Label)
+	}
+	return s
+}
+
+// order returns the nodes that are drawn: the start first, then the states in
+// the order of the machine, the choice points, and an end where a branch leads
+// to it.
+func order(c *chart.Chart) []*chart.Node {
+	var nodes, ends []*chart.Node
+	for _, e := range c.Edges {
+		if e.From.Kind == chart.Start && len(nodes) == 0 {
+			nodes = append(nodes, e.From)
+		}
+		if e.To.Kind == chart.End && len(e.Steps) > 0 && len(ends) == 0 {
+			ends = append(ends, e.To)
+		}
+	}
+	return append(append(nodes, c.Nodes...), ends...)
+}
+
+// size returns the size of a node.
+func size(n *chart.Node) (w, h float64) {
+	switch n.Kind {
+	case chart.Start:
+		return 16, 16
+	case chart.End:
+		return 18, 18
+	case chart.Choice:
+		return 30, 26
+	}
+	w, h = stateText.width(n.Name), stateText.line()
+	for _, l := range n.Notes {
+		w = max(w, noteText.width(l))
+		h += noteText.line()
+	}
+	return max(64, w+2*boxX), h + 2*boxY
+}
+
+func (s *scene) node(n *chart.Node, r layout.Rect) {
+	switch n.Kind {
+	case chart.Start:
+		s.circle("dot", r)
+	case chart.End:
+		s.circle("ring", r)
+		s.circle("dot", layout.Rect{X: r.X + 4, Y: r.Y + 4, W: r.W - 8, H: r.H - 8})
+	case chart.Choice:
+		s.add(shape{class: "choice", form: formLines, closed: true, points: []layout.Point{
+			{X: r.X + r.W/2, Y: r.Y}, {X: r.X + r.W, Y: r.Y + r.H/2}, {X: r.X + r.W/2, Y: r.Y + r.H}, {X: r.X, Y: r.Y + r.H/2},
+		}})
+	default:
+		s.state(n, r)
+	}
+}
+
+func (s *scene) state(n *chart.Node, r layout.Rect) {
+	role := n.Role.String()
+	class := "box-" + role
+	if n.Focus {
+		class = "focus-" + role
+	}
+	s.add(shape{class: class, form: formRect, rect: r, round: 9, tip: n.State.Doc})
+	if n.State.Terminal || n.State.Final {
+		s.rect("rim-"+role, layout.Rect{X: r.X + 3, Y: r.Y + 3, W: r.W - 6, H: r.H - 6}, 6.5)
+	}
+	_, h := size(n)
+	y := r.Y + (r.H-h)/2 + boxY
+	s.text("name-"+role, stateText, r.X+r.W/2, y, false, n.Name)
+	y += stateText.line()
+	for _, l := range n.Notes {
+		s.text("name-"+role, noteText, r.X+r.W/2, y, false, l)
+		y += noteText.line()
+	}
+}
+
+// edge draws the line of an edge and its tip.
+func (s *scene) edge(c *chart.Chart, e *chart.Edge, r layout.Route) {
+	class, tip, width := "edge", "tip", 0.0
+	switch {
+	case c.NeverTaken(e):
+		class, tip = "seldom", "seldomt"
+	case c.Weighed && e.Count > 0:
+		width = c.Width(e, 6)
+	}
+	last := len(r.Pieces) - 1
+	for i, p := range r.Pieces {
+		points := append([]layout.Point(nil), p...)
+		if i == last {
+			head := arrow(points, width)
+			s.add(shape{class: class, form: formCurve, points: points, width: width})
+			s.add(shape{class: tip, form: formLines, closed: true, points: head})
+			continue
+		}
+		s.add(shape{class: class, form: formCurve, points: points, width: width})
+	}
+}
+
+func (s *scene) label(c *chart.Chart, e *chart.Edge, ls []words, r layout.Rect) {
+	if len(ls) == 0 {
+		return
+	}
+	s.add(shape{class: "pill", form: formRect, rect: r, round: 6, tip: docOf(e)})
+	y := r.Y + pillY
+	for _, l := range ls {
+		if l.begins {
+			y += stepGap/2 - 0.5
+			s.add(shape{class: "pill", form: formLines, points: []layout.Point{{X: r.X + 1, Y: y}, {X: r.X + r.W - 1, Y: y}}})
+			y += stepGap/2 + 0.5
+		}
+		if l.count == "" {
+			s.text(l.class, l.kind, r.X+r.W/2, y, false, l.text)
+		} else {
+			x := r.X + (r.W-l.width())/2
+			s.text(l.class, l.kind, x, y, true, l.text)
+			s.text(l.countClass, lineText, x+l.kind.width(l.text)+lineText.width(" "), y+(l.kind.line()-lineText.line())/2, true, l.count)
+		}
+		y += l.kind.line()
+	}
+}
+
+// docOf returns what is written about the operations of an edge.
+func docOf(e *chart.Edge) string {
+	var docs []string
+	for _, s := range e.Steps {
+		if s.Operation.Doc != "" && !s.Branch {
+			docs = append(docs, s.Operation.Name+": "+s.Operation.Doc)
+		}
+	}
+	return strings.Join(docs, "\n")
+}

@@ -1,0 +1,173 @@
+package draw
+
+import (
+	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/gen/chart/layout"
+)
+
+const (
+	panelWidth = 380.0 // of the text in a panel at most
+	panelPad   = 11.0
+	panelGap   = 16.0 // between panels
+)
+
+// entry is a line of a panel: a name, and what is said of it.
+type entry struct{ name, class, text string }
+
+// panel draws a list with a head; nil when there is nothing in it.
+func panel(head string, entries []entry) *scene {
+	if len(entries) == 0 {
+		return nil
+	}
+	s := &scene{w: panelHead.width(head)}
+	inside := &scene{}
+	inside.text("op", panelHead, panelPad, panelPad-3, true, head)
+	y := panelPad + panelHead.line()
+	indent := 0.0
+	for _, e := range entries {
+		indent = max(indent, panelText.width(e.name+"   "))
+	}
+	rest := max(panelWidth-indent, panelWidth/2)
+	for _, e := range entries {
+		lines := panelText.wrap(e.text, rest)
+		inside.text(e.class, panelText, panelPad, y, true, e.name)
+		s.w = max(s.w, panelText.width(e.name))
+		for i, l := range lines {
+			if i > 0 {
+				y += panelText.line()
+			}
+			inside.text("line", panelText, panelPad+indent, y, true, l)
+			s.w = max(s.w, indent+panelText.width(l))
+		}
+		y += panelText.line() + 2
+	}
+	s.w += 2 * panelPad
+	s.h = y + panelPad - 4
+	s.rect("panel", layout.Rect{W: s.w, H: s.h}, 8)
+	s.paste(inside, 0, 0)
+	return s
+}
+
+func guardPanel(c *chart.Chart) *scene {
+	var es []entry
+	for _, g := range c.Guards {
+		es = append(es, entry{"[" + g.Name + "]", "guard", g.Meaning})
+	}
+	return panel("Guards", es)
+}
+
+func neverPanel(c *chart.Chart) *scene {
+	var es []entry
+	for _, f := range c.Never {
+		es = append(es, entry{f.From.State.Name + " → " + f.To.State.Name, "op", f.Reason})
+	}
+	return panel("Never possible", es)
+}
+
+// derivedPanel draws the projection as a machine in a frame.
+func derivedPanel(c *chart.Chart) *scene {
+	d := c.Derived()
+	if d == nil {
+		return nil
+	}
+	at := make(map[string]int)
+	g := layout.Graph{Nodes: []layout.Node{{W: 16, H: 16, Diamond: true}}}
+	texts := make([][]string, len(d.States))
+	for i, st := range d.States {
+		at[st.Name] = i + 1
+		w, h := stateText.width(st.Name), stateText.line()
+		for _, rule := range st.Rules {
+			for _, l := range noteText.wrap(rule, 170) {
+				texts[i] = append(texts[i], l)
+				w = max(w, noteText.width(l))
+				h += noteText.line()
+			}
+		}
+		g.Nodes = append(g.Nodes, layout.Node{W: w + 2*boxX, H: h + 2*boxY})
+	}
+	if d.Start != "" {
+		g.Edges = append(g.Edges, layout.Edge{From: 0, To: at[d.Start]})
+	}
+	for _, m := range d.Moves {
+		g.Edges = append(g.Edges, layout.Edge{From: at[m[0]], To: at[m[1]]})
+	}
+	r := layout.Place(g)
+	inside := &scene{}
+	for _, e := range r.Edges {
+		points := e.Pieces[0]
+		head := arrow(points, 0)
+		inside.add(shape{class: "edge", form: formCurve, points: points})
+		inside.add(shape{class: "tip", form: formLines, closed: true, points: head})
+	}
+	if d.Start != "" {
+		inside.circle("dot", r.Nodes[0])
+	}
+	for i, st := range d.States {
+		b := r.Nodes[i+1]
+		role := chart.RoleOf(st.Name, st.Ends, st.Name == d.Start).String()
+		inside.rect("box-"+role, b, 9)
+		if st.Ends {
+			inside.rect("rim-"+role, layout.Rect{X: b.X + 3, Y: b.Y + 3, W: b.W - 6, H: b.H - 6}, 6.5)
+		}
+		y := b.Y + boxY
+		inside.text("name-"+role, stateText, b.X+b.W/2, y, false, st.Name)
+		y += stateText.line()
+		for _, l := range texts[i] {
+			inside.text("name-"+role, noteText, b.X+b.W/2, y, false, l)
+			y += noteText.line()
+		}
+	}
+	heads := panelHead.wrap(d.Title, max(r.W, 260))
+	s := &scene{w: r.W}
+	for _, h := range heads {
+		s.w = max(s.w, panelHead.width(h))
+	}
+	top := panelPad + float64(len(heads))*panelHead.line() + 8
+	s.w += 2 * (panelPad + 6)
+	s.h = top + r.H + panelPad + 8
+	s.rect("derived", layout.Rect{W: s.w, H: s.h}, 10)
+	for i, h := range heads {
+		s.text("summary", panelHead, s.w/2, panelPad-2+float64(i)*panelHead.line(), false, h)
+	}
+	s.paste(inside, (s.w-r.W)/2, top)
+	return s
+}
+
+// legend explains the colours that are used.
+func legend(c *chart.Chart) *scene {
+	meaning := map[chart.Role]string{
+		chart.Initial: "begin", chart.Normal: "on the way", chart.Final: "finished, may be reopened",
+		chart.Done: "done", chart.Failed: "failed or in trouble",
+	}
+	s := &scene{h: 14}
+	x := 0.0
+	item := func(w float64, t string) {
+		s.text("summary", panelText, x+w+6, 0, true, t)
+		x += w + 6 + panelText.width(t) + 18
+	}
+	for _, r := range c.Roles() {
+		s.rect("box-"+r.String(), layout.Rect{X: x + 1, Y: 1, W: 20, H: 12}, 3.5)
+		item(22, meaning[r])
+	}
+	for _, n := range c.Nodes {
+		if n.State != nil && n.State.Terminal {
+			s.rect("box-normal", layout.Rect{X: x + 1, Y: 0, W: 20, H: 14}, 4)
+			s.rect("rim-normal", layout.Rect{X: x + 3.5, Y: 2.5, W: 15, H: 9}, 2.5)
+			item(22, "terminal: nothing leaves it")
+			break
+		}
+	}
+	for _, n := range c.Nodes {
+		if n.Kind == chart.Choice {
+			s.node(n, layout.Rect{X: x, Y: 0, W: 14, H: 14})
+			item(14, "choice: the first condition that holds")
+			break
+		}
+	}
+	if c.Weighed {
+		s.add(shape{class: "seldom", form: formLines, points: []layout.Point{{X: x, Y: 7}, {X: x + 24, Y: 7}}})
+		item(24, "never taken")
+	}
+	s.w = max(0, x-18)
+	return s
+}
