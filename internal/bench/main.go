@@ -19,6 +19,7 @@ var parts = []struct {
 	{"sqlite", sqliteSection},
 	{"postgres", postgresSection},
 	{"river", riverSection},
+	{"growth", growthSection},
 }
 
 type options struct {
@@ -26,6 +27,7 @@ type options struct {
 	rounds  int
 	turn    time.Duration // of a load over a database, within a round
 	jobs    int           // of a round of whole lives
+	records int           // the most that growth is measured with
 	scratch string        // folder for databases; empty: the system's
 }
 
@@ -37,6 +39,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 6, "rounds of each measurement")
 	flag.DurationVar(&o.turn, "turn", 400*time.Millisecond, "how long a load over a database works within a round")
 	flag.IntVar(&o.jobs, "jobs", 2000, "jobs of a round of whole lives, a multiple of 100")
+	flag.IntVar(&o.records, "records", 1_000_000, "the most records that growth is measured with, a power of ten")
 	flag.StringVar(&o.scratch, "scratch", "", "folder for databases, on the disk to be measured; empty: the system's")
 	flag.StringVar(&out, "o", "", "write the report into this file; empty: the standard output")
 	flag.StringVar(&only, "only", "", "sections to measure, by comma: "+strings.Join(partNames(), ", ")+"; empty: all")
