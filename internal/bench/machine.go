@@ -29,7 +29,7 @@ the median of the ratios of the rounds. Compare ratios; times are those of this 
 | Go | %s |
 | load average at the start | %s |
 
-`, o.rounds, processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, kernel(), runtime.Version(), load())
+`, o.rounds, processor(), runtime.GOMAXPROCS(0), runtime.GOOS, runtime.GOARCH, kernel(), runtime.Version(), loadAverage())
 	return nil
 }
 
@@ -55,8 +55,8 @@ func kernel() string {
 	return ", kernel " + strings.TrimSpace(string(v))
 }
 
-// load returns the load averages over 1, 5 and 15 minutes.
-func load() string {
+// loadAverage returns the load averages over 1, 5 and 15 minutes.
+func loadAverage() string {
 	v, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"

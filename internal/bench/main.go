@@ -20,6 +20,7 @@ var parts = []struct {
 	{"postgres", postgresSection},
 	{"river", riverSection},
 	{"growth", growthSection},
+	{"load", loadSection},
 }
 
 type options struct {
@@ -27,6 +28,7 @@ type options struct {
 	rounds  int
 	turn    time.Duration // of a load over a database, within a round
 	jobs    int           // of a round of whole lives
+	soak    time.Duration // how long the soak lasts
 	records int           // the most that growth is measured with
 	scratch string        // folder for databases; empty: the system's
 }
@@ -40,6 +42,7 @@ func main() {
 	flag.DurationVar(&o.turn, "turn", 400*time.Millisecond, "how long a load over a database works within a round")
 	flag.IntVar(&o.jobs, "jobs", 2000, "jobs of a round of whole lives, a multiple of 100")
 	flag.IntVar(&o.records, "records", 1_000_000, "the most records that growth is measured with, a power of ten")
+	flag.DurationVar(&o.soak, "soak", time.Minute, "how long the soak lasts")
 	flag.StringVar(&o.scratch, "scratch", "", "folder for databases, on the disk to be measured; empty: the system's")
 	flag.StringVar(&out, "o", "", "write the report into this file; empty: the standard output")
 	flag.StringVar(&only, "only", "", "sections to measure, by comma: "+strings.Join(partNames(), ", ")+"; empty: all")

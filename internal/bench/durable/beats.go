@@ -76,6 +76,23 @@ func (j *Job) Beat(ctx context.Context, m *lifecycle.Machine) error {
 	return err
 }
 
+// Contend is our transition of a record that others want as well: it is read, and
+// read again for as long as others are faster. It returns how often they were.
+// Several callers may use one job so.
+func (j *Job) Contend(ctx context.Context, m *lifecycle.Machine, caller int) (stale int64, err error) {
+	for {
+		job, err := m.Record(ctx, j.id)
+		if err != nil {
+			return stale, err
+		}
+		_, err = m.Heartbeat(ctx, job, lifecycle.HeartbeatRequest{RequestID: fmt.Sprint("contend ", caller, " ", job.Rev), Actor: worker, Lease: j.lease})
+		if !errors.Is(err, fsm.ErrStale) {
+			return stale, err
+		}
+		stale++
+	}
+}
+
 // gatherer is a group commit by hand: one goroutine takes all that wait.
 type gatherer struct {
 	asks chan ask

@@ -114,7 +114,7 @@ func ourLives(ctx context.Context, m *lifecycle.Machine, workers, jobs int, batc
 				if batches {
 					failed[w] = manyLives(ctx, m, n)
 				} else {
-					failed[w] = oneLife(ctx, m)
+					failed[w] = Life(ctx, m)
 				}
 			}
 		})
@@ -128,7 +128,8 @@ var (
 	result = fsm.MustJSON(`{"status":200}`)
 )
 
-func oneLife(ctx context.Context, m *lifecycle.Machine) error {
+// Life brings one job from its making to its end: four transitions, single calls.
+func Life(ctx context.Context, m *lifecycle.Machine) error {
 	lease := time.Now().Add(time.Minute)
 	if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: fsm.NewID(), Payload: work}); err != nil {
 		return err
