@@ -11,6 +11,10 @@ FUZZTIME ?= 10s
 KILLS    ?= 100
 N        ?= 200
 BENCH    ?= .
+ROUNDS   ?= 6
+RECORDS  ?= 1000000
+SOAK     ?= 1m
+SECTIONS ?=
 ONLY     ?=
 
 .PHONY: help
@@ -95,15 +99,19 @@ bench: ## benchmarks (BENCH selects)
 
 .PHONY: bench-peers
 bench-peers: ## transitions in memory beside code by hand and other libraries
-	cd internal/bench && $(GO) run . -only pure
+	cd internal/bench && $(GO) run . -only pure -rounds $(ROUNDS)
 
 .PHONY: bench-report
-bench-report: ## measure everything side by side and write BENCHMARKS.md
-	cd internal/bench && $(GO) run . -o ../../BENCHMARKS.md
+bench-report: ## measure everything side by side (ROUNDS=6, RECORDS=1000000, SECTIONS=) and write BENCHMARKS.md; about 20 minutes on a quiet machine
+	cd internal/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -soak $(SOAK) -only '$(SECTIONS)' -o ../../BENCHMARKS.md
+
+.PHONY: bench-soak
+bench-soak: ## stores under load, and a soak of SOAK (10m), to the terminal
+	cd internal/bench && $(GO) run . -only load -rounds $(ROUNDS) -soak $(if $(filter-out 1m,$(SOAK)),$(SOAK),10m)
 
 .PHONY: bench-smoke
-bench-smoke: ## fail when a ratio of the transitions in memory is far below its floor, or one allocates
-	cd internal/bench && $(GO) test ./... && $(GO) run . -smoke
+bench-smoke: ## the guard: fail when a ratio is far below its floor, or when something allocates
+	cd internal/bench && $(GO) test -count=1 ./... && $(GO) run . -smoke
 
 .PHONY: cover
 cover: ## coverage of all packages by all tests, in coverage.out

@@ -16,6 +16,7 @@ Written by `+"`make bench-report`"+`; do not edit (what people add stands in
 
     make bench-report    # writes this file anew, on your machine
     make bench-peers     # the transitions in memory only, to the terminal
+    make bench-soak      # stores under load, and a soak of 10 minutes
     make bench-smoke     # the guard: ratios far below their floor, allocations exactly
 
 Every figure is the median of %d rounds of one run. Within a round the variants take turns of a fraction

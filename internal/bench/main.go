@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fsmgen/fsmgen/internal/bench/simulate"
 )
 
 // parts are the sections of the report, in its order.
@@ -21,6 +23,7 @@ var parts = []struct {
 	{"river", riverSection},
 	{"growth", growthSection},
 	{"load", loadSection},
+	{"scale", scaleSection},
 }
 
 type options struct {
@@ -76,7 +79,7 @@ func run(o options, out, only string) error {
 			}
 		}
 	}
-	r := &report{}
+	r := &report{costs: map[string]simulate.Cost{}}
 	if err := opening(o, r); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/internal/bench/simulate"
 )
 
 // report collects the sections and the bars, which are judged together.
@@ -12,6 +14,7 @@ type report struct {
 	head     strings.Builder
 	sections strings.Builder
 	bars     []bar
+	costs    map[string]simulate.Cost // of a batch of transitions, by database, where it was measured
 }
 
 // bar is a figure beside what it should be.

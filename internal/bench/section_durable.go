@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/bench/durable"
 	"github.com/fsmgen/fsmgen/internal/bench/measure"
+	"github.com/fsmgen/fsmgen/internal/bench/simulate"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 )
 
@@ -52,6 +53,11 @@ func (b byCallers) table(r *report) {
 	r.table(header, rows)
 }
 
+// cost derives what a batch of ours takes from the rates of one caller and of 64.
+func (b byCallers) cost() simulate.Cost {
+	return simulate.Fit(b.of(1, durable.Ours).Median(), b.of(64, durable.Ours).Median(), 64)
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -80,6 +86,7 @@ the one keeps no row and asks nothing, the other inserts one row.
 
 `)
 	got.table(r)
+	r.costs[onSQLite] = got.cost()
 	ratio := func(n int, name string) float64 { return got.of(n, durable.Ours).Times(got.of(n, name)) }
 	r.atLeast("SQLite, 1 caller: ours / prepared statements by hand", ratio(1, durable.Prepared), 0.9, " ×")
 	r.atLeast("SQLite: 64 callers / 1 caller", got.of(64, durable.Ours).Times(got.of(1, durable.Ours)), 6, " ×")
@@ -118,6 +125,7 @@ the tables of the generated schema (level full). Fewer connections than callers:
 
 `, title)
 	got.table(r)
+	r.costs[onPostgres] = got.cost()
 	ratio := func(n int, name string) float64 { return got.of(n, durable.Ours).Times(got.of(n, name)) }
 	r.atLeast("PostgreSQL, 1 caller: ours / one CTE statement by hand", ratio(1, durable.CTE), 0.9, " ×")
 	r.atLeast("PostgreSQL: 64 callers / naive six round trips with as many", ratio(64, durable.NaiveServer), 8, " ×")
@@ -134,7 +142,7 @@ func riverSection(o options, r *report) error {
 	}
 	defer stop()
 	var rows [][]string
-	err = durable.River(context.Background(), dsn, o.rounds, o.jobs, []int{16, 100, 1000}, 1000, func(l durable.Lives) {
+	err = durable.River(context.Background(), dsn, o.rounds, o.jobs, []durable.Form{{Workers: 16}, {Workers: 100}, {Workers: 1000}, {Workers: 1000, Batches: true}}, func(l durable.Lives) {
 		form := "single calls"
 		if l.Batches {
 			form = "100 at a time"

@@ -86,7 +86,7 @@ func growing(ctx context.Context, o options, r *report, db growth.Database, audi
 			}
 			sweep[i] = time.Duration(measure.Median(took))
 		}
-		row := []string{count(at.Records), number(at.Filled.Seconds()) + " s",
+		row := []string{count(at.Records), number(at.Filled.Seconds()) + " s", number(float64(at.Bytes) / float64(at.Records)),
 			number(at.Transition[1].Median()), number(slower(at.Transition)) + " ×",
 			number(at.Replay[1].Median()), number(slower(at.Replay)) + " ×", milliseconds(sweep[1]) + " (" + milliseconds(sweep[0]) + ")"}
 		if audited {
@@ -104,7 +104,7 @@ func growing(ctx context.Context, o options, r *report, db growth.Database, audi
 	if err != nil {
 		return fmt.Errorf("%s: %w", db.Name, err)
 	}
-	header := []string{db.Name + ": records", "filled in", "transitions a second", "time / with 1 000", "replays a second", "time / with 1 000", "sweep (with 1 000)"}
+	header := []string{db.Name + ": records", "filled in", "bytes a record", "transitions a second", "time / with 1 000", "replays a second", "time / with 1 000", "sweep (with 1 000)"}
 	if audited {
 		header = append(header, "audit, a record", "heap before, at most")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -73,56 +72,4 @@ Machines are configured once and used again for each record, which not every lib
 // spread writes the fastest and the slowest round.
 func spread(r measure.Result) string {
 	return number(slices.Min(r.Rounds)) + " – " + number(slices.Max(r.Rounds))
-}
-
-// smoke measures a little of the transitions in memory and returns an error when
-// a ratio is below its floor, which lies far below what is reached, or when an
-// allocation came in.
-func smoke(w io.Writer) error {
-	f, err := pure.Measure(measure.Plan{Rounds: 6, Turns: 60, Turn: 100 * time.Microsecond})
-	if err != nil {
-		return err
-	}
-	failed := 0
-	judge := func(what string, got, limit float64, ok bool) {
-		verdict := "ok"
-		if !ok {
-			verdict = "FAILED"
-			failed++
-		}
-		fmt.Fprintf(w, "%-52s %10s, limit %6s  %s\n", what, number(got), number(limit), verdict)
-	}
-	exactly := func(what string, got, want float64) { judge("allocations: "+what, got, want, got == want) }
-	ours := f.Life[0]
-	exactly("a transition", ours.Allocs, 0)
-	for _, kind := range pure.Refusals {
-		l, _ := f.Refused(kind, 0)
-		exactly("a refusal, "+kind, l.Allocs, 1)
-	}
-	for _, floor := range floors {
-		r, ok := f.Of(floor.name, floor.depth)
-		if !ok {
-			return fmt.Errorf("no subject is %s (%s)", floor.name, floor.depth)
-		}
-		got := measure.Ratio(r, ours)
-		judge("time of "+floor.name+" ("+floor.depth+") / generated", got, floor.ratio, got >= floor.ratio)
-	}
-	if failed > 0 {
-		return fmt.Errorf("%d of the limits failed; profile what changed, or measure again on a quieter machine", failed)
-	}
-	return nil
-}
-
-// floors are ratios to the generated methods that must not be fallen below: about
-// half of what is reached.
-var floors = []struct {
-	name, depth string
-	ratio       float64
-}{
-	{byHand, pure.Full, 0.7},
-	{byHand, pure.Rules, 0.25},
-	{stateless, pure.Rules, 7},
-	{stateless, pure.Bare, 4},
-	{looplab, pure.Rules, 10},
-	{looplab, pure.Bare, 7},
 }

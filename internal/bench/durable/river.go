@@ -21,12 +21,17 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// Lives are the rates of whole job lives at one number of workers.
-type Lives struct {
+// Form is how many workers there are and how they ask.
+type Form struct {
 	Workers int
 	Batches bool // made, claimed, started and completed many at a time
-	Ours    measure.Rate
-	River   measure.Rate
+}
+
+// Lives are the rates of whole job lives in one form.
+type Lives struct {
+	Form
+	Ours  measure.Rate
+	River measure.Rate
 }
 
 // River compares whole lives of jobs that do nothing: ours is enqueue, claim,
@@ -34,7 +39,7 @@ type Lives struct {
 // is insert, work and complete. A round is the given number of jobs, from the
 // first insert until the last one is complete in the database. With batches, both
 // insert a hundred at a time, and we claim, start and complete as many.
-func River(ctx context.Context, dsn string, rounds, jobs int, workers []int, batchesFrom int, f func(Lives)) error {
+func River(ctx context.Context, dsn string, rounds, jobs int, forms []Form, f func(Lives)) error {
 	m, store, err := OpenPostgres(ctx, dsn)
 	if err != nil {
 		return err
@@ -57,8 +62,9 @@ func River(ctx context.Context, dsn string, rounds, jobs int, workers []int, bat
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("River's tables: %w", err)
 	}
-	for _, n := range workers {
-		l := Lives{Workers: n, Batches: n >= batchesFrom, Ours: measure.Rate{Name: Ours}, River: measure.Rate{Name: "riverqueue/river"}}
+	for _, form := range forms {
+		n := form.Workers
+		l := Lives{Form: form, Ours: measure.Rate{Name: Ours}, River: measure.Rate{Name: "riverqueue/river"}}
 		peer, err := newRiver(ctx, pool, n)
 		if err != nil {
 			return err
@@ -147,10 +153,9 @@ func Life(ctx context.Context, m *lifecycle.Machine) error {
 
 func manyLives(ctx context.Context, m *lifecycle.Machine, n int) error {
 	lease := time.Now().Add(time.Minute)
-	request := fsm.NewID()
 	requests := make([]lifecycle.EnqueueRequest, n)
 	for i := range requests {
-		requests[i] = lifecycle.EnqueueRequest{RequestID: request, Payload: work}
+		requests[i] = lifecycle.EnqueueRequest{RequestID: fsm.NewID(), Payload: work}
 	}
 	if _, err := m.EnqueueMany(ctx, requests); err != nil {
 		return err

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/bench/durable"
@@ -21,6 +24,7 @@ type Database struct {
 	Name string
 	open func(ctx context.Context, small bool) (*lifecycle.Machine, fsm.Store, error)
 	fill func(ctx context.Context, small bool, t template, from, to int) error
+	size func(ctx context.Context) (int64, error) // of the large one, in bytes
 }
 
 // SQLite is a database in a folder.
@@ -33,6 +37,13 @@ func SQLite(dir string) Database {
 		},
 		fill: func(ctx context.Context, small bool, t template, from, to int) error {
 			return fillSQLite(ctx, path(small), t, from, to)
+		},
+		size: func(context.Context) (int64, error) {
+			info, err := os.Stat(path(false))
+			if err != nil {
+				return 0, err
+			}
+			return info.Size(), nil
 		},
 	}
 }
@@ -48,6 +59,15 @@ func Postgres(small, large string) Database {
 		fill: func(ctx context.Context, small bool, t template, from, to int) error {
 			return fillPostgres(ctx, dsn[small], t, from, to)
 		},
+		size: func(ctx context.Context) (size int64, err error) {
+			conn, err := pgx.Connect(ctx, large)
+			if err != nil {
+				return 0, err
+			}
+			defer conn.Close(ctx)
+			err = conn.QueryRow(ctx, `SELECT pg_total_relation_size('lifecycle') + pg_total_relation_size('lifecycle_events')`).Scan(&size)
+			return size, err
+		},
 	}
 }
 
@@ -56,6 +76,7 @@ func Postgres(small, large string) Database {
 type At struct {
 	Records    int
 	Filled     time.Duration // what filling up to here took
+	Bytes      int64         // on the disk, right after it
 	Transition [2]measure.Rate
 	Replay     [2]measure.Rate
 	Sweep      [2][]time.Duration // of 10 that are due
@@ -97,11 +118,10 @@ func Measure(ctx context.Context, db Database, o Options, f func(At)) error {
 	}
 	have := map[bool]int{}
 	fill := func(small bool, to int) error {
-		m, store, err := db.open(ctx, small) // makes the tables
+		_, store, err := db.open(ctx, small) // makes the tables
 		if err != nil {
 			return err
 		}
-		_ = m
 		if err := store.Close(); err != nil {
 			return err
 		}
@@ -121,6 +141,9 @@ func Measure(ctx context.Context, db Database, o Options, f func(At)) error {
 			return err
 		}
 		at.Filled = time.Since(begun)
+		if at.Bytes, err = db.size(ctx); err != nil {
+			return err
+		}
 		if err := measureAt(ctx, db, o, n, &at); err != nil {
 			return fmt.Errorf("%d records: %w", n, err)
 		}

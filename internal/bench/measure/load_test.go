@@ -97,8 +97,7 @@ func TestMedianAndRatio(t *testing.T) {
 
 // A work that is done twice costs twice as much, and allocations are counted
 // exactly.
-func TestInterleaved(t *testing.T) {
-	t.Parallel()
+func TestInterleaved(t *testing.T) { // not parallel: allocations of other tests would be counted
 	var sink []byte
 	work := func(times int) func(n int) error {
 		return func(n int) error {

@@ -36,6 +36,14 @@ func Measure(p measure.Plan) (Figures, error) {
 	return f, nil
 }
 
+// Put adds the result of a subject's refusal of one kind.
+func (f *Figures) Put(kind string, subject int, r measure.Result) {
+	if f.who == nil {
+		f.who = map[string][]int{}
+	}
+	f.Refusal[kind], f.who[kind] = append(f.Refusal[kind], r), append(f.who[kind], subject)
+}
+
 // Of returns the life of a subject; ok is false when there is none of that name
 // and depth.
 func (f Figures) Of(name, depth string) (r measure.Result, ok bool) {
