@@ -15,6 +15,7 @@ type Faulty struct {
 	fsm.Store
 	Rate float64 // of commits that meet a fault
 	Bug  Bug
+	Deaf bool // whoever is told that an outcome is unknown finds out nothing by itself
 	late sync.WaitGroup
 }
 
@@ -111,7 +112,15 @@ func (t *faultyTable) Commit(ctx context.Context, w *fsm.Write) error {
 		})
 		return &fsm.AmbiguousError{Err: errCut}
 	}
-	return t.commit(ctx, w)
+	return t.told(ctx, t.commit(ctx, w))
+}
+
+// told lets nobody ask again who is deaf.
+func (t *faultyTable) told(ctx context.Context, err error) error {
+	if g, _ := ctx.Value(callKey{}).(*gone); g != nil && t.f.Deaf && Unknown(err) {
+		g.set()
+	}
+	return err
 }
 
 func (t *faultyTable) commit(ctx context.Context, w *fsm.Write) error {
@@ -144,7 +153,7 @@ func (t *faultyTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 		}
 		return &fsm.AmbiguousError{Err: errCut}
 	}
-	return t.Table.Update(ctx, f)
+	return t.told(ctx, t.Table.Update(ctx, f))
 }
 
 func (t *faultyTable) View(ctx context.Context, f func(fsm.Reader) error) error {

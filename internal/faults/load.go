@@ -83,6 +83,16 @@ func (l *Load) Acked() (n int) {
 	return n
 }
 
+// Failed returns how many calls have ended with an error of one of the kinds.
+func (l *Load) Failed(kinds ...string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, kind := range kinds {
+		n += l.errs[kind]
+	}
+	return n
+}
+
 // Result is what a load came to.
 type Result struct {
 	Verdict

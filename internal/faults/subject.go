@@ -117,6 +117,32 @@ func (s *Subject) Drive(ctx context.Context, name string, n int, h Hook) error {
 	return nil
 }
 
+// Twice leases an execution, and then leases another one and starts the first in
+// one transaction of the caller's own, which nobody tries again.
+func (s *Subject) Twice(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB, name string) error {
+	out, err := s.step(ctx, name, 1, nil)
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	m, err := s.M.In(ctx, fsm.Join(store, tx))
+	if err != nil {
+		return err
+	}
+	in := &Subject{M: m}
+	if _, err := in.step(ctx, name+".more", 1, nil); err != nil {
+		return err
+	}
+	if _, err := in.step(ctx, name, 2, out); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
 // Settle makes the calls of an execution's life again, the same with the same
 // request ids, up to revision rev. It returns which revision was there already.
 func (s *Subject) Settle(ctx context.Context, id string, rev int) (there int, err error) {
