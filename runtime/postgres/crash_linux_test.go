@@ -65,7 +65,9 @@ func TestServerCrashes(t *testing.T) {
 					time.Sleep(20 * time.Millisecond)
 					break
 				}
+				mu.Lock()
 				seen, cursor = append(seen, e.ID), e.Cursor
+				mu.Unlock()
 			}
 		}
 	}()
@@ -110,6 +112,17 @@ func TestServerCrashes(t *testing.T) {
 		}
 	}
 	time.Sleep(700 * time.Millisecond)
+	enough := func(list *[]string, n int) {
+		for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+			mu.Lock()
+			have := len(*list)
+			mu.Unlock()
+			if have >= n {
+				return
+			}
+		}
+	}
+	enough(&acked, 50)
 	close(stop)
 	wg.Wait()
 	m := open() // a session after the last recovery
@@ -125,7 +138,8 @@ func TestServerCrashes(t *testing.T) {
 			t.Errorf("%s is not resolved: %v", id, err)
 		}
 	}
-	time.Sleep(500 * time.Millisecond)
+	enough(&seen, len(acked)+len(failed))
+	time.Sleep(300 * time.Millisecond) // whatever else may come
 	endWatch()
 	<-watched
 	watchedOnce := map[string]int{}

@@ -62,7 +62,7 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 	db.Close()
 	m, _ := parcels(t, server.DSN())
 	lost := 0
-	for round := range 8 {
+	for round := range 60 { // on a slow machine a flush may come in time
 		if lost > 0 && round > 2 {
 			break
 		}
@@ -99,6 +99,14 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 			})
 		}
 		time.Sleep(300 * time.Millisecond)
+		both := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(kept) > 0 && len(loose) > 0
+		}
+		for until := time.Now().Add(time.Minute); !both() && time.Now().Before(until); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		if err := server.Crash(); err != nil {
 			t.Error(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -273,6 +274,7 @@ func TestWatchBesideLongTransactions(t *testing.T) {
 	}
 	stop, whole := make(chan struct{}), make(chan int, 1)
 	var seen, control []string
+	var passes atomic.Int64 // of the control over the log
 	var readers, group sync.WaitGroup
 	readers.Go(func() {
 		var cursor fsm.Cursor
@@ -306,9 +308,22 @@ func TestWatchBesideLongTransactions(t *testing.T) {
 			default:
 			}
 			control = append(control, d.control(&seq)...)
+			passes.Add(1)
 		}
 	})
 	var lost sync.Map
+	group.Go(func() { // one that the control surely passes over, however few meet by chance
+		tx, in := d.begin(sql.LevelReadCommitted)
+		defer func() { _ = tx.Rollback() }()
+		_, err := d.m.CreateIn(ctx, in, register("late"))
+		_, more := d.m.Create(ctx, register("early"))
+		for n := passes.Load(); passes.Load() < n+2 && ctx.Err() == nil; {
+			time.Sleep(time.Millisecond)
+		}
+		if err := errors.Join(err, more, tx.Commit()); err != nil {
+			t.Error(err)
+		}
+	})
 	for w := range writers {
 		group.Go(func() {
 			for i := range each {
