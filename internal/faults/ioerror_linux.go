@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -47,8 +48,9 @@ func (d Driver) writeUntilError(ctx context.Context, path string, deaf bool) err
 // every so many. What was acknowledged is there when the database is opened
 // again, what was not is settled by the same call, and after an unknown commit
 // the store writes no more.
-func IOErrors(t *testing.T, d Driver, every int) {
+func IOErrors(t *testing.T, d Driver, short, long int) {
 	t.Helper()
+	began, every := time.Now(), Size(short, long)
 	strace := needStrace(t)
 	faultsOf := []struct{ call, code string }{
 		{"pwrite64", "EIO"}, {"pwrite64", "ENOSPC"}, {"fsync,fdatasync", "EIO"}, {"ftruncate", "EIO"},
@@ -80,6 +82,7 @@ func IOErrors(t *testing.T, d Driver, every int) {
 		Figures: fmt.Sprintf("%d injected (%s): silent losses %d; %d surfaced while opening, %d as unknown (all settled; the store was poisoned each time), %d as certain, %d in a checkpoint that nobody waits for",
 			all.injected, strings.Join(parts, ", "), all.lost, all.opening, all.unknown, all.certain, all.quiet),
 		Control: fmt.Sprintf("acknowledging failed commits lost %d transitions", deaf.lost),
+		Took:    time.Since(began), Longer: Longer(long, short),
 	})
 }
 

@@ -14,8 +14,9 @@ import (
 // ProcessKills kills processes that write. What a process was told before it was
 // killed with SIGKILL is there, what it was not told is settled by the same
 // calls again, and no effect happened twice. place makes a new database's place.
-func ProcessKills(t *testing.T, d Driver, kills int, place func() string) {
+func ProcessKills(t *testing.T, d Driver, short, long int, place func() string) {
 	t.Helper()
+	began, kills, longer := time.Now(), Size(short, long), Longer(short, long)
 	got := d.killProcesses(t, "write", place(), kills, true)
 	if wrong := got.Wrong(); wrong != "" {
 		t.Error(wrong)
@@ -40,6 +41,7 @@ func ProcessKills(t *testing.T, d Driver, kills int, place func() string) {
 		Figures: fmt.Sprintf("%d kills, %d acknowledged, lost %d, doubled %d; %d in flight: %d had been committed, %d had not, all settled; ledger %d = committed %d",
 			got.kills, got.Acked, got.Lost, got.Doubled, got.unknown, got.there, got.unknown-got.there, got.Ledger, got.Committed),
 		Control: fmt.Sprintf("acknowledging before the commit lost %d of %d", control.Lost, control.Acked),
+		Took:    time.Since(began), Longer: longer,
 	})
 }
 

@@ -127,6 +127,7 @@ func TestLinearizable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			began := time.Now()
 			store := c.open(t)
 			defer store.Close()
 			h := play(t, &faults.Faulty{Store: store, Rate: 0.1}, faults.Size(c.short, c.all))
@@ -158,7 +159,7 @@ func TestLinearizable(t *testing.T) {
 			faults.Report(t, faults.Row{
 				Test: "linearizability (porcupine)", Store: c.name, How: "a store that loses a tenth of the commits before, after, or until later; half of these callers hear nothing more",
 				Figures: fmt.Sprintf("%d operations of 8 callers on %d records, %d unknown, %d replayed: illegal %d", h.ops, h.records, h.kinds["unknown"], h.replayed, h.illegal),
-				Control: strings.Join(caught, "; "),
+				Control: strings.Join(caught, "; "), Took: time.Since(began), Longer: faults.Longer(c.short, c.all),
 			})
 		})
 	}

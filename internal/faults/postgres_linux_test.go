@@ -78,7 +78,7 @@ func TestServerKills(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel() // it waits more than it works
 	}
-	kills := faults.Size(3, 50)
+	began, kills := time.Now(), faults.Size(3, 50)
 	server := pgtest.Start(t, "synchronous_commit=off", "wal_writer_delay=200ms")
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
 	l := faults.Begin(t.Context(), 8, a, b)
@@ -101,6 +101,7 @@ func TestServerKills(t *testing.T) {
 		Test: "kill -9 of the server", Store: "PostgreSQL", How: "SIGKILL to all its processes under 8 writers of 2 stores; synchronous_commit=off in its settings, which the store raises",
 		Figures: fmt.Sprintf("%d kills, %v", kills, r),
 		Control: fmt.Sprintf("hand-written sessions with the same settings lost %d of %d", lost, acked),
+		Took:    time.Since(began), Longer: faults.Longer(3, 50),
 	})
 }
 
@@ -163,7 +164,7 @@ func TestServerStops(t *testing.T) {
 		t.Parallel() // it waits more than it works
 	}
 	const limit = 700 * time.Millisecond
-	stops := faults.Size(2, 50)
+	began, stops := time.Now(), faults.Size(2, 50)
 	server := pgtest.Start(t)
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN(), postgres.WithDeadline(limit))
 	a.Limit = limit // one that waits so long for each call, and one for each answer of the server
@@ -193,6 +194,7 @@ func TestServerStops(t *testing.T) {
 		Test: "SIGSTOP of the server", Store: "PostgreSQL", How: "SIGSTOP to all its processes for 1.4 s under 8 writers who wait 0.7 s",
 		Figures: fmt.Sprintf("%d stops, %v", made, r),
 		Control: wrongs.String(),
+		Took:    time.Since(began), Longer: faults.Longer(2, 50),
 	})
 }
 
@@ -245,7 +247,7 @@ func TestConnectionCuts(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel() // it waits more than it works
 	}
-	cuts := faults.Size(60, 1000)
+	began, cuts := time.Now(), faults.Size(60, 1000)
 	server := pgtest.Start(t)
 	dir := t.TempDir()
 	proxy, err := faults.Listen(filepath.Join(dir, ".s.PGSQL.5432"), server.Socket())
@@ -277,6 +279,7 @@ func TestConnectionCuts(t *testing.T) {
 		Figures: fmt.Sprintf("%d before arrival, %d after it, %d that arrived late, %d slow answers: %v",
 			before, after, late, slow, r),
 		Control: wrongs.String(),
+		Took:    time.Since(began), Longer: faults.Longer(60, 1000),
 	})
 }
 
@@ -288,7 +291,7 @@ func TestHostileSessions(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel() // it waits more than it works
 	}
-	rounds := faults.Size(40, 500)
+	began, rounds := time.Now(), faults.Size(40, 500)
 	server := pgtest.Start(t, "deadlock_timeout=50ms", "lock_timeout=150ms", "idle_in_transaction_session_timeout=500ms", "default_transaction_isolation=serializable")
 	a, b := openPostgres(t, server.DSN()), openPostgres(t, server.DSN())
 	db, err := sql.Open("pgx", server.DSN())
@@ -335,6 +338,7 @@ func TestHostileSessions(t *testing.T) {
 		Figures: fmt.Sprintf("%d sessions ended, %d times locked, %d deadlocks: %v", ended, locked, deadlocks, r),
 		Control: fmt.Sprintf("callers whose transactions nobody tries again: %d of %d calls failed (SQLSTATE 40P01 %d, 57P01 %d)",
 			codes["40P01"]+codes["57P01"], calls, codes["40P01"], codes["57P01"]),
+		Took: time.Since(began), Longer: faults.Longer(40, 500),
 	})
 }
 
@@ -447,7 +451,7 @@ func TestFailOver(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel() // it waits more than it works
 	}
-	rounds := faults.Size(1, 3)
+	began, rounds := time.Now(), faults.Size(1, 3)
 	var all faults.Result
 	for range rounds {
 		primary := pgtest.Start(t)
@@ -478,5 +482,6 @@ func TestFailOver(t *testing.T) {
 		Test: "primary killed, standby promoted", Store: "PostgreSQL, synchronous standby", How: "SIGKILL to all processes of the primary, pg_promote at once; one address of both servers",
 		Figures: fmt.Sprintf("%d rounds, %v; longest gap %v", rounds, all, all.Longest.Round(time.Millisecond)),
 		Control: "the one of the kills",
+		Took:    time.Since(began), Longer: faults.Longer(1, 3),
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func init() {
@@ -55,8 +56,9 @@ func needStrace(t *testing.T) string {
 // PowerCuts cuts the power at points spread over a run's writes, with any part
 // of what was not synced on the disk. What was acknowledged by then is there,
 // and the database is whole.
-func PowerCuts(t *testing.T, d Driver, executions, points int) {
+func PowerCuts(t *testing.T, d Driver, executions, short, long int) {
 	t.Helper()
+	began, points := time.Now(), Size(short, long)
 	strace := needStrace(t)
 	full := d.cutPower(t, strace, "exit", executions, points)
 	if full.lost > 0 || full.broken > 0 {
@@ -73,7 +75,7 @@ func PowerCuts(t *testing.T, d Driver, executions, points int) {
 	Report(t, Row{
 		Test: "power cut", Store: d.Name + ", synchronous=FULL", How: "replay of the writes and syncs that strace saw, unsynced sectors kept, dropped or torn",
 		Figures: fmt.Sprintf("%d points in a run of %d transitions: lost %d, broken %d", full.points, full.acked, full.lost, full.broken),
-		Control: control,
+		Control: control, Took: time.Since(began), Longer: Longer(short, long),
 	})
 }
 

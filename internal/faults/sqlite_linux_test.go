@@ -33,10 +33,10 @@ func TestProcessKills(t *testing.T) {
 		t.Parallel()
 	}
 	t.Run("SQLite", func(t *testing.T) {
-		faults.ProcessKills(t, moderncSQLite, faults.Size(40, 2000), func() string { return filepath.Join(t.TempDir(), "x.db") })
+		faults.ProcessKills(t, moderncSQLite, 40, 2000, func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		faults.ProcessKills(t, postgresPgx, faults.Size(20, 500), func() string { return pgtest.DSN(t) })
+		faults.ProcessKills(t, postgresPgx, 20, 500, func() string { return pgtest.DSN(t) })
 	})
 }
 
@@ -47,7 +47,7 @@ func TestPowerCut(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel()
 	}
-	faults.PowerCuts(t, moderncSQLite, faults.Size(60, 750), faults.Size(300, 5000))
+	faults.PowerCuts(t, moderncSQLite, faults.Size(60, 750), 300, 5000)
 }
 
 func TestIOErrors(t *testing.T) {
@@ -57,7 +57,7 @@ func TestIOErrors(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel()
 	}
-	faults.IOErrors(t, moderncSQLite, faults.Size(29, 1))
+	faults.IOErrors(t, moderncSQLite, 29, 1)
 }
 
 // openSQLite opens the machine in a file; with migrate it makes the tables.

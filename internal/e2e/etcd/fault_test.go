@@ -102,8 +102,8 @@ func TestFaults(t *testing.T) {
 	c := etcdcluster.Start(t, 3)
 	for i, kind := range faultKinds {
 		t.Run(kind.name, func(t *testing.T) {
-			times := kind.short
-			if *long {
+			began, times := time.Now(), kind.short
+			if faults.Long() {
 				times = kind.long
 			}
 			l := startLoad(t, c.Endpoints(), fmt.Sprintf("fault%d/", i), transport())
@@ -125,6 +125,7 @@ func TestFaults(t *testing.T) {
 			slices.Sort(gaps)
 			faults.Report(t, faults.Row{
 				Test: "etcd: " + kind.name, Store: "etcd, three nodes", How: kind.how, Control: control,
+				Took: time.Since(began), Longer: faults.Longer(kind.short, kind.long),
 				Figures: fmt.Sprintf("%d times: %d acknowledged, lost %d, wrong %d; requests without an answer %d; callers told ambiguous %d, busy %d, then found it done %d; gap %.1f s in the middle, longest %.1f s",
 					times, v.acked, v.lost, len(v.wrong), l.unanswered.Load(), l.ambiguous, l.busy, l.replayed, gaps[len(gaps)/2].Seconds(), gaps[len(gaps)-1].Seconds()),
 			})

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/fsmgen/fsmgen/internal/faults"
 )
@@ -53,12 +54,21 @@ func write(w io.Writer, r io.Reader) error {
 	if len(order) == 0 {
 		return fmt.Errorf("no test has reported anything")
 	}
-	if _, err := fmt.Fprint(w, "| test | store | figures | control | how |\n|---|---|---|---|---|\n"); err != nil {
+	if _, err := fmt.Fprint(w, "| test | store | figures | control | how | took |\n|---|---|---|---|---|---|\n"); err != nil {
 		return err
 	}
+	var took, long time.Duration
 	for _, key := range order {
 		row := rows[key]
-		cells := []string{row.Test, row.Store, row.Figures, row.Control, row.How}
+		cells := []string{row.Test, row.Store, row.Figures, row.Control, row.How, row.Took.Round(time.Second / 10).String()}
+		took += row.Took
+		if row.Longer > 0 {
+			estimate := time.Duration(float64(row.Took) * row.Longer)
+			long += estimate
+			cells[5] += fmt.Sprintf("; the long form about %v", estimate.Round(time.Second))
+		} else {
+			long += row.Took
+		}
 		for i, c := range cells {
 			cells[i] = strings.ReplaceAll(c, "|", `\|`)
 		}
@@ -66,5 +76,10 @@ func write(w io.Writer, r io.Reader) error {
 			return err
 		}
 	}
-	return nil
+	note := fmt.Sprintf("%d rows, %v one after the other", len(order), took.Round(time.Second))
+	if long > took {
+		note += fmt.Sprintf("; the long form about %v at most, for here they shared the machine", long.Round(time.Second))
+	}
+	_, err := fmt.Fprintf(w, "\n%s.\n", note)
+	return err
 }
