@@ -15,6 +15,7 @@ ROUNDS   ?= 6
 RECORDS  ?= 1000000
 SOAK     ?= 1m
 SECTIONS ?=
+FORM     ?= long
 ONLY     ?=
 
 .PHONY: help
@@ -61,13 +62,17 @@ crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 	$(GO) test ./examples/queue -run '^TestCrash$$' -count=1 -v -timeout 30m -crash $(KILLS)
 
 .PHONY: faults
-faults: ## break processes, disks, servers and connections in the long form; print the figures (Linux, strace, PostgreSQL, C compiler)
-	@table=$$(mktemp); trap 'rm -f "$$table"' EXIT; \
-	export FSMGEN_FAULTS_LONG=1 FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
-	$(GO) test ./internal/faults -count=1 -v -timeout 120m; \
-	$(GO) test ./examples/webhook -run '^TestKills$$' -count=1 -v -timeout 60m; \
-	(cd internal/e2e && $(GO) test ./mattn ./ncruces -count=1 -v -timeout 60m && $(GO) test ./etcd -count=1 -v -timeout 120m -args -long); \
-	$(GO) run ./internal/faults/table $$table
+faults: ## break processes, disks, servers and connections; print the figures, in minutes with FORM=short (Linux, strace, PostgreSQL, C compiler)
+	@case '$(FORM)' in long) long=1;; short) long=;; *) echo "FORM is '$(FORM)'; write long or short" >&2; exit 2;; esac; \
+	table=$$(mktemp); trap 'rm -f "$$table"' EXIT; failed=; \
+	export FSMGEN_FAULTS_LONG=$$long FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
+	$(GO) test ./internal/faults -count=1 -v -timeout 120m || failed=1; \
+	$(GO) test ./examples/webhook -run '^TestKills$$' -count=1 -v -timeout 60m || failed=1; \
+	(cd internal/e2e && $(GO) test ./mattn ./ncruces -p 1 -count=1 -v -timeout 60m) || failed=1; \
+	(cd internal/e2e && $(GO) test ./etcd -run '^TestFaults$$' -count=1 -v -timeout 120m) || failed=1; \
+	$(GO) run ./internal/faults/table $$table || failed=1; \
+	(cd internal/e2e && $(GO) test ./etcd -skip '^TestFaults$$' -count=1 -timeout 120m) || failed=1; \
+	[[ -z $$failed ]] || { echo 'some of these tests have failed: see above' >&2; exit 1; }
 
 .PHONY: mutation
 mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)

@@ -235,7 +235,7 @@ func TestKills(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel()
 	}
-	kills := faults.Size(15, 1000)
+	began, kills := time.Now(), faults.Size(15, 1000)
 	w := newWorld(t, "send", "receive")
 	w.startSender(true)
 	for n := range kills {
@@ -276,5 +276,6 @@ func TestKills(t *testing.T) {
 			kills, v.published, v.lost, v.missing, v.doubled, v.again, v.late),
 		Control: fmt.Sprintf("without the key check %d of %d taken twice; acknowledged before it was sent: %d of %d never taken",
 			doubled.doubled, doubled.published, lost.missing, lost.published),
+		Took: time.Since(began), Longer: faults.Longer(15, 1000),
 	})
 }

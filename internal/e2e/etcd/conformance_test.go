@@ -8,6 +8,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/e2e/etcdcluster"
 	"github.com/fsmgen/fsmgen/internal/etcdcorpus"
+	"github.com/fsmgen/fsmgen/internal/faults"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -44,7 +45,7 @@ func TestConformance(t *testing.T) {
 // The short form adds the oldest one only, where asked to.
 func versions(t *testing.T, oldest bool) []string {
 	others := etcdcluster.Versions(t)
-	if !*long {
+	if !faults.Long() {
 		others = others[:1]
 		if !oldest {
 			others = nil
