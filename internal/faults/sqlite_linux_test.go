@@ -20,7 +20,7 @@ import (
 // The drivers of this module.
 var (
 	moderncSQLite = faults.Driver{Name: "SQLite (modernc)", Open: openSQLite, Ledger: openLedger, Normal: openNormal}
-	postgresPgx   = faults.Driver{Name: "PostgreSQL (client)", Open: openClient}
+	postgresPgx   = faults.Driver{Name: "PostgreSQL (client)", Open: openClient, Ledger: openServer}
 )
 
 func TestMain(m *testing.M) { faults.Main(m, moderncSQLite, postgresPgx) }
@@ -37,6 +37,27 @@ func TestProcessKills(t *testing.T) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		faults.ProcessKills(t, postgresPgx, 20, 500, func() string { return pgtest.DSN(t) })
+	})
+}
+
+func TestSweeperKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes; run without -short")
+	}
+	if !faults.Long() {
+		t.Parallel()
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		if !faults.Long() {
+			t.Parallel()
+		}
+		faults.SweeperKills(t, moderncSQLite, faults.Size(16, 300), func() string { return filepath.Join(t.TempDir(), "x.db") })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		if !faults.Long() {
+			t.Parallel()
+		}
+		faults.SweeperKills(t, postgresPgx, faults.Size(16, 300), func() string { return pgtest.DSN(t) })
 	})
 }
 
@@ -78,6 +99,8 @@ func openLedger(path string) (*sql.DB, error) {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "synchronous(FULL)"}}
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: filepath.ToSlash(path), RawQuery: q.Encode()}).String())
 }
+
+func openServer(dsn string) (*sql.DB, error) { return sql.Open("pgx", dsn) }
 
 // openClient opens the machine on a server.
 func openClient(ctx context.Context, dsn string, migrate bool) (*faults.Subject, func() error, error) {

@@ -1,0 +1,320 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/fm001/execution"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// SweeperKills kills sweepers with SIGKILL in the midst of their batches, while
+// another goes on: where a store has one writing process, that one waits at the
+// door and takes over. Every lease that ends is swept exactly once, and nothing
+// stays overdue. place makes a new database's place.
+func SweeperKills(t *testing.T, d Driver, kills int, place func() string) {
+	t.Helper()
+	w := waves{number: max(4, kills/4), each: 120, apart: 150 * time.Millisecond, patience: 20 * time.Second}
+	got := d.killSweepers(t, "sweep", place(), w, kills)
+	if wrong := got.Wrong(); wrong != "" || got.again > 0 || got.overdue > 0 {
+		t.Errorf("%s; %d leases swept twice, %d left overdue", wrong, got.again, got.overdue)
+	}
+	if got.amid < kills/2 {
+		t.Errorf("%d of %d kills were in the midst of a batch: the test shows nothing", got.amid, kills)
+	}
+	few := waves{number: 2, each: 150, apart: 100 * time.Millisecond, patience: 2 * time.Second}
+	taking := d.killSweepers(t, "sweep-taking", place(), few, Size(5, 20))
+	if taking.overdue == 0 {
+		t.Error("the control, which takes a batch before it sweeps it, left nothing overdue: the test cannot see it")
+	}
+	booking := d.killSweepers(t, "sweep-booking", place(), few, Size(8, 20))
+	if booking.Doubled == 0 {
+		t.Error("the control, which acts before it sweeps, did nothing twice: the test cannot see it")
+	}
+	Report(t, Row{
+		Test: "kill -9 of a sweeper in mid-batch", Store: d.Name, How: "SIGKILL after 1 to 40 ms of sweeping; another process goes on",
+		Figures: fmt.Sprintf("%d kills, %d of them with leases overdue; %d leases swept, twice %d, left overdue %d",
+			kills, got.amid, got.swept, got.again, got.overdue),
+		Control: fmt.Sprintf("taking a batch before sweeping it left %d of %d overdue; acting before sweeping did %d of %d twice",
+			taking.overdue, few.number*few.each, booking.Doubled, few.number*few.each),
+	})
+}
+
+// waves are leases that end together, wave after wave.
+type waves struct {
+	number, each int
+	apart        time.Duration
+	first        time.Time
+	patience     time.Duration // what is not swept for so long is left
+}
+
+// due returns how many of them have ended.
+func (w waves) due(now time.Time) int {
+	if now.Before(w.first) {
+		return 0
+	}
+	return min(w.number, int(now.Sub(w.first)/w.apart)+1) * w.each
+}
+
+// sweptAll is what became of them.
+type sweptAll struct {
+	Verdict
+	amid, swept, again, overdue int
+}
+
+func (d Driver) killSweepers(t *testing.T, child, place string, w waves, kills int) sweptAll {
+	t.Helper()
+	w.first = time.Now().Add(time.Second)
+	acked := d.lease(t, place, w)
+	db, err := d.Ledger(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	leased := func() (n int) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM "execution" WHERE "state" = 'leased'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var got sweptAll
+	time.Sleep(time.Until(w.first))
+	sweepers := []*sweeping{d.sweeper(t, child, place), d.sweeper(t, child, place)}
+	for range kills {
+		victim, other := atWork(t, sweepers)
+		time.Sleep(time.Millisecond + time.Duration(rand.IntN(39_000))*time.Microsecond)
+		now := time.Now()
+		victim.kill(t)
+		if left := leased(); left > w.number*w.each-w.due(now) && left < w.number*w.each {
+			got.amid++
+		}
+		sweepers = []*sweeping{other, d.sweeper(t, child, place)}
+	}
+	for last, since := -1, time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		n := leased()
+		if n != last {
+			last, since = n, time.Now()
+		}
+		if n == 0 || w.due(time.Now()) == w.number*w.each && time.Since(since) > w.patience {
+			break
+		}
+	}
+	for _, s := range sweepers {
+		s.kill(t)
+	}
+	d.verifySwept(t, place, &got, acked)
+	return got
+}
+
+// lease makes the leases, and returns the revision that each must come to.
+func (d Driver) lease(t *testing.T, place string, w waves) map[string]int {
+	t.Helper()
+	ctx := t.Context()
+	s, end, err := d.Open(ctx, place, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	if _, err := s.db.ExecContext(ctx, `CREATE TABLE taken (id TEXT PRIMARY KEY)`); err != nil {
+		t.Fatal(err)
+	}
+	acked := map[string]int{}
+	for n := range w.number {
+		var list []execution.LeaseRequest
+		for i := range w.each {
+			id := fmt.Sprintf("x%02d-%03d", i%7, n*w.each+i)
+			acked[id] = 2
+			list = append(list, execution.LeaseRequest{ID: id, RequestID: "lease-" + id, Actor: "w", JobID: "job-" + id,
+				LeaseExpiresAt: w.first.Add(time.Duration(n) * w.apart)})
+		}
+		if _, err := s.M.LeaseMany(ctx, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return acked
+}
+
+func (d Driver) verifySwept(t *testing.T, place string, got *sweptAll, acked map[string]int) {
+	t.Helper()
+	ctx := t.Context()
+	s, end, err := d.Open(ctx, place, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	for e, err := range s.M.List(ctx) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.State == execution.StateAborted && e.Rev == 2:
+			got.swept++
+		case e.State == execution.StateLeased:
+			got.overdue++
+		default:
+			got.again++
+		}
+	}
+	if got.Verdict, err = s.Verify(ctx, acked); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweeping is a process that sweeps.
+type sweeping struct {
+	cmd       *exec.Cmd
+	begun     chan struct{} // closed when it says that it sweeps, or ends
+	complaint strings.Builder
+}
+
+func (d Driver) sweeper(t *testing.T, child, place string) *sweeping {
+	t.Helper()
+	s := &sweeping{cmd: d.childCommand(child, place, "GOGC=100"), begun: make(chan struct{})}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Stderr = &s.complaint
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() }) // when the test fails
+	go func() {
+		defer close(s.begun)
+		_, _ = bufio.NewReader(out).ReadString('\n') // no line: the next kill tells why
+	}()
+	return s
+}
+
+// atWork waits until one of two sweeps, and returns it first.
+func atWork(t *testing.T, two []*sweeping) (at, other *sweeping) {
+	t.Helper()
+	select {
+	case <-two[0].begun:
+		return two[0], two[1]
+	case <-two[1].begun:
+		return two[1], two[0]
+	case <-time.After(time.Minute):
+		t.Fatal("no sweeper begins")
+	}
+	return nil, nil
+}
+
+func (s *sweeping) kill(t *testing.T) {
+	t.Helper()
+	_ = s.cmd.Process.Kill()
+	<-s.begun
+	_ = s.cmd.Wait()
+	if s.complaint.Len() > 0 {
+		t.Fatalf("the sweeper failed: %s", s.complaint.String())
+	}
+}
+
+// sweepers are the children: the runtime's sweeper, and two by hand that are wrong.
+func init() {
+	children["sweep"] = func(ctx context.Context, d Driver, place string) error {
+		return sweepAll(ctx, d, place, func(s *Subject) error {
+			_, err := s.M.Sweep(ctx)
+			return err
+		})
+	}
+	// It marks what it is about to do, so that no other does it: what it has
+	// marked when it dies is nobody's.
+	children["sweep-taking"] = func(ctx context.Context, d Driver, place string) error {
+		return sweepAll(ctx, d, place, func(s *Subject) error {
+			batch, err := s.take(ctx, 50)
+			for _, e := range batch {
+				if _, err := s.M.Expire(ctx, e, execution.ExpireRequest{}); err != nil && !errors.Is(err, fsm.ErrStale) {
+					return err
+				}
+			}
+			return err
+		})
+	}
+	// It tells the world what it is about to do: who comes after it, or works
+	// beside it, tells it again.
+	children["sweep-booking"] = func(ctx context.Context, d Driver, place string) error {
+		return sweepAll(ctx, d, place, func(s *Subject) error {
+			for e, err := range s.M.List(ctx, execution.StateLeased) {
+				if err != nil {
+					return err
+				}
+				if e.LeaseExpiresAt.After(time.Now()) {
+					continue
+				}
+				if _, err := s.db.ExecContext(ctx, `INSERT INTO ledger (job, execution) VALUES ($1, $2)`, e.JobID, e.ID); err != nil {
+					return err
+				}
+				if _, err := s.M.Expire(ctx, e, execution.ExpireRequest{}); err != nil && !errors.Is(err, fsm.ErrStale) {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// take marks at most n executions whose lease has ended and which nobody has
+// marked.
+func (s *Subject) take(ctx context.Context, n int) ([]execution.Execution, error) {
+	var due, batch []execution.Execution
+	for e, err := range s.M.List(ctx, execution.StateLeased) {
+		if err != nil {
+			return nil, err
+		}
+		if !e.LeaseExpiresAt.After(time.Now()) {
+			due = append(due, e)
+		}
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
+	for _, e := range due {
+		if len(batch) == n {
+			break
+		}
+		done, err := tx.ExecContext(ctx, `INSERT INTO taken (id) VALUES ($1) ON CONFLICT DO NOTHING`, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if added, err := done.RowsAffected(); err != nil {
+			return nil, err
+		} else if added == 1 {
+			batch = append(batch, e)
+		}
+	}
+	return batch, tx.Commit()
+}
+
+// sweepAll opens the store, waiting while another process has it to itself, and
+// sweeps until it is killed.
+func sweepAll(ctx context.Context, d Driver, place string, sweep func(*Subject) error) error {
+	var s *Subject
+	for {
+		var err error
+		if s, _, err = d.Open(ctx, place, false); err == nil {
+			break
+		}
+		if !errors.Is(err, fsm.ErrLocked) {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Fprintln(os.Stdout, "sweeping")
+	for {
+		if err := sweep(s); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
