@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
@@ -197,3 +198,5 @@ func TestOversized(t *testing.T) {
 		t.Errorf("the error holds the payload: %d bytes", len(fmt.Sprint(err)))
 	}
 }
+
+var lease = time.Date(2900, 1, 1, 0, 0, 0, 0, time.UTC)

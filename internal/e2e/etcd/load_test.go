@@ -29,8 +29,8 @@ const (
 	hot      = 3               // records that all workers bill at once
 	limit    = 3 * time.Second // of one call; then it is made again
 	farAway  = 1000 * time.Hour
-	settling = 2 * time.Minute  // for a call to be told what became of it
-	tellFrom = 12 * time.Second // without an acknowledgement: more than any election takes
+	settling = 2 * time.Minute // for a call to be told what became of it
+	tellFrom = 5 * time.Second // without an acknowledgement: more than any election takes
 )
 
 // load is what many callers do to a cluster, and what they were told.
