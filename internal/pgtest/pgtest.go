@@ -48,8 +48,13 @@ func DSN(t testing.TB) string {
 	if err := run(server, `CREATE DATABASE "`+name+`"`); err != nil {
 		t.Fatalf("create a database: %v", err)
 	}
+	drop := map[string]string{"cockroach": ` CASCADE`, "yugabyte": ``}
 	t.Cleanup(func() {
-		if err := run(server, `DROP DATABASE "`+name+`" WITH (FORCE)`); err != nil {
+		how, other := drop[Kind()]
+		if !other {
+			how = ` WITH (FORCE)`
+		}
+		if err := run(server, `DROP DATABASE "`+name+`"`+how); err != nil {
 			t.Errorf("drop the database: %v", err)
 		}
 	})
@@ -58,7 +63,20 @@ func DSN(t testing.TB) string {
 		t.Fatalf("FSMGEN_POSTGRES_URL: %v; expected postgres://user@host/database", err)
 	}
 	u.Path = "/" + name
+	if q := u.Query(); len(q) == 0 { // callers add settings with &
+		q.Set("application_name", "fsmgen")
+		u.RawQuery = q.Encode()
+	}
 	return u.String()
+}
+
+// Kind is what the server at FSMGEN_POSTGRES_URL is: FSMGEN_POSTGRES_KIND, or
+// "postgres".
+func Kind() string {
+	if kind := os.Getenv("FSMGEN_POSTGRES_KIND"); kind != "" && os.Getenv("FSMGEN_POSTGRES_URL") != "" {
+		return kind
+	}
+	return "postgres"
 }
 
 // Open returns a new, empty database. It is closed and dropped when the test ends.

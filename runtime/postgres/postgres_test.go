@@ -13,6 +13,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -27,9 +28,17 @@ func parcelSQL(t testing.TB) map[string]string {
 
 var quiet = postgres.WithLogger(slog.New(slog.DiscardHandler))
 
+// The suite also runs on other servers: see "Other servers" in the documentation.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for _, level := range []string{"full", "checks"} {
+	levels := []string{"full", "checks"}
+	switch pgtest.Kind() {
+	case sqlstore.YugabyteDB:
+		levels = append(levels, "none")
+	case sqlstore.CockroachDB:
+		levels = []string{"none"}
+	}
+	for _, level := range levels {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			server := pgtest.DSN(t)
@@ -44,7 +53,7 @@ func TestConformance(t *testing.T) {
 				if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
 					tb.Fatal(err)
 				}
-				store, err := postgres.Open(tb.Context(), server+"&search_path="+schema, postgres.WithEnforce(level), quiet)
+				store, err := postgres.Open(tb.Context(), server+"&search_path="+schema, postgres.WithEnforce(level), postgres.WithServer(pgtest.Kind()), quiet)
 				if err != nil {
 					tb.Fatal(err)
 				}

@@ -54,6 +54,9 @@ type Dialect interface {
 	// anew by the schema.
 	reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error
 
+	// schema returns the text of the generated schema, up to a level, as this
+	// server takes it.
+	schema(text, level string) (string, error)
 	// columns returns the query for the names of a table's columns.
 	columns(table string) string
 	// addChain gives an older log its column for the chain of checksums.

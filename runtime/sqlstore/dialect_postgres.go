@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -44,7 +45,7 @@ func WithDeadline(d time.Duration) PostgresOption {
 // transitions in a power cut, raises synchronous_commit where it is off or
 // local, never lowers it, and refuses a standby.
 func Postgres(opts ...PostgresOption) Dialect {
-	p := &postgres{log: slog.Default(), deadline: 30 * time.Second}
+	p := &postgres{log: slog.Default(), deadline: 30 * time.Second, want: PostgreSQL}
 	for _, opt := range opts {
 		opt(p)
 	}
@@ -55,6 +56,8 @@ type postgres struct {
 	log      *slog.Logger
 	deadline time.Duration
 	warned   sync.Once
+	want     string                 // the kind of server
+	server   atomic.Pointer[server] // what it says; nil before the first session
 }
 
 func (p *postgres) patience() time.Duration { return p.deadline }
@@ -73,7 +76,16 @@ const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_
 	replace(current_setting('default_transaction_isolation'), ' ', '-'))`
 
 func (p *postgres) settings(ctx context.Context, q querier, transaction bool) error {
-	text, err := one(ctx, q, postgresSettings)
+	if p.server.Load() == nil {
+		says, err := one(ctx, q, "SELECT version()")
+		if err != nil {
+			return fmt.Errorf("sqlstore: ask the server what it is: %w", err)
+		}
+		if err := p.known(says); err != nil {
+			return err
+		}
+	}
+	text, err := one(ctx, q, p.serverSettings())
 	if err != nil {
 		return fmt.Errorf("sqlstore: read the server's settings: %w", err)
 	}
@@ -114,8 +126,8 @@ func (p *postgres) settings(ctx context.Context, q querier, transaction bool) er
 				change([]string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}[i], strconv.FormatInt(limit.Milliseconds(), 10))
 			}
 		}
-		if v[13] != "read-committed" { // of the statements that are transactions of their own
-			change("default_transaction_isolation", "read committed")
+		if want := strings.ToLower(p.isolation(false).String()); strings.ReplaceAll(v[13], "-", " ") != want { // of the statements that are transactions of their own
+			change("default_transaction_isolation", want)
 		}
 	}
 	if len(set) > 0 {
@@ -135,22 +147,34 @@ func (p *postgres) settings(ctx context.Context, q querier, transaction bool) er
 // file: a server has none that this process could lock.
 func (*postgres) file(context.Context, querier) (string, error) { return "", nil }
 
-func (*postgres) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
+func (p *postgres) snapshot() string {
+	if p.is(CockroachDB) {
+		return "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
+	}
+	return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+}
 
 func (*postgres) claim() string { return "" }
 
 // isolation: a decision stands on rows that are locked, on groups that are
 // locked, and on unique indexes. Only who counts other records needs more: two
-// rules that count over different groups share no lock.
-func (*postgres) isolation(strict bool) sql.IsolationLevel {
-	if strict {
+// rules that count over different groups share no lock. CockroachDB is what it
+// is at its default.
+func (p *postgres) isolation(strict bool) sql.IsolationLevel {
+	if strict || p.is(CockroachDB) {
 		return sql.LevelSerializable
 	}
 	return sql.LevelReadCommitted
 }
 
-// claimSchema lets one program after the other make tables.
-func (*postgres) claimSchema() string { return `LOCK TABLE "fsm_meta" IN SHARE ROW EXCLUSIVE MODE` }
+// claimSchema lets one program after the other make tables; on CockroachDB, which
+// locks no tables, the second one meets the first and begins again.
+func (p *postgres) claimSchema() string {
+	if p.is(CockroachDB) {
+		return ""
+	}
+	return `LOCK TABLE "fsm_meta" IN SHARE ROW EXCLUSIVE MODE`
+}
 
 // makingAgain: IF NOT EXISTS does not see what another transaction is making.
 func (*postgres) makingAgain(err error) bool {
@@ -201,7 +225,10 @@ func (*postgres) addChain(ctx context.Context, q querier, s *fsm.Schema, _ strin
 	return err
 }
 
-func (*postgres) unguarded(ctx context.Context, q querier, table string, f func() error) error {
+func (p *postgres) unguarded(ctx context.Context, q querier, table string, f func() error) error {
+	if p.is(CockroachDB) {
+		return p.notOffered("triggers that stand aside for a repair:")
+	}
 	if _, err := q.exec(ctx, "ALTER TABLE "+quote(table)+" DISABLE TRIGGER USER"); err != nil {
 		return err
 	}
@@ -243,7 +270,12 @@ func (*postgres) order(column string, optional, descending bool) []string {
 	return []string{column}
 }
 
-func (*postgres) lock() string { return " FOR UPDATE SKIP LOCKED" }
+func (p *postgres) lock() string {
+	if !p.server.Load().skips() {
+		return p.wait()
+	}
+	return " FOR UPDATE SKIP LOCKED"
+}
 
 func (*postgres) wait() string { return " FOR UPDATE" }
 

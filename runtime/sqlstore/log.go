@@ -26,11 +26,17 @@ type logOrder struct {
 	// column and behind are for an event that is to stand behind the last one of
 	// its record, whose id is the parameter; empty: it stands there anyway.
 	column, behind string
+	// refused is the answer to who reads the log, where the server has none in an
+	// order that misses nothing.
+	refused error
 }
 
 // Log returns the events of all records behind the cursor.
 func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	o := r.t.dialect.ordered(r.t.schema.Table + "_events")
+	if o.refused != nil {
+		return nil, o.refused
+	}
 	args := o.first
 	if after != "" {
 		var ok bool
@@ -92,7 +98,10 @@ func (sqlite) ordered(table string) logOrder {
 // ordered: a transaction takes its number before it writes, and may commit long
 // after others with higher ones. Below the oldest one that is open nothing can
 // come any more. A record's events never go back: see insertBehind.
-func (*postgres) ordered(table string) logOrder {
+func (p *postgres) ordered(table string) logOrder {
+	if p.is(CockroachDB) || p.is(YugabyteDB) {
+		return logOrder{refused: p.notOffered("a log in the order of transactions, below the oldest open one:")}
+	}
 	return logOrder{
 		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
 		query: " FROM " + quote(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)

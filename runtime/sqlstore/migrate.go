@@ -58,7 +58,10 @@ func (t *table) script() (all, tables string, err error) {
 			all += parts[level]
 		}
 	}
-	return all, tables, nil
+	if all, err = t.dialect.schema(all, t.enforce()); err == nil {
+		tables, err = t.dialect.schema(tables, t.enforce())
+	}
+	return all, tables, err
 }
 
 func (t *table) mend() string {

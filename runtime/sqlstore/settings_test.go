@@ -15,7 +15,8 @@ import (
 // answering is a database that gives one answer to every query and keeps the
 // texts.
 type answering struct {
-	answer string
+	answer  string
+	version string // to the question for it
 	mu     sync.Mutex
 	asked  []string
 }
@@ -33,6 +34,9 @@ func (c answeringConn) QueryContext(_ context.Context, text string, _ []driver.N
 	c.a.mu.Lock()
 	defer c.a.mu.Unlock()
 	c.a.asked = append(c.a.asked, text)
+	if text == "SELECT version()" {
+		return &oneRow{text: c.a.version}, nil
+	}
 	return &oneRow{text: c.a.answer}, nil
 }
 
@@ -75,7 +79,7 @@ func TestServerSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := &answering{answer: c.answer}
+			a := &answering{answer: c.answer, version: "PostgreSQL 15.4 (Debian 15.4-1.pgdg120+1) on x86_64-pc-linux-gnu"}
 			db := sql.OpenDB(a)
 			defer db.Close()
 			conn, err := db.Conn(t.Context())
