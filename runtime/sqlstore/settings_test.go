@@ -17,8 +17,8 @@ import (
 type answering struct {
 	answer  string
 	version string // to the question for it
-	mu     sync.Mutex
-	asked  []string
+	mu      sync.Mutex
+	asked   []string
 }
 
 func (a *answering) Connect(context.Context) (driver.Conn, error) { return answeringConn{a}, nil }
