@@ -69,9 +69,9 @@ faults: ## break processes, disks, servers and connections; print the figures, i
 	$(GO) test ./internal/faults -count=1 -v -timeout 120m || failed=1; \
 	$(GO) test ./examples/webhook -run '^TestKills$$' -count=1 -v -timeout 60m || failed=1; \
 	(cd internal/e2e && $(GO) test ./mattn ./ncruces -p 1 -count=1 -v -timeout 60m) || failed=1; \
-	(cd internal/e2e && $(GO) test ./etcd -run '^TestFaults$$' -count=1 -v -timeout 120m) || failed=1; \
+	(cd internal/e2e && $(GO) test ./etcd -run '^Test(Faults|Linearizable)$$' -count=1 -v -timeout 120m) || failed=1; \
 	$(GO) run ./internal/faults/table $$table || failed=1; \
-	(cd internal/e2e && $(GO) test ./etcd -skip '^TestFaults$$' -count=1 -timeout 120m) || failed=1; \
+	(cd internal/e2e && $(GO) test ./etcd -skip '^Test(Faults|Linearizable)$$' -count=1 -timeout 120m) || failed=1; \
 	[[ -z $$failed ]] || { echo 'some of these tests have failed: see above' >&2; exit 1; }
 
 .PHONY: mutation

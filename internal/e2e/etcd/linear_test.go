@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/e2e/etcdcluster"
+	"github.com/fsmgen/fsmgen/internal/faults"
 	"github.com/fsmgen/fsmgen/internal/faults/histories"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
@@ -23,13 +24,13 @@ func TestLinearizable(t *testing.T) {
 	}
 	t.Parallel()
 	c := etcdcluster.Start(t, 3)
-	calls, every := 1500, 2*time.Second
-	if *long {
-		calls, every = 100_000, 10*time.Second
+	every := 2 * time.Second
+	if faults.Long() {
+		every = 10 * time.Second
 	}
 	var stores, kills atomic.Int64
 	s := histories.Subject{
-		Name: "etcd, three nodes", How: "the leader is killed and started again now and then", Calls: calls,
+		Name: "etcd, three nodes", How: "the leader is killed and started again now and then", Short: 1500, Long: 100_000,
 		Open: func(t *testing.T) fsm.Store {
 			store, err := etcdstore.Open(t.Context(), c.Endpoints(), etcdstore.WithPrefix(fmt.Sprintf("linear%d/", stores.Add(1))),
 				etcdstore.WithHTTPClient(&http.Client{Transport: transport()}))
