@@ -130,3 +130,7 @@ spin: ## compare the model checker with Spin on execution (needs spin and gcc)
 .PHONY: diagrams-check
 diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; installs Chromium when missing)
 	internal/diagrams/check.sh
+
+.PHONY: exports-check
+exports-check: ## load the exported machines with XState and walk through every cell (needs Node)
+	internal/exports/check.sh

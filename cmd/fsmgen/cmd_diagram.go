@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/draw"
+	"github.com/fsmgen/fsmgen/gen/export"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -28,7 +29,13 @@ type diagramFormat struct {
 	name  string
 	ext   string // of files
 	fence string // the language of a code block in Markdown; "" when it cannot stand in one
+	whole bool   // it has no parts and no counts
 	write func(*chart.Chart, diagramFlags) ([]byte, error)
+}
+
+// exported is a format that takes the machine as it is.
+func exported(name, ext, fence string, write func(*spec.Machine) ([]byte, error)) diagramFormat {
+	return diagramFormat{name, ext, fence, true, func(c *chart.Chart, _ diagramFlags) ([]byte, error) { return write(c.Machine) }}
 }
 
 // diagramFormats are the values of --format; of those with one extension the
@@ -36,13 +43,17 @@ type diagramFormat struct {
 var diagramFormats = func() []diagramFormat {
 	var fs []diagramFormat
 	for _, f := range chart.Formats {
-		fs = append(fs, diagramFormat{f.Name, f.Ext, f.Fence, func(c *chart.Chart, _ diagramFlags) ([]byte, error) {
+		fs = append(fs, diagramFormat{f.Name, f.Ext, f.Fence, false, func(c *chart.Chart, _ diagramFlags) ([]byte, error) {
 			return f.Write(c), nil
 		}})
 	}
 	return append(fs,
-		diagramFormat{"svg", ".svg", "", func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.SVG(c, themes[f.theme]), nil }},
-		diagramFormat{"png", ".png", "", func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.PNG(c, themes[f.theme]) }},
+		diagramFormat{"svg", ".svg", "", false, func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.SVG(c, themes[f.theme]), nil }},
+		diagramFormat{"png", ".png", "", false, func(c *chart.Chart, f diagramFlags) ([]byte, error) { return draw.PNG(c, themes[f.theme]) }},
+		exported("matrix", ".md", "markdown", func(m *spec.Machine) ([]byte, error) { return export.Matrix(m), nil }),
+		exported("csv", ".csv", "csv", export.CSV),
+		exported("xstate", ".json", "json", export.XState),
+		exported("scxml", ".scxml", "xml", func(m *spec.Machine) ([]byte, error) { return export.SCXML(m), nil }),
 	)
 }()
 
@@ -74,7 +85,10 @@ Formats (--format, or the extension of -o):
   plantuml       for PlantUML (.puml)
   d2             for D2 (.d2)
   svg, png       a picture, drawn by fsmgen itself: states have colours by kind, and an
-                 SVG is light or dark as the viewer prefers (.svg, .png)`,
+                 SVG is light or dark as the viewer prefers (.svg, .png)
+  matrix, csv    what each operation does in each state, as a table (.md, .csv)
+  xstate         a machine for XState, version 5 (.json)
+  scxml          a W3C state chart with ECMAScript conditions (.scxml)`,
 		Example: `  fsmgen diagram specs/lifecycle.yaml
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check
@@ -133,6 +147,8 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 		return usagef("--check compares with a file; name it with -o")
 	case f.out != "" && filepath.Ext(f.out) != format.ext:
 		return usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
+	case format.whole && (f.focus != "" || len(f.only) > 0):
+		return usagef("--format %s takes the whole machine; --focus and --only are for pictures", format.name)
 	case f.focus != "" && len(f.only) > 0:
 		return usagef("--focus and --only do not go together; write one of them")
 	}

@@ -17,15 +17,22 @@ import (
 // stands before and behind the mark in its line. Only files that carry theirs
 // are ever overwritten.
 var marked = map[string][2]string{
-	".go":   {"// ", ""},
-	".sql":  {"-- ", ""},
-	".mmd":  {"%% ", ""},
-	".dot":  {"// ", ""},
-	".puml": {"' ", ""},
-	".d2":   {"# ", ""},
-	".svg":  {"<!-- ", " -->"},
-	".png":  {"", ""},
+	".go":    {"// ", ""},
+	".sql":   {"-- ", ""},
+	".mmd":   {"%% ", ""},
+	".dot":   {"// ", ""},
+	".puml":  {"' ", ""},
+	".d2":    {"# ", ""},
+	".svg":   {"<!-- ", " -->"},
+	".png":   {"", ""},
+	".scxml": {"<!-- ", " -->"},
+	".md":    {"<!-- ", " -->"},
+	".json":  {`    "generated": "`, `",`},
+	".csv":   {"operation (", rest},
 }
+
+// rest stands for whatever follows the mark in its line.
+const rest = "..."
 
 // headerLines is how far into a file the header may stand: a Mermaid file
 // begins with its title.
@@ -40,7 +47,8 @@ func isGenerated(name string, data []byte) bool {
 	}
 	header := around[0] + chart.Header + around[1]
 	for i, line := range bytes.SplitN(data, []byte("\n"), headerLines+1) {
-		if i < headerLines && string(bytes.TrimRight(line, "\r")) == header {
+		text := string(bytes.TrimRight(line, "\r"))
+		if i < headerLines && (text == header || around[1] == rest && strings.HasPrefix(text, strings.TrimSuffix(header, rest))) {
 			return true
 		}
 	}

@@ -38,6 +38,7 @@ var rules = map[string]struct {
 	"internal/validate":  {own: []string{"spec", "internal/diff", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
 	"gen/chart":          {own: []string{"spec"}},
 	"gen/chart/layout":   {},
+	"gen/export":         {own: []string{"spec"}},
 	"gen/chart/draw":     {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
 	"gen":                {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 }
