@@ -104,7 +104,7 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 			return Decision{}, refusal
 		}
 	}
-	for _, v := range Check(m, after) {
+	for _, v := range arrival(m, r, after, creation) {
 		if v.Must {
 			return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, State: name(r.State), Name: v.Rule, Message: v.Message}
 		}

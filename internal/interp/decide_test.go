@@ -391,6 +391,21 @@ func TestDecideRefusesCorruptRecords(t *testing.T) {
 	}
 }
 
+// A counter below 0 is found when the record is loaded: no step can make one, so
+// none looks at it again, whether it counts on or leaves the counter alone.
+func TestDecideLeavesCountersToTheLoad(t *testing.T) {
+	t.Parallel()
+	m := shipped(t, "lifecycle")
+	corrupt := job(m, "claimed").With(m, "attempt", interp.Int(-3))
+	if found := interp.Check(m, corrupt); len(found) != 1 || found[0].Rule != "attempt" || !found[0].Must {
+		t.Errorf("the load finds %v, want the rule attempt", found)
+	}
+	d, refusal := interp.Decide(m, corrupt, interp.Call{Op: m.Operation("start"), Actor: "w1", At: at(9)}, interp.Others{})
+	if refusal != nil || d.Record.Value(m, m.Field("attempt")).Num != -3 {
+		t.Errorf("got %+v, %v; want the counter as it was", d, refusal)
+	}
+}
+
 func TestBranchesOfASource(t *testing.T) {
 	t.Parallel()
 	m := unproven(t, `

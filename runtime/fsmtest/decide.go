@@ -123,6 +123,10 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 	if broken := m.broken(after); len(broken) > 0 {
 		v := refused(fsm.CodeInvariant)
 		for _, b := range broken {
+			f := m.fields[b.Rule]
+			if f != nil && !o.creates && (f.kind == fsm.KindCounter || f.kind == fsm.KindSequence) {
+				continue // no step can break it: a corrupt one is found when it is loaded
+			}
 			if b.Must {
 				v.names = append(v.names, b.Rule)
 			}

@@ -123,10 +123,10 @@ func (m *model) dims(o *operation) []dim {
 	return list
 }
 
-// increments reports whether an operation counts a field up in every way that it moves.
+// increments reports whether an operation counts a field up in some way that it moves.
 func (m *model) increments(o *operation, name string) bool {
-	stays := func(b *branch) bool { return b.To != "" && !slices.Contains(b.effects.increment, name) }
-	return slices.Contains(o.effects.increment, name) || len(o.branches) > 0 && !slices.ContainsFunc(o.branches, stays)
+	counts := func(b *branch) bool { return slices.Contains(b.effects.increment, name) }
+	return slices.Contains(o.effects.increment, name) || slices.ContainsFunc(o.branches, counts)
 }
 
 func (m *model) operationFacts(o *operation) []fact {
