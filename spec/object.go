@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -159,6 +160,21 @@ func (p *parser) checkName(n *node, what string) bool {
 		return true
 	}
 	return false
+}
+
+// How many bytes a name may have that becomes one of the database: PostgreSQL
+// cuts identifiers at 63 without a word, and a table may be `<machine>_events`.
+const (
+	maxColumn  = 63
+	maxMachine = maxColumn - len("_events")
+)
+
+// fits reports a name that is too long for a database (FSM015).
+func (p *parser) fits(w word, what string, most int, why string) {
+	if len(w.text) > most {
+		p.at(codeValue, w, fmt.Sprintf("write one of at most %d bytes: %s, and PostgreSQL cuts names at %d", most, why, maxColumn),
+			"%s: the name has %d bytes, more than %d", what, len(w.text), most)
+	}
 }
 
 // snake makes a name of what was probably meant as one.

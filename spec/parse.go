@@ -68,6 +68,7 @@ func (p *parser) machine(root *node) *astMachine {
 	p.language(o)
 	m := &astMachine{pos: root.pos, doc: o.word("doc"), version: 1}
 	m.machine = o.name("machine")
+	p.fits(m.machine, "machine", maxMachine, "it names tables, `<machine>_events` among them")
 	if m.entity = o.word("entity"); m.entity.given() && !entityForm.MatchString(m.entity.text) {
 		p.at(codeValue, m.entity, "start with A-Z and go on with letters and digits, e.g. Job", "entity: %q is no exported Go name", m.entity.text)
 	}
@@ -144,6 +145,7 @@ func (p *parser) fields(o *object, m *astMachine) {
 		m.fields = append(m.fields, f)
 		switch e.value.kind {
 		case scalarNode:
+			p.fits(f.name, "fields", maxColumn, "it names a column")
 			f.typ = p.parseType(e.value.word())
 			continue
 		case mapNode:
@@ -161,6 +163,11 @@ func (p *parser) fields(o *object, m *astMachine) {
 		f.changedBy = fo.words("changed_by")
 		f.per = fo.some("per", fo.wordOrWords("per"), "name a field, or remove `per`: then the whole machine counts")
 		f.was = p.was(fo, "field")
+		if stored := f.was.name; stored.given() {
+			p.fits(stored, "was of field "+e.name.text, maxColumn, "it names a column")
+		} else {
+			p.fits(f.name, "fields", maxColumn, "it names a column")
+		}
 		if fo.has("per") && f.typ.kind != 0 && f.typ.kind != KindSequence {
 			p.add(codeTogether, fo.keys["per"], 3, "make the type `sequence`, or remove `per`", "field %s: `per` goes with a sequence only, not with %s", e.name.text, article(f.typ.kind.String()))
 		}

@@ -22,7 +22,7 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 	sc := scope{op: o, broken: a.inputsBroken}
 	for _, w := range a.require.words {
 		g, ok := lookup(r, &r.guards, w)
-		if !ok {
+		if !ok || g.Name != w.text { // what the guard near to it asks for is not asked of a slip
 			continue
 		}
 		via := sc

@@ -395,14 +395,28 @@ func TestDecideRefusesCorruptRecords(t *testing.T) {
 // none looks at it again, whether it counts on or leaves the counter alone.
 func TestDecideLeavesCountersToTheLoad(t *testing.T) {
 	t.Parallel()
-	m := shipped(t, "lifecycle")
-	corrupt := job(m, "claimed").With(m, "attempt", interp.Int(-3))
-	if found := interp.Check(m, corrupt); len(found) != 1 || found[0].Rule != "attempt" || !found[0].Must {
-		t.Errorf("the load finds %v, want the rule attempt", found)
-	}
-	d, refusal := interp.Decide(m, corrupt, interp.Call{Op: m.Operation("start"), Actor: "w1", At: at(9)}, interp.Others{})
-	if refusal != nil || d.Record.Value(m, m.Field("attempt")).Num != -3 {
-		t.Errorf("got %+v, %v; want the counter as it was", d, refusal)
+	m := parse(t, `
+fsm: 1
+machine: lift
+entity: Lift
+otherwise: reject
+fields: {rides: {type: counter, changed_by: [ride]}}
+states: {low: {}, high: {}, gone: {terminal: true}}
+operations:
+  make: {creates: low}
+  ride: {from: low, to: high, increment: [rides]}
+  fall: {from: high, to: low}
+  end: {from: [low, high], to: gone}
+`)
+	for op, want := range map[string]int64{"ride": -2, "end": -3} {
+		corrupt := interp.NewRecord(m, "a").In(m.State("low")).With(m, "rides", interp.Int(-3))
+		if found := interp.Check(m, corrupt); len(found) != 1 || found[0].Rule != "rides" || !found[0].Must {
+			t.Errorf("the load finds %v, want the rule rides", found)
+		}
+		d, refusal := interp.Decide(m, corrupt, interp.Call{Op: m.Operation(op), At: at(9)}, interp.Others{})
+		if refusal != nil || d.Record.Value(m, m.Field("rides")).Num != want {
+			t.Errorf("%s: got %+v, %v; want %d rides", op, d, refusal, want)
+		}
 	}
 }
 
