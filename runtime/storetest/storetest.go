@@ -49,6 +49,8 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"request", requestTests},
 		{"unique", uniqueTests},
 		{"query", queryTests},
+		{"inspect", inspectTests},
+		{"lock", lockTests},
 		{"log", logTests},
 		{"watch", watchTests},
 		{"transaction", transactionTests},

@@ -3,7 +3,6 @@ package storetest_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,220 +16,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-// wrong is a memstore that breaks one promise. A nil function keeps it.
-type wrong struct {
-	*memstore.Store
-	schema  func(*fsm.Schema) *fsm.Schema
-	table   func(fsm.Table) fsm.Table
-	retire  func(fsm.Table, context.Context) error
-	ctx     func(context.Context) context.Context
-	update  func(fsm.Table, context.Context, func(fsm.Tx) error) error
-	view    func(fsm.Table, context.Context, func(fsm.Reader) error) error
-	write   func(fsm.Tx, *fsm.Write) error
-	query   func(fsm.Query) fsm.Query
-	count   func(fsm.Query) fsm.Query
-	row     func(fsm.Row, error) (fsm.Row, error)
-	events  func([]fsm.Event, int64) []fsm.Event // from revision 0 on
-	request func(r fsm.Reader, id, requestID string) ([]fsm.Event, error)
-	log     func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
-	outbox  func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error)
-	orphans func(r fsm.Reader, after string, limit int) ([]string, error)
-	peers   func(fsm.PeerQuery) fsm.PeerQuery
-	number  func(fsm.PeerQuery) fsm.PeerQuery
-	settle  func(tx fsm.Tx, id string, rev int64) error
-	delay   func(tx fsm.Tx, id string, rev int64, due time.Time, text string) error
-}
-
-func (w *wrong) Table(s *fsm.Schema) (fsm.Table, error) {
-	if w.schema != nil {
-		s = w.schema(s)
-	}
-	t, err := w.Store.Table(s)
-	t = &wrongTable{t, w}
-	if w.table != nil {
-		t = w.table(t)
-	}
-	return t, err
-}
-
-type wrongTable struct {
-	fsm.Table
-	w *wrong
-}
-
-func (t *wrongTable) Commit(ctx context.Context, w *fsm.Write) error {
-	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
-}
-
-func (t *wrongTable) View(ctx context.Context, f func(fsm.Reader) error) error {
-	if err := fsm.Inside(ctx, t.w); err != nil { // a mark of the wrapper, which the store inside does not know
-		return err
-	}
-	g := func(r fsm.Reader) error { return f(wrongReader{r, t.w}) }
-	if t.w.view != nil {
-		return t.w.view(t.Table, ctx, g)
-	}
-	return t.Table.View(ctx, g)
-}
-
-func (t *wrongTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
-	if err := fsm.Inside(ctx, t.w); err != nil {
-		return err
-	}
-	g := func(tx fsm.Tx) error { return f(wrongTx{wrongReader{tx, t.w}, tx}) }
-	if t.w.ctx != nil {
-		ctx = t.w.ctx(ctx)
-	}
-	if t.w.update != nil {
-		return t.w.update(t.Table, ctx, g)
-	}
-	return t.Table.Update(ctx, g)
-}
-
-func (t *wrongTable) Retire(ctx context.Context) error {
-	if t.w.retire != nil {
-		return t.w.retire(t.Table, ctx)
-	}
-	return t.Table.(fsm.Retirer).Retire(ctx)
-}
-
-type wrongReader struct {
-	fsm.Reader
-	w *wrong
-}
-
-func (r wrongReader) Row(id string) (fsm.Row, error) {
-	row, err := r.Reader.Row(id)
-	if r.w.row != nil {
-		return r.w.row(row, err)
-	}
-	return row, err
-}
-
-func (r wrongReader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
-	if r.w.query != nil {
-		q = r.w.query(q)
-	}
-	return r.Reader.Rows(q)
-}
-
-func (r wrongReader) Count(q fsm.Query) (int64, error) {
-	if r.w.count != nil {
-		q = r.w.count(q)
-	}
-	return r.Reader.Count(q)
-}
-
-func (r wrongReader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
-	if r.w.events == nil {
-		return r.Reader.Events(id, from)
-	}
-	return func(yield func(fsm.Event, error) bool) {
-		var list []fsm.Event
-		for e, err := range r.Reader.Events(id, 0) {
-			if err != nil {
-				yield(e, err)
-				return
-			}
-			list = append(list, e)
-		}
-		for _, e := range r.w.events(list, from) {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (r wrongReader) Request(id, requestID string) ([]fsm.Event, error) {
-	if r.w.request != nil {
-		return r.w.request(r.Reader, id, requestID)
-	}
-	return r.Reader.Request(id, requestID)
-}
-
-func (r wrongReader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
-	if r.w.log != nil {
-		return r.w.log(r.Reader, after, limit)
-	}
-	return r.Reader.Log(after, limit)
-}
-
-func (r wrongReader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
-	if r.w.outbox != nil {
-		return r.w.outbox(r.Reader, due, limit)
-	}
-	return r.Reader.Outbox(due, limit)
-}
-
-func (r wrongReader) Orphans(after string, limit int) ([]string, error) {
-	if r.w.orphans != nil {
-		return r.w.orphans(r.Reader, after, limit)
-	}
-	return r.Reader.Orphans(after, limit)
-}
-
-type wrongTx struct {
-	wrongReader
-	tx fsm.Tx
-}
-
-func (x wrongTx) Write(w *fsm.Write) error {
-	if x.w.write != nil {
-		return x.w.write(x.tx, w)
-	}
-	return x.tx.Write(w)
-}
-
-func (x wrongTx) Peers(q fsm.PeerQuery) (int64, error) {
-	if x.w.peers != nil {
-		q = x.w.peers(q)
-	}
-	return x.tx.Peers(q)
-}
-
-func (x wrongTx) NextNumber(q fsm.PeerQuery) (int64, error) {
-	if x.w.number != nil {
-		q = x.w.number(q)
-	}
-	return x.tx.NextNumber(q)
-}
-
-func (x wrongTx) Settle(id string, rev int64) error {
-	if x.w.settle != nil {
-		return x.w.settle(x.tx, id, rev)
-	}
-	return x.tx.Settle(id, rev)
-}
-
-func (x wrongTx) Postpone(id string, rev int64, due time.Time, text string) error {
-	if x.w.delay != nil {
-		return x.w.delay(x.tx, id, rev, due, text)
-	}
-	return x.tx.Postpone(id, rev, due, text)
-}
-
-// lax is a table that takes every specification for its own.
-type lax struct{ fsm.Table }
-
-func (lax) Check(context.Context) error { return nil }
-
-// edit is a write that differs in something; the caller's own stays as it is.
-func edit(change func(tx fsm.Tx, w *fsm.Write)) func(fsm.Tx, *fsm.Write) error {
-	return func(tx fsm.Tx, w *fsm.Write) error {
-		c := *w
-		if w.Row != nil {
-			row := *w.Row
-			row.Values = slices.Clone(row.Values)
-			c.Row = &row
-		}
-		change(tx, &c)
-		err := tx.Write(&c)
-		w.Event.N = c.Event.N
-		return err
-	}
-}
-
 // promises are the promises of runtime/store.go, each with a store that breaks it
 // and the case of the suite that must notice.
 var promises = []struct {
@@ -239,6 +24,80 @@ var promises = []struct {
 	caught  string // group/case
 }{
 	{"Check: refuses a store without these tables", wrong{table: func(t fsm.Table) fsm.Table { return lax{t} }}, "schema/check_refuses_another_hash"},
+	{"Check: refuses tables of another hash", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+		c := *s
+		c.Hash = "any"
+		return &c
+	}}, "schema/check_refuses_another_hash"},
+	{"Migrate: creates what is missing", wrong{table: func(t fsm.Table) fsm.Table { return idle{t} }}, "schema/check_after_migrate"},
+	{"Migrate: keeps what is there", wrong{table: func(t fsm.Table) fsm.Table { return &forgetful{Table: t} }}, "schema/migrate_twice_keeps_everything"},
+	{"Table: no input or output", wrong{asked: func(s *memstore.Store) error {
+		tx, err := s.Begin(context.Background())
+		if err == nil {
+			tx.Rollback()
+		}
+		return err
+	}}, "lock/a_table_is_made_without_the_store"},
+	{"Query.Lock: locks the rows", wrong{update: unlocked}, "lock/rows_that_are_locked_go_to_one_transaction_only"},
+	{"Query.Lock: finds the rows in their order", wrong{query: func(q fsm.Query) fsm.Query {
+		if q.Lock {
+			q.Order = nil
+		}
+		return q
+	}}, "query/a_lock_finds_the_same_rows_in_a_transaction"},
+	{"Peers: locks the group", wrong{update: unlocked}, "peers/what_was_counted_stays_so_until_the_commit"},
+	{"Peers: rules over other groups see each other", wrong{update: unlocked}, "peers/rules_over_different_groups_see_each_other"},
+	{"NextNumber: is taken back with its transaction", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		var given numbers
+		err := t.Update(ctx, func(tx fsm.Tx) error {
+			given = numbers{Tx: tx}
+			return f(&given)
+		})
+		if err == nil {
+			return nil
+		}
+		return errors.Join(err, t.Update(ctx, func(tx fsm.Tx) error {
+			for _, q := range given.asked {
+				if _, err := tx.NextNumber(q); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}}, "peers/a_number_that_was_taken_back_is_given_again"},
+	{"Doubles: counts the rows of a group", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+		list, err := in.Doubles(&u, after, limit)
+		for i := range list {
+			list[i].Count = 2
+		}
+		return list, err
+	}}, "inspect/who_shares_a_place_is_found"},
+	{"Doubles: in the states", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+		u.States = nil
+		return in.Doubles(&u, after, limit)
+	}}, "inspect/who_shares_a_place_is_found"},
+	{"Doubles: above after", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, _ string, limit int) ([]fsm.Double, error) {
+		return in.Doubles(&u, "", limit)
+	}}, "inspect/who_shares_a_place_is_found"},
+	{"Doubles: at most limit", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, after string, _ int) ([]fsm.Double, error) {
+		return in.Doubles(&u, after, 0)
+	}}, "inspect/who_shares_a_place_is_found"},
+	{"Loose: names the rows", wrong{loose: func(fsm.Inspector, string, int) ([]string, error) { return nil, nil }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
+	{"Loose: above after", wrong{loose: func(in fsm.Inspector, _ string, limit int) ([]string, error) { return in.Loose("", limit) }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
+	{"Loose: at most limit", wrong{loose: func(in fsm.Inspector, after string, _ int) ([]string, error) { return in.Loose(after, 0) }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
+	{"Commit: *AmbiguousError when it is not known", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if err := t.Update(context.WithoutCancel(ctx), f); err != nil {
+			return err
+		}
+		return ctx.Err() // which says that surely nothing was written
+	}}, "limits/a_context_that_ends_at_any_step"},
+	{"Commit: no *AmbiguousError when it is known", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		err := t.Update(ctx, f)
+		if errors.Is(err, fsm.ErrClosed) {
+			return &fsm.AmbiguousError{Err: err}
+		}
+		return err
+	}}, "engine/a_closed_store_is_no_lost_answer"},
 	{"Retirer: keeps open what the later version names", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
 		c := *s
 		c.Beside = nil
@@ -446,35 +305,6 @@ var promises = []struct {
 		}
 		return tx.Write(w)
 	}}, "limits/a_context_that_ends_at_any_step"},
-}
-
-// deferred keeps writes for later.
-type deferred struct {
-	fsm.Tx
-	writes []*fsm.Write
-}
-
-func (d *deferred) Write(w *fsm.Write) error {
-	c := *w
-	d.writes = append(d.writes, &c)
-	return nil
-}
-
-// torn reads each thing in a snapshot of its own.
-type torn struct {
-	fsm.Reader
-	ctx context.Context
-	t   fsm.Table
-}
-
-func (r torn) Row(id string) (row fsm.Row, err error) {
-	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { row, err = in.Row(id); return err })
-	return row, err
-}
-
-func (r torn) Count(q fsm.Query) (n int64, err error) {
-	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { n, err = in.Count(q); return err })
-	return n, err
 }
 
 const choice = "STORETEST_WRONG"

@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// inspectTests are about what the checks at open look for. A store whose Reader
+// is no fsm.Inspector has nothing to promise here; the engine then reads all.
+var inspectTests = []test{
+	{"who shares a place is found", func(b *bench) {
+		for id, lane := range map[string]string{"p1": "a", "p2": "a", "p3": "b", "p4": "c", "p5": "c", "p6": "c"} {
+			b.make(parcel(id, lane))
+		}
+		b.makeHeld(parcel("p7", "b"), "ann", instant) // in a state that does not count
+		lane := &fsm.UniqueRule{Name: "lane", Columns: []string{"lane"}, States: []string{"waiting"}}
+		for _, c := range []struct {
+			rule  *fsm.UniqueRule
+			after string
+			limit int
+			want  []fsm.Double
+		}{
+			{lane, "", 10, []fsm.Double{{First: "p1", Last: "p2", Count: 2}, {First: "p4", Last: "p6", Count: 3}}},
+			{lane, "", 1, []fsm.Double{{First: "p1", Last: "p2", Count: 2}}},
+			{lane, "p1", 10, []fsm.Double{{First: "p4", Last: "p6", Count: 3}}},
+			{&fsm.UniqueRule{Name: "lane", Columns: []string{"lane"}}, "p2", 1, []fsm.Double{{First: "p3", Last: "p7", Count: 2}}},
+			{&fsm.UniqueRule{Name: "slot", Columns: []string{"slot"}}, "", 10, nil}, // absent values never collide
+			{&fsm.UniqueRule{Name: "one", States: []string{"held"}}, "", 10, nil},
+			{&fsm.UniqueRule{Name: "one", States: []string{"waiting"}}, "", 10, []fsm.Double{{First: "p1", Last: "p6", Count: 6}}},
+		} {
+			b.inspect(func(in fsm.Inspector) error {
+				got, err := in.Doubles(c.rule, c.after, c.limit)
+				if err == nil && !slices.Equal(got, c.want) {
+					b.Errorf("Doubles(%s in %v, %q, %d): got %v, want %v", c.rule.Name, c.rule.States, c.after, c.limit, got, c.want)
+				}
+				return err
+			})
+		}
+	}},
+	{"a row that its log does not end with is found", func(b *bench) {
+		for i := range 5 {
+			b.makeHeld(parcel(fmt.Sprintf("p%d", i), "a"), "ann", instant)
+		}
+		for _, id := range []string{"p1", "p3"} { // put back by a revision, past every rule
+			before := parcel(id, "a")
+			row := Encode(&before)
+			e := note(before, "").Event
+			e.Operation, e.Name = "__repair", "__repair"
+			e.Sum = fsm.Checksum(&e)
+			err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
+				m, ok := tx.(fsm.Mender)
+				if !ok {
+					return errStop
+				}
+				return m.Restore(&row, &e)
+			})
+			if errors.Is(err, errStop) {
+				return // nobody can make such a row here
+			}
+			if err != nil {
+				b.Fatalf("Restore: %v", err)
+			}
+		}
+		for _, c := range []struct {
+			after string
+			limit int
+			want  []string
+		}{{"", 10, []string{"p1", "p3"}}, {"", 1, []string{"p1"}}, {"p1", 10, []string{"p3"}}, {"p3", 10, nil}} {
+			b.inspect(func(in fsm.Inspector) error {
+				got, err := in.Loose(c.after, c.limit)
+				if err == nil && !slices.Equal(got, c.want) {
+					b.Errorf("Loose(%q, %d): got %q, want %q", c.after, c.limit, got, c.want)
+				}
+				return err
+			})
+		}
+	}},
+}
+
+// inspect reads with an inspector, where there is one.
+func (b *bench) inspect(f func(in fsm.Inspector) error) {
+	b.Helper()
+	b.view(func(r fsm.Reader) error {
+		if in, ok := r.(fsm.Inspector); ok {
+			return f(in)
+		}
+		return nil
+	})
+}
+
+// lockTests are about rows that a transaction has locked.
+var lockTests = []test{
+	{"rows that are locked go to one transaction only", func(b *bench) {
+		// There are as many rows as pickers, so each must find one that nobody has.
+		const pickers = 8
+		for i := range pickers {
+			b.make(parcel(fmt.Sprintf("p%d", i), "a"))
+		}
+		var group sync.WaitGroup
+		for range pickers {
+			group.Go(func() {
+				for {
+					err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
+						var first *fsm.Row
+						for row, err := range tx.Rows(fsm.Query{States: []string{"waiting"}, Order: []fsm.Order{{Column: "created_at"}}, Limit: 1, Lock: true}) {
+							if err != nil {
+								return err
+							}
+							first = &row
+						}
+						if first == nil {
+							return errStop
+						}
+						p, err := Decode(*first)
+						if err != nil {
+							return err
+						}
+						time.Sleep(time.Millisecond)
+						return tx.Write(change(p, p.held("ann", instant), "hold", ""))
+					})
+					if errors.Is(err, fsm.ErrBusy) {
+						continue
+					}
+					if err != nil {
+						b.Errorf("a picker got %v, want a row of its own", err)
+					}
+					return
+				}
+			})
+		}
+		group.Wait()
+		if got := b.ids(fsm.Query{States: []string{"held"}}); len(got) != pickers {
+			b.Errorf("%d rows were picked, want %d", len(got), pickers)
+		}
+	}},
+	{"a table is made without the store", func(b *bench) {
+		if err := b.store.Close(); err != nil {
+			b.Fatal(err)
+		}
+		table, err := b.store.Table(b.schema)
+		if err != nil {
+			b.Fatalf("Table of a store that is closed: %v; want no error before it is used", err)
+		}
+		for name, err := range map[string]error{
+			"Check":   table.Check(b.ctx),
+			"Migrate": table.Migrate(b.ctx),
+			"View":    table.View(b.ctx, func(fsm.Reader) error { return nil }),
+			"Commit":  table.Commit(b.ctx, creation(parcel("p1", "a"), "")),
+		} {
+			if !errors.Is(err, fsm.ErrClosed) {
+				b.Errorf("%s: got %v, want ErrClosed", name, err)
+			}
+		}
+	}},
+}

@@ -1,0 +1,344 @@
+package storetest_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+)
+
+// wrong is a memstore that breaks one promise. A nil function keeps it.
+type wrong struct {
+	*memstore.Store
+	schema  func(*fsm.Schema) *fsm.Schema
+	asked   func(*memstore.Store) error // by Table
+	table   func(fsm.Table) fsm.Table
+	retire  func(fsm.Table, context.Context) error
+	ctx     func(context.Context) context.Context
+	update  func(fsm.Table, context.Context, func(fsm.Tx) error) error
+	view    func(fsm.Table, context.Context, func(fsm.Reader) error) error
+	write   func(fsm.Tx, *fsm.Write) error
+	query   func(fsm.Query) fsm.Query
+	count   func(fsm.Query) fsm.Query
+	row     func(fsm.Row, error) (fsm.Row, error)
+	events  func([]fsm.Event, int64) []fsm.Event // from revision 0 on
+	request func(r fsm.Reader, id, requestID string) ([]fsm.Event, error)
+	log     func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
+	outbox  func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error)
+	orphans func(r fsm.Reader, after string, limit int) ([]string, error)
+	peers   func(fsm.PeerQuery) fsm.PeerQuery
+	number  func(fsm.PeerQuery) fsm.PeerQuery
+	settle  func(tx fsm.Tx, id string, rev int64) error
+	doubles func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error)
+	loose   func(in fsm.Inspector, after string, limit int) ([]string, error)
+	delay   func(tx fsm.Tx, id string, rev int64, due time.Time, text string) error
+}
+
+func (w *wrong) Table(s *fsm.Schema) (fsm.Table, error) {
+	if w.schema != nil {
+		s = w.schema(s)
+	}
+	if w.asked != nil {
+		if err := w.asked(w.Store); err != nil {
+			return nil, err
+		}
+	}
+	t, err := w.Store.Table(s)
+	t = &wrongTable{t, w}
+	if w.table != nil {
+		t = w.table(t)
+	}
+	return t, err
+}
+
+type wrongTable struct {
+	fsm.Table
+	w *wrong
+}
+
+func (t *wrongTable) Commit(ctx context.Context, w *fsm.Write) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+}
+
+func (t *wrongTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+	if err := fsm.Inside(ctx, t.w); err != nil { // a mark of the wrapper, which the store inside does not know
+		return err
+	}
+	g := func(r fsm.Reader) error { return f(wrongReader{r, t.w}) }
+	if t.w.view != nil {
+		return t.w.view(t.Table, ctx, g)
+	}
+	return t.Table.View(ctx, g)
+}
+
+func (t *wrongTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	if err := fsm.Inside(ctx, t.w); err != nil {
+		return err
+	}
+	g := func(tx fsm.Tx) error { return f(wrongTx{wrongReader{tx, t.w}, tx}) }
+	if t.w.ctx != nil {
+		ctx = t.w.ctx(ctx)
+	}
+	if t.w.update != nil {
+		return t.w.update(t.Table, ctx, g)
+	}
+	return t.Table.Update(ctx, g)
+}
+
+func (t *wrongTable) Retire(ctx context.Context) error {
+	if t.w.retire != nil {
+		return t.w.retire(t.Table, ctx)
+	}
+	return t.Table.(fsm.Retirer).Retire(ctx)
+}
+
+type wrongReader struct {
+	fsm.Reader
+	w *wrong
+}
+
+func (r wrongReader) Row(id string) (fsm.Row, error) {
+	row, err := r.Reader.Row(id)
+	if r.w.row != nil {
+		return r.w.row(row, err)
+	}
+	return row, err
+}
+
+func (r wrongReader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	if r.w.query != nil {
+		q = r.w.query(q)
+	}
+	return r.Reader.Rows(q)
+}
+
+func (r wrongReader) Count(q fsm.Query) (int64, error) {
+	if r.w.count != nil {
+		q = r.w.count(q)
+	}
+	return r.Reader.Count(q)
+}
+
+func (r wrongReader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	if r.w.events == nil {
+		return r.Reader.Events(id, from)
+	}
+	return func(yield func(fsm.Event, error) bool) {
+		var list []fsm.Event
+		for e, err := range r.Reader.Events(id, 0) {
+			if err != nil {
+				yield(e, err)
+				return
+			}
+			list = append(list, e)
+		}
+		for _, e := range r.w.events(list, from) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r wrongReader) Request(id, requestID string) ([]fsm.Event, error) {
+	if r.w.request != nil {
+		return r.w.request(r.Reader, id, requestID)
+	}
+	return r.Reader.Request(id, requestID)
+}
+
+func (r wrongReader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	if r.w.log != nil {
+		return r.w.log(r.Reader, after, limit)
+	}
+	return r.Reader.Log(after, limit)
+}
+
+func (r wrongReader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+	if r.w.outbox != nil {
+		return r.w.outbox(r.Reader, due, limit)
+	}
+	return r.Reader.Outbox(due, limit)
+}
+
+func (r wrongReader) Orphans(after string, limit int) ([]string, error) {
+	if r.w.orphans != nil {
+		return r.w.orphans(r.Reader, after, limit)
+	}
+	return r.Reader.Orphans(after, limit)
+}
+
+func (r wrongReader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+	in := r.Reader.(fsm.Inspector)
+	if r.w.doubles != nil {
+		return r.w.doubles(in, *u, after, limit)
+	}
+	return in.Doubles(u, after, limit)
+}
+
+func (r wrongReader) Loose(after string, limit int) ([]string, error) {
+	in := r.Reader.(fsm.Inspector)
+	if r.w.loose != nil {
+		return r.w.loose(in, after, limit)
+	}
+	return in.Loose(after, limit)
+}
+
+type wrongTx struct {
+	wrongReader
+	tx fsm.Tx
+}
+
+func (x wrongTx) Write(w *fsm.Write) error {
+	if x.w.write != nil {
+		return x.w.write(x.tx, w)
+	}
+	return x.tx.Write(w)
+}
+
+func (x wrongTx) Restore(row *fsm.Row, e *fsm.Event) error { return x.tx.(fsm.Mender).Restore(row, e) }
+
+func (x wrongTx) Bury(w *fsm.Write) (bool, error) { return x.tx.(fsm.Mender).Bury(w) }
+
+func (x wrongTx) Peers(q fsm.PeerQuery) (int64, error) {
+	if x.w.peers != nil {
+		q = x.w.peers(q)
+	}
+	return x.tx.Peers(q)
+}
+
+func (x wrongTx) NextNumber(q fsm.PeerQuery) (int64, error) {
+	if x.w.number != nil {
+		q = x.w.number(q)
+	}
+	return x.tx.NextNumber(q)
+}
+
+func (x wrongTx) Settle(id string, rev int64) error {
+	if x.w.settle != nil {
+		return x.w.settle(x.tx, id, rev)
+	}
+	return x.tx.Settle(id, rev)
+}
+
+func (x wrongTx) Postpone(id string, rev int64, due time.Time, text string) error {
+	if x.w.delay != nil {
+		return x.w.delay(x.tx, id, rev, due, text)
+	}
+	return x.tx.Postpone(id, rev, due, text)
+}
+
+// lax is a table that takes every specification for its own.
+type lax struct{ fsm.Table }
+
+func (lax) Check(context.Context) error { return nil }
+
+// idle is a table whose Migrate does nothing.
+type idle struct{ fsm.Table }
+
+func (idle) Migrate(context.Context) error { return nil }
+
+// forgetful is a table whose second Migrate begins anew.
+type forgetful struct {
+	fsm.Table
+	migrated int
+}
+
+func (f *forgetful) Migrate(ctx context.Context) error {
+	f.migrated++
+	return f.Table.Migrate(ctx)
+}
+
+func (f *forgetful) View(ctx context.Context, g func(fsm.Reader) error) error {
+	return f.Table.View(ctx, func(r fsm.Reader) error {
+		if f.migrated > 1 {
+			r = nothing{r}
+		}
+		return g(r)
+	})
+}
+
+type nothing struct{ fsm.Reader }
+
+func (nothing) Rows(fsm.Query) iter.Seq2[fsm.Row, error] { return func(func(fsm.Row, error) bool) {} }
+
+// unlocked runs a transaction that locks nothing of what it reads: what it writes
+// is written later, in another one.
+func unlocked(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	late := &deferred{}
+	err := t.Update(ctx, func(tx fsm.Tx) error {
+		*late = deferred{Tx: tx}
+		return f(late)
+	})
+	if err != nil || len(late.writes) == 0 {
+		return err
+	}
+	time.Sleep(5 * time.Millisecond)
+	return t.Update(ctx, func(tx fsm.Tx) error {
+		for _, w := range late.writes {
+			if err := tx.Write(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// numbers notes which numbers a transaction asks for.
+type numbers struct {
+	fsm.Tx
+	asked []fsm.PeerQuery
+}
+
+func (n *numbers) NextNumber(q fsm.PeerQuery) (int64, error) {
+	n.asked = append(n.asked, q)
+	return n.Tx.NextNumber(q)
+}
+
+// edit is a write that differs in something; the caller's own stays as it is.
+func edit(change func(tx fsm.Tx, w *fsm.Write)) func(fsm.Tx, *fsm.Write) error {
+	return func(tx fsm.Tx, w *fsm.Write) error {
+		c := *w
+		if w.Row != nil {
+			row := *w.Row
+			row.Values = slices.Clone(row.Values)
+			c.Row = &row
+		}
+		change(tx, &c)
+		err := tx.Write(&c)
+		w.Event.N = c.Event.N
+		return err
+	}
+}
+
+// deferred keeps writes for later.
+type deferred struct {
+	fsm.Tx
+	writes []*fsm.Write
+}
+
+func (d *deferred) Write(w *fsm.Write) error {
+	c := *w
+	d.writes = append(d.writes, &c)
+	return nil
+}
+
+// torn reads each thing in a snapshot of its own.
+type torn struct {
+	fsm.Reader
+	ctx context.Context
+	t   fsm.Table
+}
+
+func (r torn) Row(id string) (row fsm.Row, err error) {
+	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { row, err = in.Row(id); return err })
+	return row, err
+}
+
+func (r torn) Count(q fsm.Query) (n int64, err error) {
+	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { n, err = in.Count(q); return err })
+	return n, err
+}
