@@ -51,13 +51,13 @@ func TestSweeperKills(t *testing.T) {
 		if !faults.Long() {
 			t.Parallel()
 		}
-		faults.SweeperKills(t, moderncSQLite, faults.Size(16, 300), func() string { return filepath.Join(t.TempDir(), "x.db") })
+		faults.SweeperKills(t, moderncSQLite, faults.Size(10, 100), func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		if !faults.Long() {
 			t.Parallel()
 		}
-		faults.SweeperKills(t, postgresPgx, faults.Size(16, 300), func() string { return pgtest.DSN(t) })
+		faults.SweeperKills(t, postgresPgx, faults.Size(10, 100), func() string { return pgtest.DSN(t) })
 	})
 }
 

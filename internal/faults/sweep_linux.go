@@ -22,16 +22,16 @@ import (
 // stays overdue. place makes a new database's place.
 func SweeperKills(t *testing.T, d Driver, kills int, place func() string) {
 	t.Helper()
-	w := waves{number: max(4, kills/4), each: 120, apart: 150 * time.Millisecond, patience: 20 * time.Second}
+	w := waves{number: 2 * kills, each: 100, apart: 50 * time.Millisecond, patience: 20 * time.Second}
 	got := d.killSweepers(t, "sweep", place(), w, kills)
 	if wrong := got.Wrong(); wrong != "" || got.again > 0 || got.overdue > 0 {
 		t.Errorf("%s; %d leases swept twice, %d left overdue", wrong, got.again, got.overdue)
 	}
-	if got.amid < kills/2 {
+	if got.amid < kills/5 {
 		t.Errorf("%d of %d kills were in the midst of a batch: the test shows nothing", got.amid, kills)
 	}
-	few := waves{number: 2, each: 150, apart: 100 * time.Millisecond, patience: 2 * time.Second}
-	taking := d.killSweepers(t, "sweep-taking", place(), few, Size(5, 20))
+	few := waves{number: 2, each: 300, apart: 100 * time.Millisecond, patience: 2 * time.Second}
+	taking := d.killSweepers(t, "sweep-taking", place(), few, Size(8, 20))
 	if taking.overdue == 0 {
 		t.Error("the control, which takes a batch before it sweeps it, left nothing overdue: the test cannot see it")
 	}
@@ -131,7 +131,7 @@ func (d Driver) lease(t *testing.T, place string, w waves) map[string]int {
 	for n := range w.number {
 		var list []execution.LeaseRequest
 		for i := range w.each {
-			id := fmt.Sprintf("x%02d-%03d", i%7, n*w.each+i)
+			id := fmt.Sprintf("x%d-%06d", i%7, n*w.each+i)
 			acked[id] = 2
 			list = append(list, execution.LeaseRequest{ID: id, RequestID: "lease-" + id, Actor: "w", JobID: "job-" + id,
 				LeaseExpiresAt: w.first.Add(time.Duration(n) * w.apart)})
@@ -229,71 +229,88 @@ func init() {
 	// It marks what it is about to do, so that no other does it: what it has
 	// marked when it dies is nobody's.
 	children["sweep-taking"] = func(ctx context.Context, d Driver, place string) error {
+		seen := map[string]bool{}
 		return sweepAll(ctx, d, place, func(s *Subject) error {
-			batch, err := s.take(ctx, 50)
-			for _, e := range batch {
-				if _, err := s.M.Expire(ctx, e, execution.ExpireRequest{}); err != nil && !errors.Is(err, fsm.ErrStale) {
-					return err
-				}
+			batch, err := s.take(ctx, 100, seen)
+			if err != nil {
+				return err
 			}
-			return err
+			return s.expire(ctx, batch)
 		})
 	}
-	// It tells the world what it is about to do: who comes after it, or works
-	// beside it, tells it again.
+	// It tells the world what it is about to do, batch by batch: who comes after
+	// it, or works beside it, tells it again.
 	children["sweep-booking"] = func(ctx context.Context, d Driver, place string) error {
 		return sweepAll(ctx, d, place, func(s *Subject) error {
-			for e, err := range s.M.List(ctx, execution.StateLeased) {
-				if err != nil {
-					return err
-				}
-				if e.LeaseExpiresAt.After(time.Now()) {
-					continue
-				}
-				if _, err := s.db.ExecContext(ctx, `INSERT INTO ledger (job, execution) VALUES ($1, $2)`, e.JobID, e.ID); err != nil {
-					return err
-				}
-				if _, err := s.M.Expire(ctx, e, execution.ExpireRequest{}); err != nil && !errors.Is(err, fsm.ErrStale) {
-					return err
-				}
+			batch, err := s.ended(ctx, 50, nil)
+			if err != nil || len(batch) == 0 {
+				return err
 			}
-			return nil
+			var places []string
+			var values []any
+			for i, e := range batch {
+				places, values = append(places, fmt.Sprintf("($%d, $%d)", 2*i+1, 2*i+2)), append(values, e.JobID, e.ID)
+			}
+			if _, err := s.db.ExecContext(ctx, `INSERT INTO ledger (job, execution) VALUES `+strings.Join(places, ", "), values...); err != nil {
+				return err
+			}
+			return s.expire(ctx, batch)
 		})
 	}
 }
 
-// take marks at most n executions whose lease has ended and which nobody has
-// marked.
-func (s *Subject) take(ctx context.Context, n int) ([]execution.Execution, error) {
-	var due, batch []execution.Execution
+// ended lists at most n executions whose lease has ended and which are not in seen.
+func (s *Subject) ended(ctx context.Context, n int, seen map[string]bool) (batch []execution.Execution, err error) {
 	for e, err := range s.M.List(ctx, execution.StateLeased) {
 		if err != nil {
 			return nil, err
 		}
-		if !e.LeaseExpiresAt.After(time.Now()) {
-			due = append(due, e)
+		if !seen[e.ID] && !e.LeaseExpiresAt.After(time.Now()) {
+			batch = append(batch, e)
 		}
-	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tx.Rollback() }() // after the commit it does nothing
-	for _, e := range due {
 		if len(batch) == n {
 			break
 		}
-		done, err := tx.ExecContext(ctx, `INSERT INTO taken (id) VALUES ($1) ON CONFLICT DO NOTHING`, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		if added, err := done.RowsAffected(); err != nil {
-			return nil, err
-		} else if added == 1 {
-			batch = append(batch, e)
+	}
+	return batch, nil
+}
+
+func (s *Subject) expire(ctx context.Context, batch []execution.Execution) error {
+	for _, e := range batch {
+		if _, err := s.M.Expire(ctx, e, execution.ExpireRequest{}); err != nil && !errors.Is(err, fsm.ErrStale) {
+			return err
 		}
 	}
-	return batch, tx.Commit()
+	return nil
+}
+
+// take marks, of the first n executions whose lease has ended and which it has
+// not seen, those that nobody else has marked.
+func (s *Subject) take(ctx context.Context, n int, seen map[string]bool) (batch []execution.Execution, err error) {
+	ended, err := s.ended(ctx, n, seen)
+	if err != nil || len(ended) == 0 {
+		return nil, err
+	}
+	due := map[string]execution.Execution{}
+	var places []string
+	var ids []any
+	for i, e := range ended {
+		due[e.ID], seen[e.ID] = e, true
+		places, ids = append(places, fmt.Sprintf("($%d)", i+1)), append(ids, e.ID)
+	}
+	rows, err := s.db.QueryContext(ctx, `INSERT INTO taken (id) VALUES `+strings.Join(places, ", ")+` ON CONFLICT DO NOTHING RETURNING id`, ids...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		batch = append(batch, due[id])
+	}
+	return batch, rows.Err()
 }
 
 // sweepAll opens the store, waiting while another process has it to itself, and
