@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/draw"
 	"github.com/fsmgen/fsmgen/gen/export"
+	"github.com/fsmgen/fsmgen/internal/traffic"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -22,6 +25,10 @@ type diagramFlags struct {
 	only   []string
 	theme  string
 	check  bool
+
+	inject  string
+	history string
+	traffic []chart.Traffic // what --history found
 }
 
 // diagramFormat is a way to write a machine down.
@@ -88,13 +95,24 @@ Formats (--format, or the extension of -o):
                  SVG is light or dark as the viewer prefers (.svg, .png)
   matrix, csv    what each operation does in each state, as a table (.md, .csv)
   xstate         a machine for XState, version 5 (.json)
-  scxml          a W3C state chart with ECMAScript conditions (.scxml)`,
+  scxml          a W3C state chart with ECMAScript conditions (.scxml)
+
+--inject replaces what stands in a Markdown file between the lines
+  <!-- fsmgen:begin MACHINE -->
+  <!-- fsmgen:end MACHINE -->
+MACHINE is the name of the machine; a format behind it (fsmgen:begin job matrix) is
+that of the block, else --format says it. Any number of blocks may stand in a file.
+
+--history reads the event log of a database, which it never writes: arrows are as
+thick as their traffic and carry its count, and those never taken are grey.`,
 		Example: `  fsmgen diagram specs/lifecycle.yaml
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd --check
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.svg
   fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
-  fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled`,
+  fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled
+  fsmgen diagram specs/lifecycle.yaml --history jobs.db -o traffic.svg
+  fsmgen diagram specs/lifecycle.yaml --inject README.md --check`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: specFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.diagram(args[0], f) },
@@ -104,7 +122,9 @@ Formats (--format, or the extension of -o):
 	cmd.Flags().StringVar(&f.focus, "focus", "", "show this state and what touches it")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "show these operations and the states that they touch")
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
-	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
+	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the event log of this database: the path of a SQLite file, or postgres://...")
+	cmd.Flags().StringVar(&f.inject, "inject", "", "keep the diagram between the markers in this Markdown file up to date")
+	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o or --inject is not up to date")
 	oneOf(cmd, "format", formatNames(diagramFormats)...)
 	oneOf(cmd, "theme", "auto", "light", "dark")
 	return cmd
@@ -143,12 +163,14 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 		return err
 	case !slices.Contains([]string{"auto", "light", "dark"}, f.theme):
 		return usagef("--theme is %q; write auto, light or dark", f.theme)
-	case f.check && f.out == "":
-		return usagef("--check compares with a file; name it with -o")
+	case f.inject != "" && f.out != "":
+		return usagef("-o and --inject do not go together; write one of them")
+	case f.check && f.out == "" && f.inject == "":
+		return usagef("--check compares with a file; name it with -o or --inject")
 	case f.out != "" && filepath.Ext(f.out) != format.ext:
 		return usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
-	case format.whole && (f.focus != "" || len(f.only) > 0):
-		return usagef("--format %s takes the whole machine; --focus and --only are for pictures", format.name)
+	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != ""):
+		return usagef("--format %s takes the whole machine; --focus, --only and --history are for pictures", format.name)
 	case f.focus != "" && len(f.only) > 0:
 		return usagef("--focus and --only do not go together; write one of them")
 	}
@@ -159,6 +181,14 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 	c.renderAll(c.err, []*source{s}, spec.Warning)
 	if s.found.HasErrors() {
 		return errFindings
+	}
+	if f.history != "" {
+		if f.traffic, err = readTraffic(f.history, s.machine); err != nil {
+			return usagef("--history: %w", err)
+		}
+	}
+	if f.inject != "" {
+		return c.diagramInto(s, format, f)
 	}
 	ch, err := c.chart(s.machine, f)
 	if err != nil {
@@ -177,9 +207,24 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 	return c.put([]*plan{{source: s, targets: []*target{{path: f.out, data: data}}}}, putOptions{check: f.check})
 }
 
+// historyDeadline bounds how long a database is waited for.
+const historyDeadline = time.Minute
+
+// readTraffic counts the events of m in a database.
+func readTraffic(address string, m *spec.Machine) ([]chart.Traffic, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), historyDeadline)
+	defer cancel()
+	return traffic.Read(ctx, address, m.Name)
+}
+
 // chart returns what the flags ask to show of m.
 func (c *cli) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
 	ch := chart.Of(m)
+	if f.history != "" {
+		if _, unknown := ch.Weigh(f.traffic); unknown > 0 {
+			c.errorf("%d events of the log are on no arrow: the machine does not have their move (any more)\n", unknown)
+		}
+	}
 	if f.focus != "" {
 		if err := ch.Focus(f.focus); err != nil {
 			return nil, usagef("--focus: %w", err)
