@@ -32,7 +32,7 @@ const (
 const sessions = 8
 
 // OpenPostgres opens our machine in the database.
-func OpenPostgres(ctx context.Context, dsn string) (*lifecycle.Machine, fsm.Store, error) {
+func OpenPostgres(ctx context.Context, dsn string, opts ...fsm.Option) (*lifecycle.Machine, fsm.Store, error) {
 	store, err := postgres.Open(ctx, dsn, postgres.WithMaxSessions(sessions), postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +40,7 @@ func OpenPostgres(ctx context.Context, dsn string) (*lifecycle.Machine, fsm.Stor
 	err = lifecycle.Migrate(ctx, store)
 	var m *lifecycle.Machine
 	if err == nil {
-		m, err = lifecycle.Open(ctx, store)
+		m, err = lifecycle.Open(ctx, store, opts...)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())

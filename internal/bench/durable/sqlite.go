@@ -32,7 +32,7 @@ const settings = "_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_m
 	"&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_dqs=0"
 
 // OpenSQLite opens our machine in a new file.
-func OpenSQLite(ctx context.Context, path string) (*lifecycle.Machine, fsm.Store, error) {
+func OpenSQLite(ctx context.Context, path string, opts ...fsm.Option) (*lifecycle.Machine, fsm.Store, error) {
 	store, err := sqlite.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +40,7 @@ func OpenSQLite(ctx context.Context, path string) (*lifecycle.Machine, fsm.Store
 	err = lifecycle.Migrate(ctx, store)
 	var m *lifecycle.Machine
 	if err == nil {
-		m, err = lifecycle.Open(ctx, store)
+		m, err = lifecycle.Open(ctx, store, opts...)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
