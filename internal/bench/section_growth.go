@@ -27,7 +27,7 @@ func growthSection(o options, r *report) error {
 
 Records with a live lease, filled in as copies of one that the engine made (two events each); the audit finds nothing wrong with
 them. Transitions and replays by 64 callers: heartbeats of %d records chosen at random, and the request that made a record, any one, asked
-again. Beside each figure, in the same rounds, stands a database of %d records; the ratio is to that one. A sweep finds 10 leases that have ended.
+again. Beside each figure, in the same rounds, stands a database of %d records; the ratio is to that one. A sweep finds 10 leases that have ended. A round before the first one warms up.
 
 `, 64*32, growth.Small)
 	dir, err := os.MkdirTemp(o.scratch, "fsmgen-bench")
