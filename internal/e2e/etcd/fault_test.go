@@ -98,6 +98,9 @@ func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills servers; run without -short")
 	}
+	if !faults.Long() { // the figures of the long form want the machine for themselves
+		t.Parallel()
+	}
 	control := stripped(t)
 	c := etcdcluster.Start(t, 3)
 	for i, kind := range faultKinds {
