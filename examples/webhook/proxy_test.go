@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -65,7 +66,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	// The sender's end is not the end of what the receiver does.
-	req, err := http.NewRequest(r.Method, "http://"+*p.target.Load()+r.URL.Path, bytes.NewReader(body)) //nolint:noctx // see above
+	req, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, "http://"+*p.target.Load()+r.URL.Path, bytes.NewReader(body))
 	if err != nil {
 		panic(err)
 	}
