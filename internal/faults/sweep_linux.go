@@ -43,7 +43,7 @@ func SweeperKills(t *testing.T, d Driver, kills int, place func() string) {
 		Test: "kill -9 of a sweeper in mid-batch", Store: d.Name, How: "SIGKILL after 1 to 40 ms of sweeping; another process goes on",
 		Figures: fmt.Sprintf("%d kills, %d of them with leases overdue; %d leases swept, twice %d, left overdue %d",
 			kills, got.amid, got.swept, got.again, got.overdue),
-		Control: fmt.Sprintf("taking a batch before sweeping it left %d of %d overdue; acting before sweeping did %d of %d twice",
+		Control: fmt.Sprintf("taking a batch before sweeping it left %d of %d overdue; acting before sweeping acted %d times too often for %d",
 			taking.overdue, few.number*few.each, booking.Doubled, few.number*few.each),
 	})
 }
