@@ -3,6 +3,7 @@ package gen
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -84,7 +85,7 @@ func Generate(m *spec.Machine, opt Options) ([]File, error) {
 			return nil, err
 		}
 	}
-	return files, nil
+	return slices.DeleteFunc(files, func(f File) bool { return f.Data == nil }), nil
 }
 
 // emitters make the files of a package, in the order in which Generate returns
@@ -95,6 +96,7 @@ var emitters = []struct {
 }{
 	{"_fsm.go", pureFile},
 	{"_store.go", storeFile},
+	{"_held.go", heldFile},
 	{"_fsm_test.go", testFile},
 	{".sqlite.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) { return sqliteSchema(m, opt.Enforce), nil }},
 	{".postgres.sql", func(m *spec.Machine, _ *names, opt Options) ([]byte, error) {

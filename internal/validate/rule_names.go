@@ -26,13 +26,15 @@ var generated = []struct {
 	{"package", "generated name", []string{
 		"State", "States", "Operation", "Operations", "Event", "EventName", "EventNames", "Machine", "Outcome",
 		"Open", "Migrate", "EndRollOut", "Classify", "Check", "Fold", "Project", "Hold", "Probes", "Effects", "Sources", "Schema", "Descriptor",
+		"Holder", "WorkerConfig", "NewWorker",
 	}},
 	{"record", "built-in field", []string{"ID", "State", "Rev", "CreatedAt", "UpdatedAt"}},
 	{"record", "generated method", []string{"Ref", "Equal", "Check", "String"}},
 	{"machine", "generated method", []string{
 		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Migrate",
-		"Log", "Watch", "In", "Purge", "Repair",
+		"Log", "Watch", "In", "Purge", "Repair", "As",
 	}},
+	{"handle", "generated method", []string{"Record", "Ref", "Held", "Switch"}},
 }
 
 // requestFields are the fields of every request struct.
@@ -82,7 +84,9 @@ func identifiers(m *spec.Machine) []identifier {
 	}
 	for _, s := range m.States {
 		add("package", "State"+spec.GoName(s.Name), "state", s.Name, s.Pos)
+		add("package", spec.GoName(s.Name)+m.Entity, "state", s.Name, s.Pos) // its handle: ClaimedJob
 	}
+	add("package", "Any"+m.Entity, "entity", m.Entity, entityPos(m))
 	for _, op := range m.Operations {
 		addOperation(add, op)
 	}
@@ -128,6 +132,8 @@ func addOperation(add func(scope, goName, what, name string, pos spec.Pos), op *
 	} else {
 		add("record", g, "operation", op.Name, op.Pos)
 		add("record", "Can"+g, "operation", op.Name, op.Pos)
+		add("handle", g, "operation", op.Name, op.Pos)
+		add("package", "After"+g, "operation", op.Name, op.Pos)
 	}
 	for _, suffix := range []string{"Request", "Peers", "Item", "Source"} {
 		add("package", g+suffix, "operation", op.Name, op.Pos)

@@ -1,0 +1,176 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Held is one record in the hands of one actor: the generated handles, a type
+// per state, are made of it. It carries the revision along and makes the
+// request ids: one for each operation of a handle, so that a call that is made
+// again because its answer was lost replays. Any number of goroutines may use
+// it; its calls run one after another, so a heartbeat and the end of the work
+// do not make each other stale.
+type Held[R any] struct {
+	machine *Machine[R]
+	actor   string
+	turn    chan struct{} // holds one token while a call runs
+
+	mu   sync.Mutex
+	out  Outcome[R]
+	key  string   // what the request ids at this revision begin with
+	open *Call[R] // a Stay whose outcome is not known
+	next *Held[R] // what a Move led to
+}
+
+// Hold returns a record as the actor holds it. It asks nothing of the store:
+// whether the record is still so, and the actor may act, is what each operation
+// finds out.
+func Hold[R any](m *Machine[R], rec R, actor string) *Held[R] {
+	row := m.d.Encode(&rec)
+	return HoldOutcome(m, m.outcome(rec, &row), actor)
+}
+
+// HoldOutcome is Hold for what a call led to.
+func HoldOutcome[R any](m *Machine[R], out Outcome[R], actor string) *Held[R] {
+	return &Held[R]{machine: m, actor: actor, turn: make(chan struct{}, 1), out: out, key: NewID()}
+}
+
+// Outcome returns what led to the record as it is held now: the newest call of
+// this handle, or the one that the handle came from.
+func (h *Held[R]) Outcome() Outcome[R] {
+	if h == nil {
+		return Outcome[R]{}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.out
+}
+
+// Held returns the record as it is held now, so that a handle is a Target.
+func (h *Held[R]) Held() R { return h.Outcome().Record }
+
+// Ref returns id and revision of the record as it is held now.
+func (h *Held[R]) Ref() Ref { return h.Outcome().ref }
+
+// Actor returns who holds the record.
+func (h *Held[R]) Actor() string {
+	if h == nil {
+		return ""
+	}
+	return h.actor
+}
+
+// Newest returns the handle that the moves of this one have led to; itself when
+// there was none.
+func (h *Held[R]) Newest() *Held[R] {
+	for h != nil {
+		h.mu.Lock()
+		next := h.next
+		h.mu.Unlock()
+		if next == nil {
+			break
+		}
+		h = next
+	}
+	return h
+}
+
+// errEmpty is the answer of a handle that nobody made.
+var errEmpty = errors.New("the handle is empty; expected one that an operation or Hold has returned")
+
+// Move makes a call that leads to another handle. This one stays as it is, and
+// the same call once more replays. The request id of the call is the handle's.
+func (h *Held[R]) Move(ctx context.Context, c Call[R]) (*Held[R], error) {
+	if h == nil {
+		return nil, errEmpty
+	}
+	end, err := h.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if err := h.settle(ctx); err != nil {
+		return nil, err
+	}
+	out, err := h.apply(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	next := HoldOutcome(h.machine, out, h.actor)
+	h.mu.Lock()
+	h.next = next
+	h.mu.Unlock()
+	return next, nil
+}
+
+// Stay makes a call that leaves the record in its state. The handle holds the
+// new revision afterwards. A call whose outcome is unknown is made again before
+// the next one, so that the handle knows its revision.
+func (h *Held[R]) Stay(ctx context.Context, c Call[R]) error {
+	if h == nil {
+		return errEmpty
+	}
+	end, err := h.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := h.settle(ctx); err != nil {
+		return err
+	}
+	return h.stay(ctx, c)
+}
+
+// begin waits for the handle's turn.
+func (h *Held[R]) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case h.turn <- struct{}{}:
+		return func() { <-h.turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for another call of the same handle: %w", context.Cause(ctx))
+	}
+}
+
+// settle finds out what became of a call whose outcome is not known.
+func (h *Held[R]) settle(ctx context.Context) error {
+	if h.open == nil {
+		return nil
+	}
+	if err := h.stay(ctx, *h.open); err != nil && h.open != nil {
+		return err
+	}
+	return nil // it was applied, or is refused: the next call will tell whether the revision is right
+}
+
+// stay is Stay when nothing is open but the call itself.
+func (h *Held[R]) stay(ctx context.Context, c Call[R]) error {
+	out, err := h.apply(ctx, c)
+	if err != nil {
+		h.open = nil
+		if !unapplied(err) {
+			h.open = &c
+		}
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.out, h.key, h.open = out, NewID(), nil
+	return nil
+}
+
+// apply makes a call under the handle's request id for it.
+func (h *Held[R]) apply(ctx context.Context, c Call[R]) (Outcome[R], error) {
+	if h.machine.schema.RequestID != Never {
+		c.RequestID = h.key + "." + c.Operation.Stored
+	}
+	return h.machine.Apply(ctx, h.Outcome(), c)
+}
+
+// unapplied reports whether an error says that the call was surely not applied.
+func unapplied(err error) bool {
+	var refused *Refusal
+	return !errors.Is(err, ErrAmbiguous) && (errors.As(err, &refused) || errors.Is(err, ErrBusy))
+}

@@ -1,0 +1,256 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+type handle = fsm.Held[storetest.Parcel]
+
+// taken returns a parcel that w1 holds, in state held at revision 2.
+func taken(t *testing.T, m *machine) *handle {
+	t.Helper()
+	made := must(t)(m.Create(t.Context(), storetest.Register(meta("made"), in("p1"))))
+	h, err := fsm.HoldOutcome(m, made, "w1").Move(t.Context(), storetest.Hold(w1, "a", start.Add(time.Minute)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+var w1 = storetest.Meta{Actor: "w1"}
+
+func touch(d time.Duration) fsm.Call[storetest.Parcel] { return storetest.Touch(w1, start.Add(d)) }
+
+func words(s string) fsm.Call[storetest.Parcel] {
+	return storetest.Annotate(w1, fsm.Some(fsm.MustJSON(fmt.Sprintf("%q", s))), fsm.Optional[string]{}, fsm.Optional[bool]{})
+}
+
+// names returns what happened to a parcel, in order.
+func names(t *testing.T, m *machine, id string) string {
+	t.Helper()
+	var list []string
+	for e, err := range m.History(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e.Operation)
+	}
+	return strings.Join(list, " ")
+}
+
+// A move leaves the handle as it is, and once more it replays; another call
+// under the handle's name for it is refused.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	h := taken(t, m)
+	next, err := h.Move(t.Context(), words("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := h.Move(t.Context(), words("a"))
+	if err != nil || !again.Outcome().Replayed || next.Outcome().Replayed {
+		t.Errorf("the same call once more: %v, replayed %v after %v", err, again.Outcome().Replayed, next.Outcome().Replayed)
+	}
+	if h.Ref().Rev != 2 || next.Ref().Rev != 3 || again.Ref() != next.Ref() || next.Actor() != "w1" || next.Held().ID != "p1" {
+		t.Errorf("handles at %v, %v and %v of %q", h.Ref(), next.Ref(), again.Ref(), next.Actor())
+	}
+	if _, err := h.Move(t.Context(), words("b")); !errors.Is(err, fsm.ErrRequestReused) {
+		t.Errorf("another call of the same operation: %v, want ErrRequestReused", err)
+	}
+	if h.Newest() != again || next.Newest() != next {
+		t.Error("Newest is not what the last move led to")
+	}
+	if got := names(t, m, "p1"); got != "register hold annotate" {
+		t.Errorf("the log: %s", got)
+	}
+}
+
+// A stay moves the handle to its new revision, under a new request id each time.
+func TestStay(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	h := taken(t, m)
+	for i := range 3 {
+		if err := h.Stay(t.Context(), touch(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if h.Ref().Rev != int64(3+i) || h.Outcome().Replayed {
+			t.Errorf("at %v, replayed %v; want revision %d", h.Ref(), h.Outcome().Replayed, 3+i)
+		}
+	}
+	if due, _ := h.Held().Due.Get(); !due.Equal(start.Add(time.Hour)) {
+		t.Errorf("due %v", due)
+	}
+	other := fsm.Hold(m, must(t)(m.Apply(t.Context(), h, words("x"))).Record, "w1")
+	if err := h.Stay(t.Context(), touch(time.Hour)); !errors.Is(err, fsm.ErrStale) {
+		t.Errorf("a handle that others have overtaken: %v, want ErrStale", err)
+	}
+	if err := other.Stay(t.Context(), touch(2*time.Hour)); err != nil {
+		t.Errorf("the handle of the stored record: %v", err)
+	}
+}
+
+// The calls of one handle never make each other stale.
+func TestHeldByMany(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	h := taken(t, m)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			if err := h.Stay(t.Context(), touch(time.Duration(i)*time.Minute)); err != nil {
+				t.Error(err)
+			}
+			_ = h.Held()
+		})
+	}
+	wg.Wait()
+	next, err := h.Move(t.Context(), words("end"))
+	if err != nil || next.Ref().Rev != 19 {
+		t.Errorf("after 16 stays: %v, %v", next.Ref(), err)
+	}
+}
+
+// A stay whose answer is lost is settled before the next call, whatever that is:
+// it was applied once, or was not.
+func TestStaySettles(t *testing.T) {
+	t.Parallel()
+	for _, landed := range []bool{false, true} {
+		for _, next := range []string{"move", "stay"} {
+			t.Run(fmt.Sprintf("landed %v/%s", landed, next), func(t *testing.T) {
+				t.Parallel()
+				var armed, down atomic.Bool // down: no look-up gets through
+				store := &wrapped{
+					Store: newStore(),
+					commit: func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+						if down.Load() {
+							return errLost
+						}
+						if !armed.Load() {
+							return table.Commit(ctx, w)
+						}
+						down.Store(true)
+						if landed {
+							if err := table.Commit(ctx, w); err != nil {
+								t.Error(err)
+							}
+						}
+						return errLost
+					},
+					update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+						if down.Load() {
+							return errLost
+						}
+						return table.Update(ctx, f)
+					},
+					view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+						if down.Load() {
+							return errLost
+						}
+						return table.View(ctx, f)
+					},
+				}
+				m := open(t, store, storetest.Schema(), fixed())
+				h := taken(t, m)
+				armed.Store(true)
+				err := h.Stay(t.Context(), touch(time.Hour))
+				if err == nil || h.Ref().Rev != 2 {
+					t.Fatalf("%v at %v; expected an unknown outcome", err, h.Ref())
+				}
+				if err := h.Stay(t.Context(), touch(time.Hour)); err == nil {
+					t.Fatal("a call went through although nobody knows the revision")
+				}
+				armed.Store(false)
+				down.Store(false)
+				if next == "move" {
+					moved, err := h.Move(t.Context(), words("end"))
+					if err != nil || moved.Ref().Rev != 4 {
+						t.Errorf("%v at %v, want revision 4", err, moved.Ref())
+					}
+				} else if err := h.Stay(t.Context(), touch(2*time.Hour)); err != nil || h.Ref().Rev != 4 {
+					t.Errorf("%v at %v, want revision 4", err, h.Ref())
+				}
+				want := map[string]string{"move": "register hold touch annotate", "stay": "register hold touch touch"}[next]
+				if diff := cmp.Diff(want, names(t, m, "p1")); diff != "" {
+					t.Errorf("the log (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// A refusal is no unknown outcome: the next call goes its own way.
+func TestStayRefused(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	h := taken(t, m)
+	if err := h.Stay(t.Context(), storetest.Expel(w1)); err == nil {
+		t.Fatal("an operator expelled it without a reason")
+	}
+	if err := h.Stay(t.Context(), touch(time.Hour)); err != nil || h.Ref().Rev != 3 {
+		t.Errorf("%v at %v, want revision 3", err, h.Ref())
+	}
+}
+
+// A handle waits for its turn as long as the caller wants.
+func TestTurn(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, storetest.Schema(), fixed())
+	h := taken(t, m)
+	inside, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	store.Inject(func(p memstore.Point) error {
+		once.Do(func() { close(inside); <-leave })
+		return nil
+	})
+	done := make(chan error, 1)
+	go func() { done <- h.Stay(context.WithoutCancel(t.Context()), touch(time.Hour)) }()
+	<-inside
+	gone, cancel := context.WithCancelCause(t.Context())
+	bored := errors.New("bored")
+	cancel(bored)
+	if err := h.Stay(gone, touch(time.Hour)); !errors.Is(err, bored) {
+		t.Errorf("Stay: %v, want the cause of the context's end", err)
+	}
+	if _, err := h.Move(gone, words("x")); !errors.Is(err, bored) {
+		t.Errorf("Move: %v, want the cause of the context's end", err)
+	}
+	close(leave)
+	if err := <-done; err != nil || h.Ref().Rev != 3 {
+		t.Errorf("the first call: %v at %v", err, h.Ref())
+	}
+}
+
+// A handle that nobody made refuses everything.
+func TestEmptyHandle(t *testing.T) {
+	t.Parallel()
+	var h *handle
+	if _, err := h.Move(t.Context(), words("x")); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
+		t.Errorf("Move: %v", err)
+	}
+	if err := h.Stay(t.Context(), touch(0)); err == nil || !strings.Contains(err.Error(), "the handle is empty") {
+		t.Errorf("Stay: %v", err)
+	}
+	if h.Actor() != "" || h.Ref() != (fsm.Ref{}) || h.Held().ID != "" || h.Newest() != nil {
+		t.Error("an empty handle holds something")
+	}
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	if _, err := m.Apply(t.Context(), h, words("x")); !errors.Is(err, fsm.ErrInvalidInput) {
+		t.Errorf("Apply to an empty handle: %v", err)
+	}
+}

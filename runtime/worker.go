@@ -1,0 +1,342 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// WorkerOptions say how a worker runs. The zero value of each but Lease is a
+// good choice.
+type WorkerOptions struct {
+	// Lease is how long a claim lasts unless a heartbeat extends it.
+	Lease time.Duration
+	// Beat is the time between two heartbeats; zero is a third of Lease.
+	Beat time.Duration
+	// Concurrency is how many records are worked on at once; zero is 1.
+	Concurrency int
+	// Poll is the pause after a claim that found nothing, within a quarter of
+	// it by chance; zero is 100 ms.
+	Poll time.Duration
+	// Grace is how long work that has begun may go on once Run's context has
+	// ended; zero is Lease, below zero is no time at all.
+	Grace time.Duration
+	// Log gets a record for each end of work that is not a success, and for each
+	// error of the store; nil is slog.Default().
+	Log *slog.Logger
+	// Observe, when set, is called for each thing that happens, for metrics. It
+	// is called by several goroutines and must be quick.
+	Observe func(WorkerEvent)
+}
+
+// WorkerEvent is one thing that happened to a worker.
+type WorkerEvent struct {
+	Kind WorkerKind
+	ID   string        // of the record; empty for WorkerIdle and WorkerError
+	Took time.Duration // of the work, from claim to end; zero before the end
+	Err  error         // nil unless the kind says that there is one
+}
+
+// WorkerKind says what happened.
+type WorkerKind string
+
+const (
+	WorkerClaimed  WorkerKind = "claimed"  // work begins
+	WorkerDone     WorkerKind = "done"     // the work has ended the record's stay with the worker
+	WorkerFailed   WorkerKind = "failed"   // the work returned an error or panicked; Err is it
+	WorkerLost     WorkerKind = "lost"     // a heartbeat was refused: somebody else may have the record; Err says why
+	WorkerReleased WorkerKind = "released" // the worker stopped before the work was done
+	WorkerIdle     WorkerKind = "idle"     // there was nothing to claim
+	WorkerError    WorkerKind = "error"    // the store did not answer as it should; Err is it
+)
+
+// ErrLost is the cause of the end of a work's context when the record is not the
+// worker's any more.
+var ErrLost = errors.New("the record is not this worker's any more")
+
+// ErrStopping is the cause of the end of a work's context when the worker stops
+// and its grace is over.
+var ErrStopping = errors.New("the worker is stopping")
+
+// ErrUnfinished is the failure of work that returned no error and left the
+// record in a state that the worker has to keep alive.
+var ErrUnfinished = errors.New("the work returned and did not end the record's stay with the worker")
+
+// PanicError is the failure of work that panicked.
+type PanicError struct {
+	Value any    // of the panic
+	Stack []byte // where it was
+}
+
+// Error says what the panic was of.
+func (e *PanicError) Error() string { return fmt.Sprintf("the work panicked: %v", e.Value) }
+
+// Unwrap returns the value when it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// WorkerFuncs are what a worker does; a generated NewWorker fills them in.
+type WorkerFuncs[R any] struct {
+	// Claim picks up to n records, to be held until the instant.
+	Claim func(ctx context.Context, n int, until time.Time) ([]Outcome[R], error)
+	// Beat extends what is held. Beats reports whether a record has to be.
+	Beat  func(ctx context.Context, h *Held[R], until time.Time) error
+	Beats func(r *R) bool
+	// Work does the work and ends the record's stay with the worker.
+	Work func(ctx context.Context, h *Held[R]) error
+	// Failed writes down that the work failed. The handle is the newest.
+	Failed func(ctx context.Context, h *Held[R], cause error) error
+	// Release hands back what a stopping worker did not finish; nil leaves it to
+	// the end of the lease.
+	Release func(ctx context.Context, h *Held[R]) error
+}
+
+// Worker claims records and works on them. Run runs it.
+type Worker[R any] struct {
+	machine *Machine[R]
+	actor   string
+	do      WorkerFuncs[R]
+	opt     WorkerOptions
+}
+
+// NewWorker returns a worker of a machine that claims as the actor. Every worker
+// that runs has an actor of its own, or two take each other's records for theirs.
+func NewWorker[R any](m *Machine[R], actor string, do WorkerFuncs[R], opt WorkerOptions) (*Worker[R], error) {
+	if do.Work == nil || do.Failed == nil {
+		return nil, errors.New("worker: Work and Failed are required")
+	}
+	if opt.Lease <= 0 {
+		return nil, fmt.Errorf("worker: Lease is %v; expected how long a claim lasts without a heartbeat", opt.Lease)
+	}
+	if opt.Beat == 0 {
+		opt.Beat = opt.Lease / 3
+	}
+	if opt.Beat <= 0 || opt.Beat >= opt.Lease {
+		return nil, fmt.Errorf("worker: Beat is %v; expected more than nothing and less than the lease of %v", opt.Beat, opt.Lease)
+	}
+	if opt.Concurrency == 0 {
+		opt.Concurrency = 1
+	}
+	if opt.Concurrency < 0 {
+		return nil, fmt.Errorf("worker: Concurrency is %d; expected at least 1", opt.Concurrency)
+	}
+	if opt.Poll <= 0 {
+		opt.Poll = 100 * time.Millisecond
+	}
+	if opt.Grace == 0 {
+		opt.Grace = opt.Lease
+	}
+	if opt.Log == nil {
+		opt.Log = slog.Default()
+	}
+	opt.Log = opt.Log.With("machine", m.schema.Machine, "actor", actor)
+	return &Worker[R]{machine: m, actor: actor, do: do, opt: opt}, nil
+}
+
+// Run claims and works until ctx ends. Then it claims nothing more, lets what
+// has begun go on for the time of grace, ends the contexts of what is left with
+// ErrStopping, waits until all work has returned, and returns nil. An error of
+// the store is logged and tried again; Run returns one only when the same call
+// would fail for ever: the store is closed, must be opened anew, or is not the
+// machine's.
+func (w *Worker[R]) Run(ctx context.Context) error {
+	hard, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	free := make(chan struct{}, w.opt.Concurrency)
+	for range w.opt.Concurrency {
+		free <- struct{}{}
+	}
+	var wg sync.WaitGroup
+	err := w.claim(ctx, free, func(h *Held[R]) {
+		wg.Go(func() {
+			defer func() { free <- struct{}{} }()
+			w.work(hard, h)
+		})
+	})
+	var grace *time.Timer
+	if w.opt.Grace > 0 {
+		grace = time.AfterFunc(w.opt.Grace, func() { cancel(ErrStopping) })
+		defer grace.Stop()
+	} else {
+		cancel(ErrStopping)
+	}
+	wg.Wait()
+	return err
+}
+
+// claim hands records to start, as many as there are free places, until ctx ends.
+func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(*Held[R])) error {
+	for ctx.Err() == nil {
+		n := w.places(ctx, free)
+		if n == 0 {
+			return nil
+		}
+		outs, err := w.do.Claim(ctx, n, w.machine.now().Add(w.opt.Lease))
+		for range n - len(outs) {
+			free <- struct{}{}
+		}
+		for _, out := range outs {
+			start(HoldOutcome(w.machine, out, w.actor))
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, ErrNothingToDo):
+			w.observe(WorkerEvent{Kind: WorkerIdle})
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrPoisoned), errors.Is(err, ErrSchemaMismatch), errors.Is(err, ErrClosed):
+			return err
+		default:
+			w.observe(WorkerEvent{Kind: WorkerError, Err: err})
+			w.opt.Log.ErrorContext(ctx, "claim", "error", err)
+		}
+		w.pause(ctx)
+	}
+	return nil
+}
+
+// places takes one free place, waiting for it, and all others that are free.
+func (w *Worker[R]) places(ctx context.Context, free chan struct{}) int {
+	select {
+	case <-free:
+	case <-ctx.Done():
+		return 0
+	}
+	for n := 1; ; n++ {
+		select {
+		case <-free:
+		default:
+			return n
+		}
+	}
+}
+
+// pause waits for the time of Poll, a quarter more or less by chance, so that
+// workers who started together do not ask together.
+func (w *Worker[R]) pause(ctx context.Context) {
+	d := w.opt.Poll
+	if quarter := int64(d / 4); quarter > 0 {
+		d += time.Duration(rand.Int64N(2*quarter) - quarter)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// work works on one record.
+func (w *Worker[R]) work(ctx context.Context, h *Held[R]) {
+	id := h.Ref().ID
+	log := w.opt.Log.With("id", id)
+	began := time.Now()
+	w.observe(WorkerEvent{Kind: WorkerClaimed, ID: id})
+	end := func(kind WorkerKind, err error) {
+		w.observe(WorkerEvent{Kind: kind, ID: id, Took: time.Since(began), Err: err})
+	}
+
+	working, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, stop, lose) })
+	err := w.guarded(working, h)
+	close(stop)
+	wg.Wait()
+
+	last := h.Newest()
+	rec := last.Held()
+	ours := w.do.Beats(&rec)
+	after := context.WithoutCancel(ctx)
+	switch cause := context.Cause(working); {
+	case err == nil && !ours:
+		end(WorkerDone, nil)
+	case errors.Is(cause, ErrLost):
+		log.WarnContext(ctx, "the record was lost while it was worked on", "cause", cause, "error", err)
+		end(WorkerLost, cause)
+	case errors.Is(cause, ErrStopping) && ours && err != nil:
+		log.InfoContext(ctx, "stopped before the work was done", "error", err)
+		if w.do.Release != nil {
+			if err := w.do.Release(after, last); err != nil {
+				log.ErrorContext(ctx, "release", "error", err)
+			}
+		}
+		end(WorkerReleased, err)
+	default:
+		if err == nil {
+			err = ErrUnfinished
+		}
+		log.WarnContext(ctx, "the work failed", "error", err)
+		if ours {
+			if err := w.do.Failed(after, last, err); err != nil {
+				log.ErrorContext(ctx, "the failure was not written down", "error", err)
+			}
+		}
+		end(WorkerFailed, err)
+	}
+}
+
+// guarded runs the work and makes an error of a panic.
+func (w *Worker[R]) guarded(ctx context.Context, h *Held[R]) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return w.do.Work(ctx, h)
+}
+
+// beat extends the lease until stop is closed, or loses the record. An answer
+// that did not come is no refusal: as long as the lease may last it is asked for
+// again.
+func (w *Worker[R]) beat(ctx context.Context, h *Held[R], stop <-chan struct{}, lose context.CancelCauseFunc) {
+	ticker := time.NewTicker(w.opt.Beat)
+	defer ticker.Stop()
+	until := time.Now().Add(w.opt.Lease)
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		last := h.Newest()
+		rec := last.Held()
+		if !w.do.Beats(&rec) {
+			return // it has come to its end
+		}
+		asked := time.Now()
+		bounded, cancel := context.WithTimeout(ctx, w.opt.Lease)
+		err := w.do.Beat(bounded, last, w.machine.now().Add(w.opt.Lease))
+		cancel()
+		switch {
+		case err == nil:
+			until = asked.Add(w.opt.Lease)
+		case h.Newest() != last:
+			// the work went on meanwhile; its handle beats next
+		case refusedForGood(err), time.Now().After(until):
+			lose(fmt.Errorf("%w: %w", ErrLost, err))
+			return
+		}
+	}
+}
+
+// refusedForGood reports whether an error says that the record has gone on
+// without its holder.
+func refusedForGood(err error) bool {
+	return unapplied(err) && !errors.Is(err, ErrBusy)
+}
+
+func (w *Worker[R]) observe(e WorkerEvent) {
+	if w.opt.Observe != nil {
+		w.opt.Observe(e)
+	}
+}

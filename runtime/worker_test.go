@@ -1,0 +1,326 @@
+package fsm_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// hands is a worker of parcels under test: what it claims, it holds for a
+// minute, and sends.
+type hands struct {
+	m   *machine
+	mu  sync.Mutex
+	out strings.Builder // what was observed, without times
+	log bytes.Buffer
+}
+
+func (w *hands) observe(e fsm.WorkerEvent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.Kind == fsm.WorkerIdle {
+		return
+	}
+	fmt.Fprintf(&w.out, "%s %s", e.Kind, e.ID)
+	if e.Err != nil {
+		fmt.Fprintf(&w.out, ": %v", e.Err)
+	}
+	w.out.WriteByte('\n')
+}
+
+func (w *hands) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+// start makes n parcels and a worker that holds what it claims for a minute.
+func (w *hands) start(t *testing.T, store fsm.Store, n int, work func(ctx context.Context, h *handle) error, opt fsm.WorkerOptions) *fsm.Worker[storetest.Parcel] {
+	t.Helper()
+	w.m = open(t, store, storetest.Schema())
+	for i := range n {
+		must(t)(w.m.Create(t.Context(), storetest.Register(meta(""), in(fmt.Sprintf("p%d", i+1)))))
+	}
+	opt.Lease, opt.Observe = time.Minute, w.observe
+	opt.Log = slog.New(slog.NewTextHandler(w, nil))
+	worker, err := fsm.NewWorker(w.m, "w1", fsm.WorkerFuncs[storetest.Parcel]{
+		Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
+			return w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
+		},
+		Beat: func(ctx context.Context, h *handle, until time.Time) error {
+			return h.Stay(ctx, storetest.Touch(w1, until))
+		},
+		Beats:  func(p *storetest.Parcel) bool { return p.State == "held" },
+		Work:   work,
+		Failed: func(ctx context.Context, h *handle, cause error) error { return w.send(ctx, h, "failed") },
+		Release: func(ctx context.Context, h *handle) error {
+			return w.send(ctx, h, "released")
+		},
+	}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return worker
+}
+
+// send ends a parcel's stay with the worker.
+func (w *hands) send(ctx context.Context, h *handle, tag string) error {
+	shelved, err := h.Move(ctx, storetest.Shelve(w1, h.Ref().ID, tag))
+	if err == nil {
+		_, err = shelved.Move(ctx, storetest.Send(w1))
+	}
+	return err
+}
+
+// run runs a worker for a while and returns what was observed, and how each
+// parcel ended.
+func (w *hands) run(t *testing.T, worker *fsm.Worker[storetest.Parcel], d time.Duration) (observed, ended string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), d)
+	defer stop()
+	if err := worker.Run(ctx); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	var list []string
+	for p, err := range w.m.List(t.Context(), fsm.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, strings.TrimSpace(fmt.Sprint(p.ID, " ", p.State, " ", strings.Join(p.Tags.Items(), ","))))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.String(), strings.Join(list, "\n")
+}
+
+func check(t *testing.T, what, want, got string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Work longer than the lease keeps what it holds, as long as it runs, and ends
+// it at the revision that the heartbeats have led to.
+func TestWorkerKeepsTheLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		worker := w.start(t, newStore(), 1, func(ctx context.Context, h *handle) error {
+			for range 10 {
+				time.Sleep(time.Minute)
+				if _, err := w.m.Sweep(ctx); err != nil {
+					return err
+				}
+			}
+			return w.send(ctx, h, "done")
+		}, fsm.WorkerOptions{})
+		observed, ended := w.run(t, worker, 11*time.Minute)
+		check(t, "observed", "claimed p1\ndone p1", observed)
+		check(t, "parcels", "p1 sent done", ended)
+		if got := strings.Count(names(t, w.m, "p1"), "touch"); got < 28 || got > 30 {
+			t.Errorf("%d heartbeats in ten minutes, want one each 20 s", got)
+		}
+		check(t, "the log", "", w.log.String())
+	})
+}
+
+// A failure, a panic and work that leaves everything as it was are written down.
+func TestWorkerFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		worker := w.start(t, newStore(), 4, func(ctx context.Context, h *handle) error {
+			switch h.Ref().ID {
+			case "p1":
+				return errors.New("no paper")
+			case "p2":
+				panic(fmt.Errorf("in the handler: %w", context.Canceled))
+			case "p3":
+				return nil
+			}
+			return errors.Join(w.send(ctx, h, "done"), errors.New("after the end"))
+		}, fsm.WorkerOptions{Observe: func(fsm.WorkerEvent) {}})
+		observed, ended := w.run(t, worker, time.Minute)
+		check(t, "observed", `claimed p1
+failed p1: no paper
+claimed p2
+failed p2: the work panicked: in the handler: context canceled
+claimed p3
+failed p3: the work returned and did not end the record's stay with the worker
+claimed p4
+failed p4: after the end`, observed)
+		check(t, "parcels", "p1 sent failed\np2 sent failed\np3 sent failed\np4 sent done", ended)
+		for _, id := range []string{"p1", "p2", "p3", "p4"} {
+			if !strings.Contains(w.log.String(), "machine=parcel actor=w1 id="+id) {
+				t.Errorf("the log does not tell of %s:\n%s", id, w.log.String())
+			}
+		}
+	})
+	p := &fsm.PanicError{Value: context.Canceled}
+	if !errors.Is(p, context.Canceled) || errors.Is(&fsm.PanicError{Value: "x"}, context.Canceled) {
+		t.Error("a panic of an error does not unwrap to it")
+	}
+}
+
+// A worker whose record was taken away stops working on it and writes nothing.
+func TestWorkerLoses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		worker := w.start(t, newStore(), 1, func(ctx context.Context, h *handle) error {
+			must(t)(w.m.Apply(ctx, h, words("somebody else")))
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}, fsm.WorkerOptions{})
+		began := time.Now()
+		observed, ended := w.run(t, worker, 10*time.Minute)
+		if !strings.HasPrefix(observed, "claimed p1\nlost p1: the record is not this worker's any more: ") || strings.Count(observed, "\n") != 2 {
+			t.Errorf("observed:\n%s", observed)
+		}
+		check(t, "parcels", "p1 held", ended)
+		if time.Since(began) < 10*time.Minute {
+			t.Error("the worker ended early")
+		}
+	})
+}
+
+// When the worker stops, work that has begun may go on for the time of grace;
+// what is left is handed back.
+func TestWorkerStops(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name            string
+		grace           time.Duration
+		observed, ended string
+		took            time.Duration
+	}{
+		{"in time", 0, "claimed p1\nclaimed p2\ndone p1\ndone p2", "p1 sent done\np2 sent done\np3 waiting", 70 * time.Second},
+		{"not in time", 20 * time.Second, "claimed p1\nclaimed p2\ndone p1\nreleased p2: the worker is stopping",
+			"p1 sent done\np2 sent released\np3 waiting", 50 * time.Second},
+		{"at once", -1, "claimed p1\nclaimed p2\nreleased p1: the worker is stopping\nreleased p2: the worker is stopping",
+			"p1 sent released\np2 sent released\np3 waiting", 30 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &hands{}
+				worker := w.start(t, newStore(), 3, func(ctx context.Context, h *handle) error {
+					d := 40 * time.Second
+					if h.Ref().ID == "p2" {
+						d = 70 * time.Second
+					}
+					select {
+					case <-time.After(d):
+						return w.send(ctx, h, "done")
+					case <-ctx.Done():
+						time.Sleep(time.Millisecond * time.Duration(d/time.Second)) // p1 before p2
+						return context.Cause(ctx)
+					}
+				}, fsm.WorkerOptions{Concurrency: 2, Grace: c.grace})
+				began := time.Now()
+				observed, ended := w.run(t, worker, 30*time.Second)
+				lines := strings.Split(strings.TrimSpace(observed), "\n")
+				if len(lines) > 1 && lines[0] == "claimed p2" {
+					lines[0], lines[1] = lines[1], lines[0] // two begin at once
+				}
+				check(t, "observed", c.observed, strings.Join(lines, "\n"))
+				check(t, "parcels", c.ended, ended)
+				if took := time.Since(began); took < c.took || took > c.took+time.Second {
+					t.Errorf("Run took %v, want %v", took, c.took)
+				}
+			})
+		})
+	}
+}
+
+// As many records are worked on at once as were asked for, and all in the end.
+func TestWorkerConcurrency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		var mu sync.Mutex
+		now, most := 0, 0
+		worker := w.start(t, newStore(), 20, func(ctx context.Context, h *handle) error {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return w.send(ctx, h, "done")
+		}, fsm.WorkerOptions{Concurrency: 3})
+		observed, _ := w.run(t, worker, 10*time.Second)
+		if done := strings.Count(observed, "done "); done != 20 || most != 3 {
+			t.Errorf("%d done, at most %d at once; want 20 and 3", done, most)
+		}
+	})
+}
+
+// An error of the store is told and outlived; one that no repeat heals ends Run.
+func TestWorkerStoreErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hands{}
+		fails := 3
+		store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if w.m != nil && fails > 0 {
+				fails--
+				return fmt.Errorf("the disk is slow: %w", context.DeadlineExceeded)
+			}
+			return table.Update(ctx, f)
+		}}
+		worker := w.start(t, store, 1, func(ctx context.Context, h *handle) error { return w.send(ctx, h, "done") }, fsm.WorkerOptions{})
+		fails = 3
+		observed, ended := w.run(t, worker, time.Minute)
+		if !strings.HasPrefix(observed, "error : ") || !strings.HasSuffix(observed, "claimed p1\ndone p1\n") {
+			t.Errorf("observed:\n%s", observed)
+		}
+		check(t, "parcels", "p1 sent done", ended)
+
+		store.update = func(fsm.Table, context.Context, func(fsm.Tx) error) error { return fsm.ErrClosed }
+		if err := worker.Run(t.Context()); !errors.Is(err, fsm.ErrClosed) {
+			t.Errorf("Run over a closed store: %v, want ErrClosed", err)
+		}
+	})
+}
+
+// A worker that cannot work is refused.
+func TestNewWorkerRefuses(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	do := fsm.WorkerFuncs[storetest.Parcel]{
+		Work:   func(context.Context, *handle) error { return nil },
+		Failed: func(context.Context, *handle, error) error { return nil },
+	}
+	for _, c := range []struct {
+		want string
+		do   fsm.WorkerFuncs[storetest.Parcel]
+		opt  fsm.WorkerOptions
+	}{
+		{"Work and Failed are required", fsm.WorkerFuncs[storetest.Parcel]{Work: do.Work}, fsm.WorkerOptions{Lease: time.Second}},
+		{"Work and Failed are required", fsm.WorkerFuncs[storetest.Parcel]{Failed: do.Failed}, fsm.WorkerOptions{Lease: time.Second}},
+		{"Lease is 0s", do, fsm.WorkerOptions{}},
+		{"Beat is 1s", do, fsm.WorkerOptions{Lease: time.Second, Beat: time.Second}},
+		{"Beat is -1ns", do, fsm.WorkerOptions{Lease: time.Second, Beat: -1}},
+		{"Concurrency is -1", do, fsm.WorkerOptions{Lease: time.Second, Concurrency: -1}},
+	} {
+		if _, err := fsm.NewWorker(m, "w", c.do, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("NewWorker: %v, want %q", err, c.want)
+		}
+	}
+}
