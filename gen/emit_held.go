@@ -236,6 +236,7 @@ func (h *held) handle(f *jen.File) {
 		f.Add(doc(text)).Func().Params(raw("h handle")).Id(name).Params().Add(result).Block(jen.Return(raw(body)))
 	}
 	method("Record", fmt.Sprintf("Record returns the %s as it is held.", h.n.Record), raw(h.n.Record), "h.held.Held()")
+	method("Outcome", fmt.Sprintf("Outcome returns what the newest call of the handle led to; before it, what led to the handle. Its Record is the %s as it is held.", h.n.Record), raw("Outcome"), "h.held.Outcome()")
 	method("Ref", "Ref returns id and revision, so that a handle is an fsm.Target.", fsmName("Ref"), "h.held.Ref()")
 	method("Held", "Held is Record: a machine that is given a handle need not read what it holds.", raw(h.n.Record), "h.held.Held()")
 }
@@ -257,11 +258,11 @@ func (h *held) toSwitch(f *jen.File, typ string, list []*spec.State, recorded bo
 		"A state that is added to the machine, or to what the operation may lead to, is a parameter more, so no caller overlooks it."
 	body := []jen.Code{jen.Switch(raw("j.held.Held().State")).Block(cases...), jen.Return(jen.Nil())}
 	if recorded {
-		params = append(params, jen.Line().Add(raw("recorded func(Outcome) error")))
-		text += " A call that was recorded and changed nothing goes to recorded."
+		params = append(params, jen.Line().Add(raw("recorded func(%s) error", h.anyType())))
+		text += " A call that was recorded and changed nothing goes to recorded, with a handle for the next try."
 		body = append([]jen.Code{
-			jen.If(raw("out := j.held.Outcome(); out.RecordOnly")).Block(
-				jen.If(raw("recorded != nil")).Block(jen.Return(raw("recorded(out)"))),
+			jen.If(raw("j.held.Outcome().RecordOnly")).Block(
+				jen.If(raw("recorded != nil")).Block(jen.Return(raw("recorded(%s{j.handle})", h.anyType()))),
 				jen.Return(jen.Nil()),
 			),
 		}, body...)
@@ -293,7 +294,7 @@ func (h *held) state(f *jen.File, s *spec.State) {
 // field adds a field that is present in the state, as a plain value.
 func (h *held) field(f *jen.File, typ string, s *spec.State, x *spec.Field) {
 	name := h.n.field(x)
-	if !isOptional(x.Type) || slices.Contains([]string{"Record", "Ref", "Held"}, name) {
+	if !isOptional(x.Type) || slices.Contains([]string{"Record", "Outcome", "Ref", "Held"}, name) {
 		return
 	}
 	f.Line()

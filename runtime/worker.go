@@ -275,12 +275,17 @@ func (w *Worker[R]) work(ctx context.Context, h *Held[R]) {
 		if err == nil {
 			err = ErrUnfinished
 		}
-		log.WarnContext(ctx, "the work failed", "error", err)
 		if ours {
-			if err := w.do.Failed(after, last, err); err != nil {
-				log.ErrorContext(ctx, "the failure was not written down", "error", err)
+			switch failed := w.do.Failed(after, last, err); {
+			case failed != nil && refusedForGood(failed):
+				log.WarnContext(ctx, "the record was lost while it was worked on", "cause", failed, "error", err)
+				end(WorkerLost, fmt.Errorf("%w: %w", ErrLost, failed))
+				return
+			case failed != nil:
+				log.ErrorContext(ctx, "the failure was not written down", "error", failed)
 			}
 		}
+		log.WarnContext(ctx, "the work failed", "error", err)
 		end(WorkerFailed, err)
 	}
 }

@@ -129,12 +129,15 @@ func (q *queue) sweep(ctx context.Context) error {
 	}
 }
 
-// wait ends the program when all jobs have succeeded.
+// wait ends the program when all jobs have succeeded, or one has failed.
 func (q *queue) wait(ctx context.Context, cancel context.CancelCauseFunc) error {
 	for {
-		counts, err := q.machine.Count(ctx, lifecycle.StateSucceeded)
+		counts, err := q.machine.Count(ctx, lifecycle.StateSucceeded, lifecycle.StateFailed)
 		if err != nil {
 			return err
+		}
+		if n := counts[lifecycle.StateFailed]; n > 0 {
+			return fmt.Errorf("%d jobs have failed", n)
 		}
 		if counts[lifecycle.StateSucceeded] >= int64(q.jobs) {
 			cancel(errAllDone)

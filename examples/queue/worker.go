@@ -2,76 +2,43 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// consume claims jobs one after another and works on them.
-func (q *queue) consume(ctx context.Context, worker string) error {
-	for ctx.Err() == nil {
-		claimed, err := q.machine.ClaimNext(ctx, lifecycle.ClaimNextRequest{
-			RequestID: fsm.NewID(),
-			Actor:     worker,
-			Lease:     time.Now().Add(q.lease),
-		})
-		if errors.Is(err, fsm.ErrNothingToDo) {
-			_ = sleep(ctx, 10*time.Millisecond)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		q.ack(claimed)
-		err = q.work(ctx, worker, claimed)
-		// A refusal means that the job is no longer ours: the lease ended and
-		// somebody else has it. The queue has lost nothing; take the next one.
-		if refusal := (*fsm.Refusal)(nil); err != nil && !errors.As(err, &refusal) {
-			return err
-		}
+// consume claims jobs and works on them. The generated worker keeps their leases
+// alive, and finishes what it has begun when ctx ends.
+func (q *queue) consume(ctx context.Context, name string) error {
+	worker, err := lifecycle.NewWorker(q.machine, name, lifecycle.WorkerConfig{
+		WorkerOptions: fsm.WorkerOptions{Lease: q.lease, Beat: q.lease / 4, Poll: 10 * time.Millisecond},
+		Work:          q.work,
+		Failed:        failed,
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	return worker.Run(ctx)
 }
 
-// work runs one claimed job: start, keep the lease alive, apply the effect,
-// complete.
-func (q *queue) work(ctx context.Context, worker string, claimed lifecycle.Outcome) error {
-	// A request id is remembered as long as the record, so each attempt has its own.
-	attempt := claimed.Record.Attempt
-	running, err := q.machine.Start(ctx, claimed, lifecycle.StartRequest{
-		RequestID: fmt.Sprintf("start-%d", attempt),
-		Actor:     worker,
-	})
+// work runs one claimed job: start, apply the effect, complete.
+func (q *queue) work(ctx context.Context, claimed lifecycle.ClaimedJob) error {
+	q.ack(claimed.Outcome())
+	running, err := claimed.Start(ctx)
 	if err != nil {
 		return err
 	}
-	q.ack(running)
-
-	job := &held{outcome: running}
-	beat, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { q.heartbeat(beat, worker, job) })
-	err = sleep(ctx, q.config.work) // the work itself
-	stop()
-	wg.Wait()
-	if err != nil {
+	q.ack(running.Outcome())
+	if err := sleep(ctx, q.config.work); err != nil { // the work itself
 		return err
 	}
-
 	// The effect is outside the store, so it can happen at least once only; the
 	// job's id is the key under which the ledger takes it once.
-	if err := q.ledger.apply(ctx, running.Record.ID, worker); err != nil {
+	if err := q.ledger.apply(ctx, running.Record().ID, running.Owner()); err != nil {
 		return err
 	}
-	done, err := q.machine.Complete(ctx, job.outcome, lifecycle.CompleteRequest{
-		RequestID: fmt.Sprintf("complete-%d", attempt),
-		Actor:     worker,
-		Result:    fsm.MustJSON(`{"ok":true}`),
-	})
+	done, err := running.Complete(ctx, fsm.MustJSON(`{"ok":true}`))
 	if err != nil {
 		return err
 	}
@@ -79,21 +46,14 @@ func (q *queue) work(ctx context.Context, worker string, claimed lifecycle.Outco
 	return nil
 }
 
-// held is the job that a worker holds, at its newest revision.
-type held struct{ outcome lifecycle.Outcome }
-
-// heartbeat renews the lease until ctx ends or the job is lost.
-func (q *queue) heartbeat(ctx context.Context, worker string, job *held) {
-	for sleep(ctx, q.lease/4) == nil {
-		out, err := q.machine.Heartbeat(context.WithoutCancel(ctx), job.outcome, lifecycle.HeartbeatRequest{
-			RequestID: fsm.NewID(),
-			Actor:     worker,
-			Lease:     time.Now().Add(q.lease),
-		})
-		if err != nil {
-			return // Complete will be told why
+// failed writes down why a job that had started failed; one that had not goes
+// back into the queue when its lease ends.
+func failed(ctx context.Context, j lifecycle.AnyJob, cause error) error {
+	return j.Switch(nil, nil, func(running lifecycle.RunningJob) error {
+		why, err := fsm.MarshalValue(cause.Error())
+		if err == nil {
+			_, err = running.Fail(ctx, why)
 		}
-		job.outcome = out
-		q.ack(out)
-	}
+		return err
+	}, nil, nil, nil)
 }

@@ -34,7 +34,7 @@ var generated = []struct {
 		"Record", "List", "History", "Count", "Sweep", "Startup", "Deliver", "Audit", "Core", "Migrate",
 		"Log", "Watch", "In", "Purge", "Repair", "As",
 	}},
-	{"handle", "generated method", []string{"Record", "Ref", "Held", "Switch"}},
+	{"handle", "generated method", []string{"Record", "Outcome", "Ref", "Held", "Switch"}},
 }
 
 // requestFields are the fields of every request struct.

@@ -93,6 +93,12 @@ func (h handle) Record() Job {
 	return h.held.Held()
 }
 
+// Outcome returns what the newest call of the handle led to; before it, what
+// led to the handle. Its Record is the Job as it is held.
+func (h handle) Outcome() Outcome {
+	return h.held.Outcome()
+}
+
 // Ref returns id and revision, so that a handle is an fsm.Target.
 func (h handle) Ref() fsm.Ref {
 	return h.held.Ref()
