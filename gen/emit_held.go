@@ -19,13 +19,18 @@ type held struct {
 	moves map[*spec.Operation][]move
 }
 
-// heldFile returns the handles; nothing for a machine that can have none,
-// because its calls name no revision or no caller ever has a second one.
-func heldFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
+func newHeld(m *spec.Machine, n *names) *held {
 	h := &held{m: m, n: n, moves: make(map[*spec.Operation][]move)}
 	for _, mv := range moves(m) {
 		h.moves[mv.operation] = append(h.moves[mv.operation], mv)
 	}
+	return h
+}
+
+// heldFile returns the handles; nothing for a machine that can have none,
+// because its calls name no revision or no caller ever has a second one.
+func heldFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
+	h := newHeld(m, n)
 	if !h.any() {
 		return nil, nil
 	}
@@ -66,6 +71,11 @@ func (h *held) has(s *spec.State) bool {
 // offers reports whether the handle of a state has an operation.
 func (h *held) offers(s *spec.State, o *spec.Operation) bool {
 	return o.By == spec.ByCaller && h.m.Class(s, o) == spec.Transition
+}
+
+// offered reports whether the handle of some state has an operation.
+func (h *held) offered(o *spec.Operation) bool {
+	return slices.ContainsFunc(h.m.States, func(s *spec.State) bool { return h.offers(s, o) })
 }
 
 // typ is the type of a state's handle: ClaimedJob.
@@ -127,6 +137,11 @@ func (h *held) several(o *spec.Operation, s *spec.State) bool {
 // recorded only.
 func (h *held) recorded(o *spec.Operation, s *spec.State) bool {
 	return slices.Contains(states(o.From), s) && slices.Contains(recordedIn(h.m, o), s)
+}
+
+// maybeRecorded is recorded for any state.
+func (h *held) maybeRecorded(o *spec.Operation) bool {
+	return slices.ContainsFunc(states(o.From), func(s *spec.State) bool { return h.recorded(o, s) })
 }
 
 // holder adds the machine as one actor has it, and Hold.
@@ -293,16 +308,22 @@ func (h *held) state(f *jen.File, s *spec.State) {
 
 // field adds a field that is present in the state, as a plain value.
 func (h *held) field(f *jen.File, typ string, s *spec.State, x *spec.Field) {
-	name := h.n.field(x)
-	if !isOptional(x.Type) || slices.Contains([]string{"Record", "Outcome", "Ref", "Held"}, name) {
+	if !h.reads(x) {
 		return
 	}
+	name := h.n.field(x)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, s.Name))).
 		Func().Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(goType(x.Type, h.n.fieldEnum(x)))).Block(
 		raw("v, _ := j.held.Held().%s.Get()", name),
 		jen.Return(raw("v")),
 	)
+}
+
+// reads reports whether a handle has a method for a field that is present. The
+// other fields are read off the record.
+func (h *held) reads(x *spec.Field) bool {
+	return isOptional(x.Type) && !slices.Contains([]string{"Record", "Outcome", "Ref", "Held"}, h.n.field(x))
 }
 
 // method adds one operation to the handle of a state.
@@ -365,7 +386,7 @@ func (h *held) result(f *jen.File, o *spec.Operation) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is what %s led to. Switch tells which it is.", typ, c.Method))).
 		Type().Id(typ).Struct(raw("handle"))
-	h.toSwitch(f, typ, h.variants(o), slices.ContainsFunc(states(o.From), func(s *spec.State) bool { return h.recorded(o, s) }))
+	h.toSwitch(f, typ, h.variants(o), h.maybeRecorded(o))
 }
 
 // local returns a parameter's name: never a keyword, a predeclared name, or one

@@ -94,6 +94,7 @@ func (e *testEmitter) durable() {
 	e.line("func testDurable(m *Machine) *fsmtest.Durable[%s] {", e.n.Record)
 	e.line("return &fsmtest.Durable[%s]{", e.n.Record)
 	e.reading()
+	e.handles()
 	e.line("Operations: map[string]fsmtest.Durably[%s]{", e.n.Record)
 	for _, o := range e.m.Operations {
 		if !internal(e.m, o) {
@@ -240,6 +241,7 @@ func (e *testEmitter) durably(o *spec.Operation) {
 			e.line("},")
 		}
 	}
+	e.heldly(o)
 	e.line("},")
 }
 

@@ -12,6 +12,7 @@ import (
 type workShape struct {
 	pick, beat *spec.Operation
 	state      *spec.State // that the pick leads to
+	deadline   *spec.Field
 	claim      *spec.Input // of the pick: the deadline; nil when the store's own times are it
 	extend     *spec.Input // of the beat: the same
 }
@@ -42,7 +43,7 @@ func (h *held) fits(pick, beat, due *spec.Operation, t spec.Trigger) *workShape 
 	if pick.By != spec.ByCaller || pick.Next == nil || creates(pick) {
 		return nil
 	}
-	w := &workShape{pick: pick, beat: beat}
+	w := &workShape{pick: pick, beat: beat, deadline: t.After}
 	for _, s := range states(pick.From) {
 		ends := h.ends(pick, s)
 		if len(ends) != 1 || h.recorded(pick, s) || w.state != nil && w.state != ends[0] {

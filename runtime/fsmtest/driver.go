@@ -72,6 +72,26 @@ type Durable[R any] struct {
 	Deliver func(ctx context.Context) (int, error) // nil without effects that are delivered
 	// In is the machine within a transaction of the caller's own.
 	In func(ctx context.Context, tx fsm.Joined) (*Durable[R], error)
+	// Hold makes a handle of a record; nil for a machine without handles.
+	Hold func(r R, actor string) Holding[R]
+	// Worker makes workers; nil for a machine that is not of their shape.
+	Worker *Working[R]
+}
+
+// Working is how workers are made.
+type Working[R any] struct {
+	Pick, Beat string // the operations that claim and keep alive
+	Deadline   string // the field that both set; empty when it is counted from updated_at
+	New        func(actor string, o fsm.WorkerOptions, work, release func(context.Context, R) error, failed func(context.Context, R, error) error) (*fsm.Worker[R], error)
+}
+
+// Holding is what a handle shows of its record.
+type Holding[R any] struct {
+	State  string // whose type the handle has
+	Record R
+	Ref    fsm.Ref
+	Target fsm.Target      // the handle itself; nil in a state without handles
+	Fields map[string]bool // of each method that gives a field: whether it gives the record's value
 }
 
 // Durably is one operation of the durable layer.
@@ -79,6 +99,11 @@ type Durably[R any] struct {
 	Do   func(ctx context.Context, at fsm.Target, c Call) (fsm.Outcome[R], error) // names its record, or creates it
 	Pick func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)       // with `next`; n 0 is the form for one
 	Many func(ctx context.Context, at []fsm.Target, c []Call) ([]fsm.Outcome[R], error)
+	// Enter makes or picks by the machine as an actor has it; n 0 is the form for one.
+	Enter func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)
+	// Held calls by a handle of the record. End is the state whose type the
+	// result has, or "recorded".
+	Held func(ctx context.Context, r R, c Call) (out fsm.Outcome[R], end string, err error)
 }
 
 // Named returns the value with that name. It panics when there is none: then

@@ -29,6 +29,7 @@ func (s *suite[R]) durable(st Store) func(*testing.T) {
 		t.Run("triggers", func(t *testing.T) { s.triggers(t, st) })
 		t.Run("startup", func(t *testing.T) { s.startup(t, st) })
 		t.Run("reading", func(t *testing.T) { s.reading(t, st) })
+		t.Run("handles", func(t *testing.T) { s.handles(t, st) })
 		t.Run("joined", func(t *testing.T) { s.joined(t, st) })
 		t.Run("walks", func(t *testing.T) { s.walks(t, st) })
 	}

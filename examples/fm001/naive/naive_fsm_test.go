@@ -261,6 +261,32 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			}
 			return testDurable(in), nil
 		},
+		Hold: func(r Execution, actor string) (held fsmtest.Holding[Execution]) {
+			j := Hold(m, r, actor)
+			_ = j.Switch(
+				func(j LeasedExecution) error {
+					held = fsmtest.Holding[Execution]{State: "leased", Record: j.Record(), Ref: j.Ref(), Target: j}
+					return nil
+				},
+				func(j InProgressExecution) error {
+					held = fsmtest.Holding[Execution]{State: "in_progress", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
+					return nil
+				},
+				func(r Execution) error {
+					held = fsmtest.Holding[Execution]{State: "committed", Record: r, Ref: j.Ref()}
+					return nil
+				},
+				func(r Execution) error {
+					held = fsmtest.Holding[Execution]{State: "done", Record: r, Ref: j.Ref()}
+					return nil
+				},
+				func(r Execution) error {
+					held = fsmtest.Holding[Execution]{State: "aborted", Record: r, Ref: j.Ref()}
+					return nil
+				},
+			)
+			return held
+		},
 		Operations: map[string]fsmtest.Durably[Execution]{
 			"lease": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
@@ -272,6 +298,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 						reqs = append(reqs, testLeaseRequest(c))
 					}
 					return m.LeaseMany(ctx, reqs)
+				},
+				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Execution], error) {
+					h := m.As(c.Actor)
+					c.Actor = ""
+					j, err := h.Lease(ctx, testLeaseRequest(c))
+					if err != nil {
+						return nil, err
+					}
+					return []fsm.Outcome[Execution]{j.Outcome()}, nil
 				},
 			},
 			"start": {
@@ -285,6 +320,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					}
 					return m.StartMany(ctx, items)
 				},
+				Held: func(ctx context.Context, r Execution, c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						func(j LeasedExecution) error {
+							next, err := j.Start(ctx)
+							out, end = next.Outcome(), "in_progress"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
+				},
 			},
 			"commit": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Execution], error) {
@@ -296,6 +345,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 						items = append(items, CommitItem{At: at[i], Request: testCommitRequest(c)})
 					}
 					return m.CommitMany(ctx, items)
+				},
+				Held: func(ctx context.Context, r Execution, c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						func(j InProgressExecution) error {
+							next, err := j.Commit(ctx)
+							out, end = next, "committed"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
 				},
 			},
 			"finish": {

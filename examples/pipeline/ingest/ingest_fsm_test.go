@@ -366,6 +366,48 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
+		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
+			j := Hold(m, r, actor)
+			_ = j.Switch(
+				func(j PendingJob) error {
+					held = fsmtest.Holding[Job]{State: "pending", Record: j.Record(), Ref: j.Ref(), Target: j}
+					return nil
+				},
+				func(j RunningJob) error {
+					held = fsmtest.Holding[Job]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j}
+					return nil
+				},
+				func(r Job) error {
+					held = fsmtest.Holding[Job]{State: "succeeded", Record: r, Ref: j.Ref()}
+					return nil
+				},
+				func(j FailedJob) error {
+					held = fsmtest.Holding[Job]{State: "failed", Record: j.Record(), Ref: j.Ref(), Target: j}
+					return nil
+				},
+				func(r Job) error {
+					held = fsmtest.Holding[Job]{State: "quarantined", Record: r, Ref: j.Ref()}
+					return nil
+				},
+			)
+			return held
+		},
+		Worker: &fsmtest.Working[Job]{
+			Pick: "start", Beat: "progress",
+			New: func(actor string, o fsm.WorkerOptions, work, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
+				c := WorkerConfig{WorkerOptions: o}
+				if work != nil {
+					c.Work = func(ctx context.Context, j RunningJob) error { return work(ctx, j.Record()) }
+				}
+				if failed != nil {
+					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
+				}
+				if release != nil {
+					c.Release = func(ctx context.Context, j AnyJob) error { return release(ctx, j.Record()) }
+				}
+				return NewWorker(m, actor, c)
+			},
+		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -377,6 +419,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						reqs = append(reqs, testEnqueueRequest(c))
 					}
 					return m.EnqueueMany(ctx, reqs)
+				},
+				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
+					h := m.As(c.Actor)
+					c.Actor = ""
+					j, err := h.Enqueue(ctx, testEnqueueRequest(c))
+					if err != nil {
+						return nil, err
+					}
+					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 			},
 			"start": {
@@ -390,6 +441,37 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					out, err := m.Start(ctx, testStartRequest(c))
 					return []fsm.Outcome[Job]{out}, err
 				},
+				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
+					h := m.As(c.Actor)
+					c.Actor = ""
+					if n > 0 {
+						list, err := h.StartN(ctx, n, testStartRequest(c))
+						var outs []fsm.Outcome[Job]
+						for _, j := range list {
+							outs = append(outs, j.Outcome())
+						}
+						return outs, err
+					}
+					j, err := h.Start(ctx, testStartRequest(c))
+					if err != nil {
+						return nil, err
+					}
+					return []fsm.Outcome[Job]{j.Outcome()}, nil
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						func(j PendingJob) error {
+							next, err := j.Start(ctx)
+							out, end = next.Outcome(), "running"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
+				},
 			},
 			"reschedule": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -401,6 +483,25 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						items = append(items, RescheduleItem{At: at[i], Request: testRescheduleRequest(c)})
 					}
 					return m.RescheduleMany(ctx, items)
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					req := testRescheduleRequest(c)
+					err = Hold(m, r, c.Actor).Switch(
+						func(j PendingJob) error {
+							err := j.Reschedule(ctx, req.RunAfter)
+							out, end = j.Outcome(), "pending"
+							return err
+						},
+						nil,
+						nil,
+						func(j FailedJob) error {
+							next, err := j.Reschedule(ctx, req.RunAfter)
+							out, end = next.Outcome(), "pending"
+							return err
+						},
+						nil,
+					)
+					return out, end, err
 				},
 			},
 			"progress": {
@@ -414,6 +515,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.ProgressMany(ctx, items)
 				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						func(j RunningJob) error {
+							err := j.Progress(ctx)
+							out, end = j.Outcome(), "running"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
+				},
 			},
 			"succeed": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -425,6 +540,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						items = append(items, SucceedItem{At: at[i], Request: testSucceedRequest(c)})
 					}
 					return m.SucceedMany(ctx, items)
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						func(j RunningJob) error {
+							next, err := j.Succeed(ctx)
+							out, end = next, "succeeded"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
 				},
 			},
 			"fail": {
@@ -438,6 +567,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FailMany(ctx, items)
 				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						func(j RunningJob) error {
+							next, err := j.Fail(ctx)
+							out, end = next.Outcome(), "failed"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
+				},
 			},
 			"quarantine": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -449,6 +592,20 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						items = append(items, QuarantineItem{At: at[i], Request: testQuarantineRequest(c)})
 					}
 					return m.QuarantineMany(ctx, items)
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						nil,
+						nil,
+						func(j FailedJob) error {
+							next, err := j.Quarantine(ctx)
+							out, end = next, "quarantined"
+							return err
+						},
+						nil,
+					)
+					return out, end, err
 				},
 			},
 			"release": {

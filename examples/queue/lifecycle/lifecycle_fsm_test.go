@@ -358,6 +358,52 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			}
 			return testDurable(in), nil
 		},
+		Hold: func(r Job, actor string) (held fsmtest.Holding[Job]) {
+			j := Hold(m, r, actor)
+			_ = j.Switch(
+				func(j QueuedJob) error {
+					held = fsmtest.Holding[Job]{State: "queued", Record: j.Record(), Ref: j.Ref(), Target: j}
+					return nil
+				},
+				func(j ClaimedJob) error {
+					held = fsmtest.Holding[Job]{State: "claimed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
+					return nil
+				},
+				func(j RunningJob) error {
+					held = fsmtest.Holding[Job]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
+					return nil
+				},
+				func(r Job) error {
+					held = fsmtest.Holding[Job]{State: "succeeded", Record: r, Ref: j.Ref()}
+					return nil
+				},
+				func(r Job) error {
+					held = fsmtest.Holding[Job]{State: "failed", Record: r, Ref: j.Ref()}
+					return nil
+				},
+				func(j StalledJob) error {
+					held = fsmtest.Holding[Job]{State: "stalled", Record: j.Record(), Ref: j.Ref(), Target: j}
+					return nil
+				},
+			)
+			return held
+		},
+		Worker: &fsmtest.Working[Job]{
+			Pick: "claim_next", Beat: "heartbeat", Deadline: "lease",
+			New: func(actor string, o fsm.WorkerOptions, work, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
+				c := WorkerConfig{WorkerOptions: o}
+				if work != nil {
+					c.Work = func(ctx context.Context, j ClaimedJob) error { return work(ctx, j.Record()) }
+				}
+				if failed != nil {
+					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
+				}
+				if release != nil {
+					c.Release = func(ctx context.Context, j AnyJob) error { return release(ctx, j.Record()) }
+				}
+				return NewWorker(m, actor, c)
+			},
+		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {
 				Do: func(ctx context.Context, _ fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -369,6 +415,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						reqs = append(reqs, testEnqueueRequest(c))
 					}
 					return m.EnqueueMany(ctx, reqs)
+				},
+				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
+					h := m.As(c.Actor)
+					c.Actor = ""
+					j, err := h.Enqueue(ctx, testEnqueueRequest(c))
+					if err != nil {
+						return nil, err
+					}
+					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 			},
 			"claim_next": {
@@ -382,6 +437,43 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					out, err := m.ClaimNext(ctx, testClaimNextRequest(c))
 					return []fsm.Outcome[Job]{out}, err
 				},
+				Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]fsm.Outcome[Job], error) {
+					h := m.As(c.Actor)
+					c.Actor = ""
+					if n > 0 {
+						list, err := h.ClaimNextN(ctx, n, testClaimNextRequest(c))
+						var outs []fsm.Outcome[Job]
+						for _, j := range list {
+							outs = append(outs, j.Outcome())
+						}
+						return outs, err
+					}
+					j, err := h.ClaimNext(ctx, testClaimNextRequest(c))
+					if err != nil {
+						return nil, err
+					}
+					return []fsm.Outcome[Job]{j.Outcome()}, nil
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					req := testClaimNextRequest(c)
+					err = Hold(m, r, c.Actor).Switch(
+						func(j QueuedJob) error {
+							next, err := j.ClaimNext(ctx, req.Lease)
+							out, end = next.Outcome(), "claimed"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+						nil,
+						func(j StalledJob) error {
+							next, err := j.ClaimNext(ctx, req.Lease)
+							out, end = next.Outcome(), "claimed"
+							return err
+						},
+					)
+					return out, end, err
+				},
 			},
 			"start": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -393,6 +485,21 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						items = append(items, StartItem{At: at[i], Request: testStartRequest(c)})
 					}
 					return m.StartMany(ctx, items)
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						func(j ClaimedJob) error {
+							next, err := j.Start(ctx)
+							out, end = next.Outcome(), "running"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
 				},
 			},
 			"heartbeat": {
@@ -406,6 +513,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.HeartbeatMany(ctx, items)
 				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					req := testHeartbeatRequest(c)
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						func(j ClaimedJob) error {
+							err := j.Heartbeat(ctx, req.Lease)
+							out, end = j.Outcome(), "claimed"
+							return err
+						},
+						func(j RunningJob) error {
+							err := j.Heartbeat(ctx, req.Lease)
+							out, end = j.Outcome(), "running"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
+				},
 			},
 			"complete": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -418,6 +545,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CompleteMany(ctx, items)
 				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					req := testCompleteRequest(c)
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						nil,
+						func(j RunningJob) error {
+							next, err := j.Complete(ctx, req.Result)
+							out, end = next, "succeeded"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
+				},
 			},
 			"fail": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
@@ -429,6 +572,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						items = append(items, FailItem{At: at[i], Request: testFailRequest(c)})
 					}
 					return m.FailMany(ctx, items)
+				},
+				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					req := testFailRequest(c)
+					err = Hold(m, r, c.Actor).Switch(
+						nil,
+						nil,
+						func(j RunningJob) error {
+							next, err := j.Fail(ctx, req.Error)
+							out, end = next, "failed"
+							return err
+						},
+						nil,
+						nil,
+						nil,
+					)
+					return out, end, err
 				},
 			},
 			"stall": {

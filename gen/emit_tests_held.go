@@ -1,0 +1,173 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// handles writes how the tests hold a record, and what it then offers. Nothing
+// for a machine without handles.
+func (e *testEmitter) handles() {
+	h := newHeld(e.m, e.n)
+	if !h.any() {
+		return
+	}
+	e.line("Hold: func(r %s, actor string) (held fsmtest.Holding[%s]) {", e.n.Record, e.n.Record)
+	e.line("j := Hold(m, r, actor)")
+	e.line("_ = j.Switch(")
+	for _, s := range e.m.States {
+		if !h.has(s) {
+			e.line("func(r %s) error {", e.n.Record)
+			e.line("held = fsmtest.Holding[%s]{State: %q, Record: r, Ref: j.Ref()}", e.n.Record, s.Name)
+			e.line("return nil")
+			e.line("},")
+			continue
+		}
+		e.line("func(j %s) error {", h.typ(s))
+		e.line("held = fsmtest.Holding[%s]{State: %q, Record: j.Record(), Ref: j.Ref(), Target: j%s}", e.n.Record, s.Name, e.heldFields(h, s))
+		e.line("return nil")
+		e.line("},")
+	}
+	e.line(")")
+	e.line("return held")
+	e.line("},")
+	if w := h.workShape(); w != nil {
+		e.working(h, w)
+	}
+}
+
+// working writes how the tests run a worker.
+func (e *testEmitter) working(h *held, w *workShape) {
+	record := e.n.Record
+	e.line("Worker: &fsmtest.Working[%s]{", record)
+	deadline := ""
+	if w.claim != nil {
+		deadline = fmt.Sprintf(", Deadline: %q", w.deadline.Name)
+	}
+	e.line("Pick: %q, Beat: %q%s,", w.pick.Name, w.beat.Name, deadline)
+	e.line("New: func(actor string, o fsm.WorkerOptions, work, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*fsm.Worker[%s], error) {", record, record, record)
+	e.line("c := WorkerConfig{WorkerOptions: o}")
+	e.line("if work != nil {")
+	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.Record()) }", h.typ(w.state))
+	e.line("}")
+	e.line("if failed != nil {")
+	e.line("c.Failed = func(ctx context.Context, j %s, cause error) error { return failed(ctx, j.Record(), cause) }", h.anyType())
+	e.line("}")
+	e.line("if release != nil {")
+	e.line("c.Release = func(ctx context.Context, j %s) error { return release(ctx, j.Record()) }", h.anyType())
+	e.line("}")
+	e.line("return NewWorker(m, actor, c)")
+	e.line("},")
+	e.line("},")
+}
+
+func (e *testEmitter) heldFields(h *held, s *spec.State) string {
+	var pairs []string
+	for _, ref := range s.Present {
+		if h.reads(ref.Field) {
+			pairs = append(pairs, fmt.Sprintf("%q: fsm.Some(j.%s()) == r.%s", ref.Field.Name, e.n.field(ref.Field), e.n.field(ref.Field)))
+		}
+	}
+	if pairs == nil {
+		return ""
+	}
+	return ", Fields: map[string]bool{" + strings.Join(pairs, ", ") + "}"
+}
+
+// heldly writes the adapters to what handles offer of one operation.
+func (e *testEmitter) heldly(o *spec.Operation) {
+	h := newHeld(e.m, e.n)
+	if !h.any() || o.By != spec.ByCaller {
+		return
+	}
+	c := e.n.op(o)
+	outcome := fmt.Sprintf("fsm.Outcome[%s]", e.n.Record)
+	if (creates(o) || o.Next != nil) && h.entryResult(o) != "" {
+		e.line("Enter: func(ctx context.Context, n int, c fsmtest.Call) ([]%s, error) {", outcome)
+		e.line("h := m.As(c.Actor)")
+		e.line("c.Actor = \"\"")
+		if o.Next != nil {
+			e.line("if n > 0 {")
+			e.line("list, err := h.%s(ctx, n, %s(c))", c.N, e.requestFunc(o))
+			e.line("var outs []%s", outcome)
+			e.line("for _, j := range list {")
+			e.line("outs = append(outs, j.Outcome())")
+			e.line("}")
+			e.line("return outs, err")
+			e.line("}")
+		}
+		e.line("j, err := h.%s(ctx, %s(c))", c.Method, e.requestFunc(o))
+		e.line("if err != nil {")
+		e.line("return nil, err")
+		e.line("}")
+		e.line("return []%s{j.Outcome()}, nil", outcome)
+		e.line("},")
+	}
+	if creates(o) || !h.offered(o) {
+		return
+	}
+	e.line("Held: func(ctx context.Context, r %s, c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
+	if len(o.Inputs) > 0 {
+		e.line("req := %s(c)", e.requestFunc(o))
+	}
+	e.line("err = Hold(m, r, c.Actor).Switch(")
+	for _, s := range e.m.States {
+		if !h.offers(s, o) {
+			e.line("nil,")
+			continue
+		}
+		e.line("func(j %s) error {", h.typ(s))
+		e.heldCall(h, s, o)
+		e.line("},")
+	}
+	e.line(")")
+	e.line("return out, end, err")
+	e.line("},")
+}
+
+// heldCall writes the call of one operation by the handle of one state.
+func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
+	args := "ctx"
+	for _, in := range o.Inputs {
+		args += ", req." + e.n.input(in)
+	}
+	call := fmt.Sprintf("j.%s(%s)", e.n.op(o).Method, args)
+	ends := h.ends(o, s)
+	switch {
+	case ends == nil:
+		e.line("next, err := %s", call)
+		e.line("out, end = next.Outcome(), next.Record().State.String()")
+		e.line("return err")
+	case h.variants(o) != nil:
+		e.line("next, err := %s", call)
+		e.line("if err != nil {")
+		e.line("return err")
+		e.line("}")
+		e.line("return next.Switch(")
+		for _, to := range h.variants(o) {
+			if h.has(to) {
+				e.line("func(j %s) error { out, end = j.Outcome(), %q; return nil },", h.typ(to), to.Name)
+			} else {
+				e.line("func(r %s) error { out, end = next.Outcome(), %q; out.Record = r; return nil },", e.n.Record, to.Name)
+			}
+		}
+		if h.maybeRecorded(o) {
+			e.line("func(j %s) error { out, end = j.Outcome(), \"recorded\"; return nil },", h.anyType())
+		}
+		e.line(")")
+	case ends[0] == s:
+		e.line("err := %s", call)
+		e.line("out, end = j.Outcome(), %q", s.Name)
+		e.line("return err")
+	case h.has(ends[0]):
+		e.line("next, err := %s", call)
+		e.line("out, end = next.Outcome(), %q", ends[0].Name)
+		e.line("return err")
+	default:
+		e.line("next, err := %s", call)
+		e.line("out, end = next, %q", ends[0].Name)
+		e.line("return err")
+	}
+}
