@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,6 +51,12 @@ func machineGroups(root, scratch, dir string, wanted func(group string) bool) ([
 	if err := s.mutate(name+"_store.go", 100001, options{texts: true}, everything); err != nil {
 		return nil, err
 	}
+	handles := slices.ContainsFunc(s.pkg.GoFiles, func(p string) bool { return filepath.Base(p) == name+"_held.go" })
+	if handles { // not every machine can have them
+		if err := s.mutate(name+"_held.go", 200001, options{texts: true}, everything); err != nil {
+			return nil, err
+		}
+	}
 	o := overlay{}
 	for _, f := range s.files {
 		text := apply(f.source, f.mutants)
@@ -76,6 +83,9 @@ func machineGroups(root, scratch, dir string, wanted func(group string) bool) ([
 	groups := []*group{
 		{name: "pure/" + name, mutants: s.files[0].mutants, env: selectNumber, judges: func(*mutant) []*judge { return []*judge{tests} }},
 		{name: "durable/" + name, mutants: s.files[1].mutants, env: selectNumber, judges: func(*mutant) []*judge { return []*judge{&overMemory, tests} }},
+	}
+	if handles {
+		groups = append(groups, &group{name: "handles/" + name, mutants: s.files[2].mutants, env: selectNumber, judges: func(*mutant) []*judge { return []*judge{&overMemory, tests} }})
 	}
 	if !wanted("sql/" + name) {
 		return groups, nil

@@ -188,7 +188,7 @@ func sources() []source {
 	for _, dir := range machines {
 		name := filepath.Base(dir)
 		list = append(list, source{
-			groups: []string{"pure/" + name, "durable/" + name, "sql/" + name},
+			groups: []string{"pure/" + name, "durable/" + name, "handles/" + name, "sql/" + name},
 			make: func(root, scratch string, wanted func(string) bool, _ func(func())) ([]*group, error) {
 				return machineGroups(root, scratch, dir, wanted)
 			},

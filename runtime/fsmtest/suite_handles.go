@@ -127,6 +127,7 @@ func (h *harness[R]) enterPicks(o *operation) {
 	for _, n := range []int{0, 1} {
 		call.RequestID = ""
 		outs, err := do.Enter(h.ctx, n, call)
+		call.RequestID = made(fsm.Outcome[R]{})
 		if err == nil {
 			call.RequestID = made(outs[0])
 		}
