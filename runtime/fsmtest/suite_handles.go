@@ -76,26 +76,32 @@ func (s *suite[R]) enter(t *testing.T, st Store, o *operation) {
 				continue
 			}
 			h := s.newHarness(t, st)
-			call, ran := c.call, len(h.fx.done())
-			if named {
-				call.RequestID = h.requestID()
-			}
-			outs, err := h.d.Operations[o.Name].Enter(h.ctx, 0, call)
-			out := fsm.Outcome[R]{}
-			if err == nil {
-				out = outs[0]
-			} else {
-				h.fx.settle(ran, 0)
-			}
-			if !named {
-				call.RequestID = made(out)
-			}
 			what := fmt.Sprintf("case %d, as an actor", n+1)
-			h.compare(what, o, call, h.w.create(o, h.timed(call)), out, err)
-			h.same(what)
+			h.enterOne(what, o, c.call, named)
+			h.enterOne(what+", its id once more", o, c.call, named)
 			s.durableCount++
 		}
 	}
+}
+
+func (h *harness[R]) enterOne(what string, o *operation, call Call, named bool) {
+	h.t.Helper()
+	ran := len(h.fx.done())
+	if named {
+		call.RequestID = h.requestID()
+	}
+	outs, err := h.d.Operations[o.Name].Enter(h.ctx, 0, call)
+	out := fsm.Outcome[R]{}
+	if err == nil {
+		out = outs[0]
+	} else {
+		h.fx.settle(ran, 0)
+	}
+	if !named {
+		call.RequestID = made(out)
+	}
+	h.compare(what, o, call, h.w.create(o, h.timed(call)), out, err)
+	h.same(what)
 }
 
 // made returns the request id that was made for a call without one. A refused
