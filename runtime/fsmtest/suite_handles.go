@@ -116,13 +116,15 @@ func made[R any](out fsm.Outcome[R]) string {
 // enterPicks picks by the machine as an actor has it, one and several at once.
 func (h *harness[R]) enterPicks(o *operation) {
 	h.t.Helper()
-	h.queue(o)
 	do := h.d.Operations[o.Name]
 	own := do.Pick
 	do.Pick = do.Enter
 	h.d.Operations[o.Name] = do
 	call := h.m.pickCall(o)
-	for i, n := range []int{0, 2, 0} {
+	for i, n := range []int{0, 2, 0, 2, 0} {
+		if i == 2 {
+			h.queue(o) // before it there is nothing to pick
+		}
 		call.RequestID = h.requestID()
 		h.pick(fmt.Sprintf("pick %d, as an actor", i+1), o, n, call)
 	}

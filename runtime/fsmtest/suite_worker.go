@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,7 +121,7 @@ func (h *harness[R]) workLog(id string, w *Working[R], lease time.Duration) {
 		case 2:
 			want = w.Pick
 		}
-		if e.Operation != h.m.operation(want).stored || e.Actor != "the worker" || (e.RequestID == "") != (h.m.RequestID == "none") {
+		if e.Operation != h.m.operation(want).stored || e.Actor != "the worker" || strings.HasPrefix(e.RequestID, "sys:") != (h.m.RequestID == "none") {
 			h.t.Errorf("event %d is %s of %q under request %q; want %s of the worker", n, e.Operation, e.Actor, e.RequestID, want)
 		}
 	}
