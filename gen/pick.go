@@ -67,12 +67,14 @@ var mirrored = map[spec.FactOp]spec.FactOp{
 	spec.Eq: spec.Eq, spec.Ne: spec.Ne, spec.Lt: spec.Gt, spec.Le: spec.Ge, spec.Gt: spec.Lt, spec.Ge: spec.Le,
 }
 
-// givenBy returns the fields that have one value in all records `next` asks for.
+// givenBy returns the fields that have one value in all records `next` asks for, or
+// are a key of its order and have none in any.
 func givenBy(o *spec.Operation) []*spec.Field {
 	var fields []*spec.Field
 	list, _ := asks(o)
 	for _, a := range list {
-		if a.op == spec.Eq && !slices.Contains(fields, a.field) {
+		ordered := slices.ContainsFunc(o.Next.Order, func(x spec.Order) bool { return x.Field == a.field })
+		if (a.op == spec.Eq || a.op == spec.Absent && ordered) && !slices.Contains(fields, a.field) {
 			fields = append(fields, a.field)
 		}
 	}

@@ -2,8 +2,10 @@ package difftest
 
 import (
 	"bufio"
+	order "cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +36,10 @@ var sameMachine = map[string]string{
 }
 
 // floors are the shares, in percent, that the static checks refuse of the
-// mutants that change behaviour. They are what is reached, and may only rise.
+// mutants that change behaviour: found and coarse are those of `fsmgen check
+// --strict`, errors that of `fsmgen check`. They are what is reached, and may only
+// rise. What only warnings refuse is nothing that every machine must not do: two
+// operations may share an event (FSM603), and a call may be recorded early (FSM109).
 var floors = struct{ found, errors, coarse float64 }{71.4, 58.5, 72.6}
 
 // TestStrength makes every mutant of the five specifications and looks at who
@@ -52,7 +57,7 @@ func TestStrength(t *testing.T) {
 	sum := newTally()
 	static, tested := 0, 0
 	var survivors []string
-	used := map[string]bool{}
+	used, warned := map[string]bool{}, tallyOfCodes{}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, name := range five {
@@ -77,6 +82,9 @@ func TestStrength(t *testing.T) {
 					return
 				}
 				sum.add(mutant, found)
+				if len(found) > 0 && !found.HasErrors() {
+					warned[found[0].Code]++
+				}
 				switch {
 				case len(found) > 0:
 					static++
@@ -100,23 +108,37 @@ func TestStrength(t *testing.T) {
 	}
 	t.Logf("mutants by kind, and what the static checks find in them (errors, then warnings):\n%s", sum)
 	all := sum.all
-	t.Logf("%d mutants, %d of them mean the same; of the other %d the static checks refuse %d (%.1f %%), they and the generated tests %d (%.1f %%)",
+	t.Logf("%d mutants, %d of them mean the same; of the other %d `fsmgen check --strict` (errors and warnings) refuses %d (%.1f %%), it and the generated tests %d (%.1f %%)",
 		all.mutants+len(used), len(used), all.mutants, static, share(static, all.mutants), static+tested, share(static+tested, all.mutants))
-	t.Logf("with errors alone, and no warning: %d (%.1f %%)", all.errors, share(all.errors, all.mutants))
-	t.Logf("of the %d that change what is said about states, fields and guards, the static checks refuse %d (%.1f %%), with errors alone %d (%.1f %%)",
+	t.Logf("`fsmgen check` (errors alone) refuses %d (%.1f %%); the warnings that refuse the rest: %s", all.errors, share(all.errors, all.mutants), warned)
+	t.Logf("of the %d that change what is said about states, fields and guards, `fsmgen check --strict` refuses %d (%.1f %%), `fsmgen check` %d (%.1f %%)",
 		sum.coarse.mutants, sum.coarse.refused, share(sum.coarse.refused, sum.coarse.mutants), sum.coarse.errors, share(sum.coarse.errors, sum.coarse.mutants))
 	for _, f := range []struct {
 		what       string
 		got, floor float64
 	}{
-		{"of all mutants", share(all.refused, all.mutants), floors.found},
-		{"of all mutants, by errors,", share(all.errors, all.mutants), floors.errors},
-		{"of the mutants of states, fields and guards", share(sum.coarse.refused, sum.coarse.mutants), floors.coarse},
+		{"of all mutants, with --strict,", share(all.refused, all.mutants), floors.found},
+		{"of all mutants, by errors alone,", share(all.errors, all.mutants), floors.errors},
+		{"of the mutants of states, fields and guards, with --strict,", share(sum.coarse.refused, sum.coarse.mutants), floors.coarse},
 	} {
 		if f.got < f.floor {
 			t.Errorf("the static checks refuse %.1f %% %s; they refused %.1f %%", f.got, f.what, f.floor)
 		}
 	}
+}
+
+// tallyOfCodes counts findings by code.
+type tallyOfCodes map[string]int
+
+// String lists the codes with their counts, the most frequent first.
+func (c tallyOfCodes) String() string {
+	codes := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
+		return order.Or(c[b]-c[a], strings.Compare(a, b))
+	})
+	for i, code := range codes {
+		codes[i] = fmt.Sprintf("%s %d", code, c[code])
+	}
+	return strings.Join(codes, ", ")
 }
 
 func parsed(t *testing.T, name string) *spec.Machine {

@@ -72,7 +72,8 @@ func (m *model) lookupTexts() []string {
 
 // given lists the fields to which `where`, and the guards that refuse without
 // them, give one value that the call knows: a mandatory input of the field's own
-// words, the actor or a constant. JSON is not compared by stores.
+// words, the actor or a constant; or of which they say that a key of the order is
+// absent. JSON is not compared by stores.
 func (m *model) given(o *operation) []string {
 	facts := slices.Clone(o.where)
 	if o.OnRefusal == "" {
@@ -85,6 +86,10 @@ func (m *model) given(o *operation) []string {
 		name, value := f.left.field, f.right
 		if name == "" {
 			name, value = f.right.field, f.left
+		}
+		sorted := slices.Contains(list(o.Order), name) || slices.Contains(list(o.Order), "-"+name)
+		if f.op == "is absent" && o.Picks && sorted && !slices.Contains(same, name) { // one place in the order
+			same = append(same, name)
 		}
 		if !o.Picks || f.op != "==" || name == "" || value.field != "" || value.isNow() || slices.Contains(same, name) {
 			continue
