@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -43,8 +44,7 @@ var engineFiles = []engineFile{
 // group is the name of a file's line in the table.
 func (e engineFile) group() string { return e.dir + "/" + strings.TrimSuffix(e.base, ".go") }
 
-// suites names the suites that a file is judged by: what runs over memory knows the
-// engine best and is ten times as fast, and asks no database.
+// suites names the suites that a file is judged by.
 func (e engineFile) suites() []string {
 	switch {
 	case e.dir == "runtime":
@@ -140,6 +140,10 @@ func engineGroups(root, scratch string, wanted func(string) bool, atEnd func(fun
 		if err := all[name].build(root, scratch, o); err != nil {
 			return nil, err
 		}
+	}
+	for _, g := range groups { // the fast ones are asked first: they kill most
+		judges := slices.SortedStableFunc(slices.Values(g.judges(nil)), func(a, b *judge) int { return cmp.Compare(a.took, b.took) })
+		g.judges = func(*mutant) []*judge { return judges }
 	}
 	return groups, nil
 }
