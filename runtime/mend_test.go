@@ -1,0 +1,305 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// finishing is the suite's schema in which a parcel that is held is finished too.
+func finishing() *fsm.Schema {
+	s := storetest.Schema()
+	for i := range s.States {
+		if s.States[i].Name == "held" {
+			s.States[i].Final = true
+		}
+	}
+	return s
+}
+
+// heldAll makes parcels that are held, and with a call that was recorded only.
+func heldAll(t *testing.T, m *machine, ids ...string) (outs []outcome) {
+	t.Helper()
+	for _, id := range ids {
+		out := must(t)(m.Create(t.Context(), storetest.Register(meta("make "+id), in(id))))
+		outs = append(outs, must(t)(m.Apply(t.Context(), out, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", start))))
+		must(t)(m.Apply(t.Context(), fsm.Ref{ID: id}, storetest.Touch(storetest.Meta{Actor: "eve"}, start)))
+	}
+	return outs
+}
+
+func old() fsm.PurgeOptions {
+	return fsm.PurgeOptions{Before: start.Add(1e9), Actor: "root", Reason: "old"}
+}
+
+// present lists the records, also those that cannot be loaded.
+func present(t *testing.T, store fsm.Store) string {
+	t.Helper()
+	table, err := store.Table(storetest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	err = table.View(t.Context(), func(r fsm.Reader) error {
+		for row, err := range r.Rows(fsm.Query{}) {
+			if err != nil {
+				return err
+			}
+			ids = append(ids, row.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestPurgeAsksForWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, finishing(), fixed())
+	heldAll(t, m, "p1")
+	for what, tt := range map[string]struct {
+		change func(o *fsm.PurgeOptions)
+		want   error
+		name   string
+	}{
+		"no time":                  {func(o *fsm.PurgeOptions) { *o = fsm.PurgeOptions{Actor: "root", Reason: "old"} }, fsm.ErrInvalidInput, "before"},
+		"no actor":                 {func(o *fsm.PurgeOptions) { o.Actor = "" }, fsm.ErrActorMissing, ""},
+		"no reason":                {func(o *fsm.PurgeOptions) { o.Reason = "" }, fsm.ErrReasonMissing, ""},
+		"an actor that is no text": {func(o *fsm.PurgeOptions) { o.Actor = "a\x00" }, fsm.ErrInvalidInput, "actor or reason"},
+		"a reason that is no text": {func(o *fsm.PurgeOptions) { o.Reason = "\xff" }, fsm.ErrInvalidInput, "actor or reason"},
+		"a state that goes on":     {func(o *fsm.PurgeOptions) { o.States = []string{"sent", "shelved"} }, fsm.ErrInvalidInput, "states"},
+		"a state that is none":     {func(o *fsm.PurgeOptions) { o.States = []string{"sent", "lost"} }, fsm.ErrInvalidInput, "states"},
+		"a state twice":            {func(o *fsm.PurgeOptions) { o.States = []string{"sent", "sent"} }, fsm.ErrInvalidInput, "states"},
+		"a list without a state":   {func(o *fsm.PurgeOptions) { o.States = []string{} }, fsm.ErrInvalidInput, "states"},
+	} {
+		o := old()
+		tt.change(&o)
+		n, err := m.Purge(t.Context(), o)
+		var r *fsm.Refusal
+		if n != 0 || !errors.Is(err, tt.want) || !errors.As(err, &r) || r.Name != tt.name || (r.Message == "") != (tt.name == "") {
+			t.Errorf("%s: %d, %v, want %v about %q with a message", what, n, err, tt.want, tt.name)
+		}
+	}
+	loop := finishing()
+	for i := range loop.States {
+		loop.States[i].Terminal, loop.States[i].Final = false, false
+	}
+	if n, err := open(t, newStore(), loop, fixed()).Purge(t.Context(), old()); n != 0 || !errors.Is(err, fsm.ErrInvalidInput) {
+		t.Errorf("a machine in which nothing ends: %d, %v", n, err)
+	}
+	if got := present(t, store); got != "p1" {
+		t.Errorf("there are %q", got)
+	}
+}
+
+// Purge removes records in the states that were asked for, all of them without a
+// limit, and passes over one that cannot be loaded.
+func TestPurgePassesOverTheQuarantined(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, finishing(), fixed())
+	outs := heldAll(t, m, "p1", "p2", "p3", "p4")
+	out := must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p4"}, storetest.Shelve(meta(""), "s", "t")))
+	must(t)(m.Apply(t.Context(), out, storetest.Send(meta(""))))
+	spoiled(t, store, must(t)(outs[0], nil))
+	o := old()
+	o.States = []string{"held"}
+	n, err := m.Purge(t.Context(), o)
+	if n != 2 || !errors.Is(err, fsm.ErrQuarantined) {
+		t.Errorf("purged %d, %v, want two and the quarantined one told", n, err)
+	}
+	if got := present(t, store); got != "p1 p4" {
+		t.Errorf("there are %q, want p1 p4", got)
+	}
+}
+
+// Any other error ends a purge at once.
+func TestPurgeEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, finishing(), fixed())
+	heldAll(t, m, "p1", "p2", "p3")
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries == 2 {
+			return fsm.ErrClosed
+		}
+		return table.Update(ctx, f)
+	}
+	n, err := m.Purge(t.Context(), old())
+	if n != 1 || !errors.Is(err, fsm.ErrClosed) || tries != 2 {
+		t.Errorf("purged %d, %v in %d tries, want one, ErrClosed, two", n, err, tries)
+	}
+	store.update = nil
+	if got := present(t, store); got != "p2 p3" {
+		t.Errorf("there are %q, want p2 p3", got)
+	}
+}
+
+// What somebody else has done to a record meanwhile is respected, and what the
+// store says instead of the record is told.
+func TestPurgeLooksAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		row  func(row fsm.Row) (fsm.Row, error)
+		want error
+	}{
+		"gone":     {func(fsm.Row) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }, nil},
+		"moved":    {func(row fsm.Row) (fsm.Row, error) { row.Rev++; return row, nil }, nil},
+		"unread":   {func(fsm.Row) (fsm.Row, error) { return fsm.Row{}, fsm.ErrClosed }, fsm.ErrClosed},
+		"no purge": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := hooking(func(tx fsm.Tx) fsm.Tx {
+				if tt.row == nil {
+					return struct{ fsm.Tx }{tx} // no Mender
+				}
+				return &mending{tx, func(id string) (fsm.Row, error) {
+					row, err := tx.Row(id)
+					if err != nil {
+						return row, err
+					}
+					return tt.row(row)
+				}}
+			})
+			hook := store.update
+			store.update = nil
+			m := open(t, store, finishing(), fixed())
+			heldAll(t, m, "p1")
+			store.update = hook
+			n, err := m.Purge(t.Context(), old())
+			switch {
+			case tt.row == nil:
+				if n != 0 || err == nil || !strings.Contains(err.Error(), "cannot remove records") {
+					t.Errorf("%d, %v, want it to be told that the store cannot", n, err)
+				}
+			case n != 0 || !errors.Is(err, tt.want):
+				t.Errorf("%d, %v, want none and %v", n, err, tt.want)
+			}
+			if got := present(t, store); got != "p1" {
+				t.Errorf("there are %q", got)
+			}
+		})
+	}
+}
+
+// mending is a transaction with all that the one in memory can do, in which a row
+// may be another one.
+type mending struct {
+	fsm.Tx
+	row func(id string) (fsm.Row, error)
+}
+
+func (x *mending) Row(id string) (fsm.Row, error) { return x.row(id) }
+
+func (x *mending) Restore(row *fsm.Row, e *fsm.Event) error {
+	return x.Tx.(fsm.Mender).Restore(row, e)
+}
+
+func (x *mending) Bury(w *fsm.Write) (bool, error) { return x.Tx.(fsm.Mender).Bury(w) }
+
+var errBack = errors.New("take it back")
+
+// A purge that was taken back, and finds the record gone or moved at its next
+// try, has removed nothing.
+func TestPurgeOfASecondTry(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, finishing(), fixed())
+	heldAll(t, m, "p1")
+	tries := 0
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries == 1 {
+			if err := table.Update(ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), errBack) }); !errors.Is(err, errBack) {
+				t.Error(err)
+			}
+			return fsm.ErrMoved
+		}
+		return table.Update(ctx, func(tx fsm.Tx) error {
+			return f(&mending{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }})
+		})
+	}
+	if n, err := m.Purge(t.Context(), old()); n != 0 || err != nil || tries != 2 {
+		t.Errorf("purged %d, %v in %d tries, want none in two", n, err, tries)
+	}
+}
+
+// faulty lets one commit fail at a point.
+func faulty(store *memstore.Store, at memstore.Point) {
+	n := 0
+	store.Inject(func(p memstore.Point) error {
+		if p == at {
+			if n++; n == 1 {
+				return errLost
+			}
+		}
+		return nil
+	})
+}
+
+// An answer to a purge that was lost is found: done once, or done anew.
+func TestPurgeWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, at := range []memstore.Point{memstore.BeforeCommit, memstore.AfterCommit} {
+		store := newStore()
+		m := open(t, store, finishing(), fixed())
+		heldAll(t, m, "p1")
+		faulty(store, at)
+		if n, err := m.Purge(t.Context(), old()); n != 1 || err != nil {
+			t.Errorf("purged %d, %v, want one", n, err)
+		}
+		if got := present(t, store); got != "" {
+			t.Errorf("there are %q", got)
+		}
+		var left []string
+		for e, err := range m.History(t.Context(), "p1") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, e.Operation)
+			if e.Operation == "__purge" && e.Sum != fsm.Checksum(&e) {
+				t.Error("the checksum of the mark is wrong")
+			}
+		}
+		if d := cmp.Diff([]string{"__purged", "__purge"}, left); d != "" {
+			t.Errorf("left of the log (-want +got):\n%s", d)
+		}
+	}
+}
+
+// Only a mark that is recorded only says that a record was purged.
+func TestPurgeIsToldByTheMark(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, finishing(), fixed())
+	heldAll(t, m, "p1")
+	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		return table.View(ctx, func(r fsm.Reader) error {
+			return f(&tampered{Reader: r, event: func(e *fsm.Event) bool {
+				if !e.RecordOnly() {
+					e.Operation = "__purge"
+				}
+				return true
+			}})
+		})
+	}
+	faulty(store.Store.(*memstore.Store), memstore.BeforeCommit)
+	if n, err := m.Purge(t.Context(), old()); n != 1 || err != nil {
+		t.Errorf("purged %d, %v, want one", n, err)
+	}
+	store.view = nil
+	if got := present(t, store); got != "" {
+		t.Errorf("there are %q", got)
+	}
+}

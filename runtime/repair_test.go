@@ -1,0 +1,209 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// edited changes the row of a record behind the machine's back, and logs it as
+// something.
+func edited(t *testing.T, store fsm.Store, id, as string, change func(*fsm.Row)) {
+	t.Helper()
+	table, err := store.Table(storetest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = table.Update(t.Context(), func(tx fsm.Tx) error {
+		row, err := tx.Row(id)
+		if err != nil {
+			return err
+		}
+		e := fsm.Event{ID: id, Rev: row.Rev, Operation: as, Name: as, From: row.State, To: row.State, At: start, RequestN: -1,
+			Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
+		e.Sum = fsm.Checksum(&e)
+		change(&row)
+		return tx.(fsm.Mender).Restore(&row, &e)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// repairs lists what the log tells of repairs.
+func repairs(t *testing.T, m *machine, id string) (list []fsm.Event) {
+	t.Helper()
+	for e, err := range m.History(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Operation == "__repair" {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// other shows a row that differs from what is stored.
+func other(tx fsm.Tx, change func(*fsm.Row)) fsm.Tx {
+	return &mending{tx, func(id string) (fsm.Row, error) {
+		row, err := tx.Row(id)
+		if err == nil {
+			row.Values = append([]any(nil), row.Values...)
+			change(&row)
+		}
+		return row, err
+	}}
+}
+
+func lane(to string) func(*fsm.Row) {
+	return func(r *fsm.Row) { r.Values[storetest.Schema().Column("lane")] = to }
+}
+
+// repairing opens a machine with one parcel, whose row looks edited to the
+// transactions after that. hook may stand between them and the store.
+func repairing(t *testing.T, hook func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error) (*machine, *memstore.Store) {
+	t.Helper()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	store.update = hook
+	return m, store.Store.(*memstore.Store)
+}
+
+func bent(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	return table.Update(ctx, func(tx fsm.Tx) error { return f(other(tx, lane("z"))) })
+}
+
+// A repair whose answer was lost is found, and is made once.
+func TestRepairWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, at := range []memstore.Point{memstore.BeforeCommit, memstore.AfterCommit} {
+		m, store := repairing(t, bent)
+		faulty(store, at)
+		p, repaired, err := m.Repair(t.Context(), "p1", "root", "look")
+		if err != nil || !repaired || p.Lane != "a" {
+			t.Errorf("%+v, %v, %v", p, repaired, err)
+		}
+		list := repairs(t, m, "p1")
+		if len(list) != 1 {
+			t.Fatalf("%d repairs are logged, want one", len(list))
+		}
+		e := list[0]
+		if e.Sum != fsm.Checksum(&e) || !strings.HasPrefix(e.RequestID, "sys:__repair:") || !strings.Contains(e.Inputs.String(), `"lane":"z"`) ||
+			!strings.Contains(e.Inputs.String(), `"state":"waiting"`) {
+			t.Errorf("the repair is logged as %+v", e)
+		}
+	}
+}
+
+// A row that is gone is made anew, and one with values that no event can hold is
+// told in other words.
+func TestRepairTellsWhatItReplaced(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		hook func(tx fsm.Tx) fsm.Tx
+		want string
+	}{
+		"no row": {func(tx fsm.Tx) fsm.Tx {
+			return &mending{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }}
+		}, `{"row":null}`},
+		"no value": {func(tx fsm.Tx) fsm.Tx {
+			return other(tx, func(r *fsm.Row) { r.Values[storetest.Schema().Column("lane")] = struct{ X int }{42} })
+		}, "{42}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+				return table.Update(ctx, func(tx fsm.Tx) error { return f(tt.hook(tx)) })
+			})
+			if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); err != nil || !repaired {
+				t.Fatalf("%v, %v", repaired, err)
+			}
+			list := repairs(t, m, "p1")
+			if len(list) != 1 || !strings.Contains(list[0].Inputs.String(), tt.want) {
+				t.Errorf("logged as %+v, want %s in the inputs", list, tt.want)
+			}
+		})
+	}
+}
+
+func TestRepairRefuses(t *testing.T) {
+	t.Parallel()
+	m, _ := repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		return table.Update(ctx, func(tx fsm.Tx) error { return f(struct{ fsm.Tx }{other(tx, lane("z"))}) })
+	})
+	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || err == nil || !strings.Contains(err.Error(), "cannot replace rows") {
+		t.Errorf("a store that cannot: %v, %v", repaired, err)
+	}
+	m, _ = repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		return table.Update(ctx, func(tx fsm.Tx) error {
+			return f(&mending{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrClosed }})
+		})
+	})
+	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || !errors.Is(err, fsm.ErrClosed) {
+		t.Errorf("a row that cannot be read: %v, %v", repaired, err)
+	}
+	store := newStore()
+	m = open(t, store, finishing(), fixed())
+	heldAll(t, m, "p1", "p2")
+	edited(t, store, "p1", "by hand", lane("z"))
+	_, repaired, err := m.Repair(t.Context(), "p1", "root", "look")
+	var r *fsm.Refusal
+	if repaired || !errors.Is(err, fsm.ErrQuarantined) || !errors.As(err, &r) || !strings.Contains(r.Message, "not whole") {
+		t.Errorf("a log that is not whole: %v, %v", repaired, err)
+	}
+	o := old()
+	o.States = []string{"held"}
+	if _, err := m.Purge(t.Context(), o); err != nil && !errors.Is(err, fsm.ErrQuarantined) {
+		t.Fatal(err)
+	}
+	if _, repaired, err := m.Repair(t.Context(), "p2", "root", "look"); repaired || !errors.Is(err, fsm.ErrPurged) {
+		t.Errorf("a record that was purged: %v, %v", repaired, err)
+	}
+}
+
+// A repair that was taken back, and finds the record sound at its next try, has
+// repaired nothing.
+func TestRepairOfASecondTry(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	m, _ := repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries == 1 {
+			if err := bent(table, ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), errBack) }); !errors.Is(err, errBack) {
+				t.Error(err)
+			}
+			return fsm.ErrMoved
+		}
+		return table.Update(ctx, f)
+	})
+	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || err != nil || tries != 2 {
+		t.Errorf("%v, %v in %d tries", repaired, err, tries)
+	}
+}
+
+// A record that was quarantined is none any more once it is repaired.
+func TestRepairEndsTheQuarantine(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	schema := storetest.Schema()
+	m := open(t, store, schema, fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	edited(t, store, "p1", "__repair", func(r *fsm.Row) { r.Values[schema.Column("moves")] = int64(-1) })
+	m, err := reopen(t, store, fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")); !errors.Is(err, fsm.ErrQuarantined) {
+		t.Fatalf("before the repair: %v, want ErrQuarantined", err)
+	}
+	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); err != nil || !repaired {
+		t.Fatalf("%v, %v", repaired, err)
+	}
+	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")))
+}
