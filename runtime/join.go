@@ -96,12 +96,12 @@ func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
 	if err == nil {
 		return nil
 	}
+	var over *passedOver
+	if errors.As(err, &over) { // Pick would go on with another record for ever
+		err = over.err
+	}
 	if j.writes != before {
 		j.half = err
-	}
-	var over *passedOver
-	if errors.As(err, &over) {
-		err = over.err
 	}
 	return u.blame(err)
 }

@@ -123,6 +123,18 @@ func TestPurgePassesOverTheQuarantined(t *testing.T) {
 	}
 }
 
+func TestPurgeEndsAtItsLimit(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, finishing(), fixed())
+	heldAll(t, m, "p1", "p2", "p3")
+	o := old()
+	o.Limit = 2
+	if n, err := m.Purge(t.Context(), o); n != 2 || err != nil || present(t, store) != "p3" {
+		t.Errorf("purged %d, %v, there are %q; want two removed", n, err, present(t, store))
+	}
+}
+
 // Any other error ends a purge at once.
 func TestPurgeEndsWithAnError(t *testing.T) {
 	t.Parallel()

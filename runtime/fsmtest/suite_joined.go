@@ -122,7 +122,10 @@ func (h *harness[R]) strangers(st Store) {
 	if d, err := h.d.In(h.ctx, fsm.Joined{}); err == nil || d != nil {
 		h.t.Errorf("In without a transaction: %v, want an error and no machine", err)
 	}
-	_, begin := st.Shared(h.t)
+	store, begin := st.Shared(h.t)
+	if err := h.s.d.Migrate(h.ctx, store); err != nil { // it holds the machine too
+		h.t.Fatalf("Migrate: %v", err)
+	}
 	tx, err := begin(h.ctx)
 	if err != nil {
 		h.t.Fatalf("begin: %v", err)
