@@ -131,6 +131,12 @@ spin: ## compare the model checker with Spin on execution (needs spin and gcc)
 diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; installs Chromium when missing)
 	internal/diagrams/check.sh
 
+.PHONY: diagrams-judge
+diagrams-judge: ## count crossings and overlaps of our pictures beside those of Graphviz and Mermaid (after diagrams-check; needs dot)
+	@geometry=$$(mktemp); trap 'rm -f "$$geometry"' EXIT; \
+	(cd internal/diagrams && node geometry.mjs "$$geometry" $$(for f in ../../gen/chart/testdata/golden/*.mermaid.mmd; do n=$$(basename "$$f" .mermaid.mmd); [[ $$n == weighed ]] || echo "$$n=$$f"; done)); \
+	FSMGEN_MERMAID_GEOMETRY=$$geometry $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
+
 .PHONY: exports-check
 exports-check: ## load the exported machines with XState and walk through every cell (needs Node)
 	internal/exports/check.sh

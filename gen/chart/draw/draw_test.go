@@ -68,7 +68,9 @@ func TestSVGGolden(t *testing.T) {
 	ms := shipped(t)
 	charts := map[string]*chart.Chart{"weighed": weighed(ms["lifecycle"])}
 	for name, m := range ms {
-		charts[name] = chart.Of(m)
+		if strings.HasPrefix(m.File, "../../../specs/") { // those of the examples come and go
+			charts[name] = chart.Of(m)
+		}
 	}
 	for name, c := range charts {
 		got := SVG(c, Auto)
