@@ -178,7 +178,6 @@ import (
 	"time"
 
 	"example.com/shop/job"
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
