@@ -17,10 +17,19 @@ type held struct {
 	m     *spec.Machine
 	n     *names
 	moves map[*spec.Operation][]move
+	offer map[*spec.State][]*spec.Operation // by state, in the order of the specification
 }
 
 func newHeld(m *spec.Machine, n *names) *held {
-	h := &held{m: m, n: n, moves: make(map[*spec.Operation][]move)}
+	h := &held{m: m, n: n, moves: make(map[*spec.Operation][]move), offer: make(map[*spec.State][]*spec.Operation)}
+	for _, o := range m.Operations {
+		if o.By != spec.ByCaller || creates(o) {
+			continue
+		}
+		for _, s := range states(o.From) {
+			h.offer[s] = append(h.offer[s], o)
+		}
+	}
 	for _, mv := range moves(m) {
 		h.moves[mv.operation] = append(h.moves[mv.operation], mv)
 	}
@@ -64,19 +73,10 @@ func (h *held) any() bool {
 }
 
 // has reports whether a state has a handle.
-func (h *held) has(s *spec.State) bool {
-	return slices.ContainsFunc(h.m.Operations, func(o *spec.Operation) bool { return h.offers(s, o) })
-}
+func (h *held) has(s *spec.State) bool { return len(h.offer[s]) > 0 }
 
 // offers reports whether the handle of a state has an operation.
-func (h *held) offers(s *spec.State, o *spec.Operation) bool {
-	return o.By == spec.ByCaller && h.m.Class(s, o) == spec.Transition
-}
-
-// offered reports whether the handle of some state has an operation.
-func (h *held) offered(o *spec.Operation) bool {
-	return slices.ContainsFunc(h.m.States, func(s *spec.State) bool { return h.offers(s, o) })
-}
+func (h *held) offers(s *spec.State, o *spec.Operation) bool { return slices.Contains(h.offer[s], o) }
 
 // typ is the type of a state's handle: ClaimedJob.
 func (h *held) typ(s *spec.State) string { return spec.GoName(s.Name) + h.n.Record }
@@ -299,10 +299,8 @@ func (h *held) state(f *jen.File, s *spec.State) {
 	for _, ref := range s.Present {
 		h.field(f, typ, s, ref.Field)
 	}
-	for _, o := range h.m.Operations {
-		if h.offers(s, o) {
-			h.method(f, s, o)
-		}
+	for _, o := range h.offer[s] {
+		h.method(f, s, o)
 	}
 }
 

@@ -23,7 +23,7 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	e.line("")
 	e.line("package %s", n.Package)
 	e.line("")
-	body := &testEmitter{m: m, n: n, opt: opt}
+	body := &testEmitter{m: m, n: n, opt: opt, held: newHeld(m, n)}
 	body.rules()
 	body.driver()
 	body.requests()
@@ -51,6 +51,8 @@ type testEmitter struct {
 	m   *spec.Machine
 	n   *names
 	opt Options
+
+	held *held
 }
 
 // imports writes the imports that the body uses.

@@ -10,7 +10,7 @@ import (
 // handles writes how the tests hold a record, and what it then offers. Nothing
 // for a machine without handles.
 func (e *testEmitter) handles() {
-	h := newHeld(e.m, e.n)
+	h := e.held
 	if !h.any() {
 		return
 	}
@@ -78,7 +78,7 @@ func (e *testEmitter) heldFields(h *held, s *spec.State) string {
 
 // heldly writes the adapters to what handles offer of one operation.
 func (e *testEmitter) heldly(o *spec.Operation) {
-	h := newHeld(e.m, e.n)
+	h := e.held
 	if !h.any() || o.By != spec.ByCaller {
 		return
 	}
@@ -105,24 +105,21 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 		e.line("return []%s{j.Outcome()}, nil", outcome)
 		e.line("},")
 	}
-	if creates(o) || !h.offered(o) {
+	if creates(o) {
 		return
 	}
 	e.line("Held: func(ctx context.Context, r %s, c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
 	if len(o.Inputs) > 0 {
 		e.line("req := %s(c)", e.requestFunc(o))
 	}
-	e.line("err = Hold(m, r, c.Actor).Switch(")
-	for _, s := range e.m.States {
-		if !h.offers(s, o) {
-			e.line("nil,")
-			continue
-		}
-		e.line("func(j %s) error {", h.typ(s))
+	e.line("any%s := Hold(m, r, c.Actor)", e.n.Record)
+	e.line("switch r.State {")
+	for _, s := range states(o.From) {
+		e.line("case %s:", e.n.state(s))
+		e.line("j := %s{any%s.handle}", h.typ(s), e.n.Record)
 		e.heldCall(h, s, o)
-		e.line("},")
 	}
-	e.line(")")
+	e.line("}")
 	e.line("return out, end, err")
 	e.line("},")
 }
@@ -138,14 +135,13 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 	switch {
 	case ends == nil:
 		e.line("next, err := %s", call)
-		e.line("out, end = next.Outcome(), next.Record().State.String()")
-		e.line("return err")
+		e.line("return next.Outcome(), next.Record().State.String(), err")
 	case h.variants(o) != nil:
 		e.line("next, err := %s", call)
 		e.line("if err != nil {")
-		e.line("return err")
+		e.line("return out, end, err")
 		e.line("}")
-		e.line("return next.Switch(")
+		e.line("err = next.Switch(")
 		for _, to := range h.variants(o) {
 			if h.has(to) {
 				e.line("func(j %s) error { out, end = j.Outcome(), %q; return nil },", h.typ(to), to.Name)
@@ -157,17 +153,15 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 			e.line("func(j %s) error { out, end = j.Outcome(), \"recorded\"; return nil },", h.anyType())
 		}
 		e.line(")")
+		e.line("return out, end, err")
 	case ends[0] == s:
 		e.line("err := %s", call)
-		e.line("out, end = j.Outcome(), %q", s.Name)
-		e.line("return err")
+		e.line("return j.Outcome(), %q, err", s.Name)
 	case h.has(ends[0]):
 		e.line("next, err := %s", call)
-		e.line("out, end = next.Outcome(), %q", ends[0].Name)
-		e.line("return err")
+		e.line("return next.Outcome(), %q, err", ends[0].Name)
 	default:
 		e.line("next, err := %s", call)
-		e.line("out, end = next, %q", ends[0].Name)
-		e.line("return err")
+		e.line("return next, %q, err", ends[0].Name)
 	}
 }

@@ -321,17 +321,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					return m.StartMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Execution, c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						func(j LeasedExecution) error {
-							next, err := j.Start(ctx)
-							out, end = next.Outcome(), "in_progress"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-						nil,
-					)
+					anyExecution := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateLeased:
+						j := LeasedExecution{anyExecution.handle}
+						next, err := j.Start(ctx)
+						return next.Outcome(), "in_progress", err
+					}
 					return out, end, err
 				},
 			},
@@ -347,17 +343,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					return m.CommitMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Execution, c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						func(j InProgressExecution) error {
-							next, err := j.Commit(ctx)
-							out, end = next, "committed"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyExecution := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateInProgress:
+						j := InProgressExecution{anyExecution.handle}
+						next, err := j.Commit(ctx)
+						return next, "committed", err
+					}
 					return out, end, err
 				},
 			},

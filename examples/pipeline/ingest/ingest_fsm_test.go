@@ -459,17 +459,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						func(j PendingJob) error {
-							next, err := j.Start(ctx)
-							out, end = next.Outcome(), "running"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StatePending:
+						j := PendingJob{anyJob.handle}
+						next, err := j.Start(ctx)
+						return next.Outcome(), "running", err
+					}
 					return out, end, err
 				},
 			},
@@ -486,21 +482,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testRescheduleRequest(c)
-					err = Hold(m, r, c.Actor).Switch(
-						func(j PendingJob) error {
-							err := j.Reschedule(ctx, req.RunAfter)
-							out, end = j.Outcome(), "pending"
-							return err
-						},
-						nil,
-						nil,
-						func(j FailedJob) error {
-							next, err := j.Reschedule(ctx, req.RunAfter)
-							out, end = next.Outcome(), "pending"
-							return err
-						},
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StatePending:
+						j := PendingJob{anyJob.handle}
+						err := j.Reschedule(ctx, req.RunAfter)
+						return j.Outcome(), "pending", err
+					case StateFailed:
+						j := FailedJob{anyJob.handle}
+						next, err := j.Reschedule(ctx, req.RunAfter)
+						return next.Outcome(), "pending", err
+					}
 					return out, end, err
 				},
 			},
@@ -516,17 +508,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.ProgressMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						func(j RunningJob) error {
-							err := j.Progress(ctx)
-							out, end = j.Outcome(), "running"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateRunning:
+						j := RunningJob{anyJob.handle}
+						err := j.Progress(ctx)
+						return j.Outcome(), "running", err
+					}
 					return out, end, err
 				},
 			},
@@ -542,17 +530,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.SucceedMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						func(j RunningJob) error {
-							next, err := j.Succeed(ctx)
-							out, end = next, "succeeded"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateRunning:
+						j := RunningJob{anyJob.handle}
+						next, err := j.Succeed(ctx)
+						return next, "succeeded", err
+					}
 					return out, end, err
 				},
 			},
@@ -568,17 +552,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.FailMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						func(j RunningJob) error {
-							next, err := j.Fail(ctx)
-							out, end = next.Outcome(), "failed"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateRunning:
+						j := RunningJob{anyJob.handle}
+						next, err := j.Fail(ctx)
+						return next.Outcome(), "failed", err
+					}
 					return out, end, err
 				},
 			},
@@ -594,17 +574,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.QuarantineMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						nil,
-						nil,
-						func(j FailedJob) error {
-							next, err := j.Quarantine(ctx)
-							out, end = next, "quarantined"
-							return err
-						},
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateFailed:
+						j := FailedJob{anyJob.handle}
+						next, err := j.Quarantine(ctx)
+						return next, "quarantined", err
+					}
 					return out, end, err
 				},
 			},

@@ -456,22 +456,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testClaimNextRequest(c)
-					err = Hold(m, r, c.Actor).Switch(
-						func(j QueuedJob) error {
-							next, err := j.ClaimNext(ctx, req.Lease)
-							out, end = next.Outcome(), "claimed"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-						nil,
-						func(j StalledJob) error {
-							next, err := j.ClaimNext(ctx, req.Lease)
-							out, end = next.Outcome(), "claimed"
-							return err
-						},
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateQueued:
+						j := QueuedJob{anyJob.handle}
+						next, err := j.ClaimNext(ctx, req.Lease)
+						return next.Outcome(), "claimed", err
+					case StateStalled:
+						j := StalledJob{anyJob.handle}
+						next, err := j.ClaimNext(ctx, req.Lease)
+						return next.Outcome(), "claimed", err
+					}
 					return out, end, err
 				},
 			},
@@ -487,18 +482,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.StartMany(ctx, items)
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						func(j ClaimedJob) error {
-							next, err := j.Start(ctx)
-							out, end = next.Outcome(), "running"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateClaimed:
+						j := ClaimedJob{anyJob.handle}
+						next, err := j.Start(ctx)
+						return next.Outcome(), "running", err
+					}
 					return out, end, err
 				},
 			},
@@ -515,22 +505,17 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testHeartbeatRequest(c)
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						func(j ClaimedJob) error {
-							err := j.Heartbeat(ctx, req.Lease)
-							out, end = j.Outcome(), "claimed"
-							return err
-						},
-						func(j RunningJob) error {
-							err := j.Heartbeat(ctx, req.Lease)
-							out, end = j.Outcome(), "running"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateClaimed:
+						j := ClaimedJob{anyJob.handle}
+						err := j.Heartbeat(ctx, req.Lease)
+						return j.Outcome(), "claimed", err
+					case StateRunning:
+						j := RunningJob{anyJob.handle}
+						err := j.Heartbeat(ctx, req.Lease)
+						return j.Outcome(), "running", err
+					}
 					return out, end, err
 				},
 			},
@@ -547,18 +532,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testCompleteRequest(c)
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						nil,
-						func(j RunningJob) error {
-							next, err := j.Complete(ctx, req.Result)
-							out, end = next, "succeeded"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateRunning:
+						j := RunningJob{anyJob.handle}
+						next, err := j.Complete(ctx, req.Result)
+						return next, "succeeded", err
+					}
 					return out, end, err
 				},
 			},
@@ -575,18 +555,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailRequest(c)
-					err = Hold(m, r, c.Actor).Switch(
-						nil,
-						nil,
-						func(j RunningJob) error {
-							next, err := j.Fail(ctx, req.Error)
-							out, end = next, "failed"
-							return err
-						},
-						nil,
-						nil,
-						nil,
-					)
+					anyJob := Hold(m, r, c.Actor)
+					switch r.State {
+					case StateRunning:
+						j := RunningJob{anyJob.handle}
+						next, err := j.Fail(ctx, req.Error)
+						return next, "failed", err
+					}
 					return out, end, err
 				},
 			},

@@ -432,7 +432,7 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM "ticket" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "state" = NEW."to");
     SELECT RAISE(ABORT, 'fsm: ticket: only a finished record is purged')
     WHERE NEW."operation" = '__purge'
-      AND (NEW."n" = 0 OR NEW."to" NOT IN ('solved'));
+      AND NEW."to" NOT IN ('solved');
     SELECT RAISE(ABORT, 'fsm: ticket: the log has a gap')
     WHERE NEW."n" > 0
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = NEW."n" - 1);
