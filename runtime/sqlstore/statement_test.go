@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func parcels(t *testing.T, d Dialect) *table {
+	t.Helper()
+	tab, err := newTable(&Store{dialect: d}, storetest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
+
+// The statements that do not depend on a call are what the golden files show, for
+// a reader to judge against the schema and its indexes.
+func TestTextsOfAMachine(t *testing.T) {
+	t.Parallel()
+	for _, d := range []Dialect{SQLite(), Postgres()} {
+		var b strings.Builder
+		texts := reflect.ValueOf(parcels(t, d).sql)
+		for i := range texts.NumField() {
+			if text := texts.Field(i).String(); text != "" {
+				fmt.Fprintf(&b, "-- %s\n%s;\n\n", texts.Type().Field(i).Name, text)
+			}
+		}
+		path := filepath.Join("testdata", "parcel."+d.Name()+".sql")
+		if *update {
+			if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), b.String()); diff != "" {
+			t.Errorf("%s: statements (-want +got; make them anew with -update and look at them):\n%s", d.Name(), diff)
+		}
+	}
+}
+
+// A query says to SQLite which of its conditions hold for few rows, and which
+// index to walk along; to PostgreSQL it says neither.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMicro(7).UTC()
+	due := func(op fsm.Op) fsm.Cond { return fsm.Cond{Column: "due", Op: op, Value: at} }
+	lane := fsm.Cond{Column: "lane", Op: fsm.OpEq, Value: "a"}
+	heavy := fsm.Cond{Column: "weight", Op: fsm.OpGe, Value: int64(5)}
+	with := func(column string, op fsm.Op) fsm.Cond { return fsm.Cond{Column: column, Op: op} }
+	by := func(columns ...string) []fsm.Order {
+		var list []fsm.Order
+		for _, c := range columns {
+			list = append(list, fsm.Order{Column: c})
+		}
+		return list
+	}
+	held := []string{"held"}
+	for name, c := range map[string]struct {
+		q                fsm.Query
+		sqlite, postgres string
+	}{
+		"no state": {fsm.Query{States: []string{}, Where: []fsm.Cond{lane}},
+			` WHERE 1 = 0 AND "lane" = ? ORDER BY "id"`,
+			` WHERE 1 = 0 AND "lane" = $1 ORDER BY "id"`},
+		"states alone": {fsm.Query{States: []string{"sent", "held"}, After: "i", Limit: 3},
+			` WHERE "state" IN ('held', 'sent') AND "id" > ? ORDER BY "id" LIMIT ?`,
+			` WHERE "state" IN ('held', 'sent') AND "id" > $1 ORDER BY "id" LIMIT $2`},
+		"states that the schema does not know": {fsm.Query{States: []string{"z", "held", "b", "z"}},
+			` WHERE "state" IN ('held', 'b', 'z') ORDER BY "id"`,
+			` WHERE "state" IN ('held', 'b', 'z') ORDER BY "id"`},
+		"a condition that most rows fit": {fsm.Query{States: held, Where: []fsm.Cond{lane}},
+			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? ORDER BY "id"`,
+			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "id"`},
+		"a walk along an order": {fsm.Query{States: held, Where: []fsm.Cond{lane}, Order: by("due")},
+			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? AND likelihood(("due" IS NULL) >= 0, 0.0001) ORDER BY "due" IS NULL, "due", "id"`,
+			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "due" NULLS LAST, "id"`},
+		"the order's first key has one value": {fsm.Query{States: held, Where: []fsm.Cond{lane}, Order: by("lane", "moves")},
+			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? AND likelihood("moves" >= -9223372036854775808, 0.0001) ORDER BY "lane", "moves", "id"`,
+			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "lane", "moves", "id"`},
+		"no key of the order decides": {fsm.Query{States: held, Where: []fsm.Cond{lane}, Order: by("lane")},
+			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? ORDER BY "lane", "id"`,
+			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "lane", "id"`},
+		"an order without states": {fsm.Query{Order: by("updated_at")},
+			` ORDER BY "updated_at", "id"`,
+			` ORDER BY "updated_at", "id"`},
+		"a deadline": {fsm.Query{States: held, Where: []fsm.Cond{due(fsm.OpLe)}},
+			` WHERE likelihood("state" IN ('held'), 0.9) AND likelihood("due" <= ?, 0.0001) ORDER BY "id"`,
+			` WHERE "state" IN ('held') AND "due" <= $1 ORDER BY "id"`},
+		"a deadline in its order needs no walk": {fsm.Query{States: held, Where: []fsm.Cond{due(fsm.OpLe)}, Order: by("due")},
+			` WHERE likelihood("state" IN ('held'), 0.9) AND likelihood("due" <= ?, 0.0001) ORDER BY "due", "id"`,
+			` WHERE "state" IN ('held') AND "due" <= $1 ORDER BY "due", "id"`},
+		"a deadline in another order": {fsm.Query{Where: []fsm.Cond{due(fsm.OpLt)}, Order: by("moves")},
+			` WHERE "due" < ? ORDER BY "moves", "id"`,
+			` WHERE "due" < $1 ORDER BY "moves", "id"`},
+		"a number in its order": {fsm.Query{Where: []fsm.Cond{heavy}, Order: by("weight")},
+			` WHERE likelihood("weight" >= ?, 0.0001) ORDER BY "weight", "id"`,
+			` WHERE "weight" >= $1 ORDER BY "weight", "id"`},
+		"a number without an order": {fsm.Query{Where: []fsm.Cond{heavy}},
+			` WHERE "weight" >= ? ORDER BY "id"`,
+			` WHERE "weight" >= $1 ORDER BY "id"`},
+		"equal and unequal instants": {fsm.Query{Where: []fsm.Cond{due(fsm.OpEq), due(fsm.OpNe)}},
+			` WHERE "due" = ? AND "due" <> ? ORDER BY "id"`,
+			` WHERE "due" = $1 AND "due" <> $2 ORDER BY "id"`},
+		"unequal in its order": {fsm.Query{Where: []fsm.Cond{due(fsm.OpNe)}, Order: by("due")},
+			` WHERE "due" <> ? ORDER BY "due", "id"`,
+			` WHERE "due" <> $1 ORDER BY "due", "id"`},
+		"the order of what is absent": {fsm.Query{Where: []fsm.Cond{with("due", fsm.OpAbsent)}, Order: by("due")},
+			` WHERE "due" IS NULL ORDER BY "due" IS NULL, "due", "id"`,
+			` WHERE "due" IS NULL ORDER BY "due" NULLS LAST, "id"`},
+		"the order of what is present": {fsm.Query{Where: []fsm.Cond{with("due", fsm.OpPresent)}, Order: by("due")},
+			` WHERE "due" IS NOT NULL ORDER BY "due", "id"`,
+			` WHERE "due" IS NOT NULL ORDER BY "due", "id"`},
+		"what sets hold": {fsm.Query{Where: []fsm.Cond{with("tags", fsm.OpPresent), with("tags", fsm.OpAbsent), {Column: "tags", Op: fsm.OpEq, Value: "[]"}}},
+			` WHERE (json_array_length("tags") > 0) AND NOT (json_array_length("tags") > 0) AND "tags" = ? ORDER BY "id"`,
+			` WHERE (json_array_length("tags") > 0) AND NOT (json_array_length("tags") > 0) AND "tags"::text = $1 ORDER BY "id"`},
+		"compared with what is absent": {fsm.Query{Where: []fsm.Cond{with("lane", fsm.OpEq)}},
+			` WHERE 1 = 0 ORDER BY "id"`,
+			` WHERE 1 = 0 ORDER BY "id"`},
+	} {
+		for d, want := range map[Dialect]string{SQLite(): c.sqlite, Postgres(): c.postgres} {
+			b, err := parcels(t, d).selectRows(&c.q)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			_, got, _ := strings.Cut(b.String(), `FROM "parcel"`)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", name, d.Name(), diff)
+			}
+		}
+	}
+	for name, q := range map[string]fsm.Query{
+		"unknown comparison": {Where: []fsm.Cond{{Column: "lane", Op: 99, Value: "a"}}},
+		`no column "x"`:      {Where: []fsm.Cond{{Column: "x", Op: fsm.OpEq, Value: "a"}}},
+		`no column "y"`:      {Order: by("y")},
+		`no column "z"`:      {States: held, Order: by("z")},
+	} {
+		if _, err := parcels(t, SQLite()).selectRows(&q); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want an error that says %s", err, name)
+		}
+	}
+}
