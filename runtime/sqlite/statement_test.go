@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -113,5 +114,78 @@ func TestRefusedCreationHasItsOwnReason(t *testing.T) {
 	w.Event.RequestID = "another"
 	if err := tab.Commit(ctx, w); !errors.Is(err, fsm.ErrIDTaken) {
 		t.Errorf("got %v, want ErrIDTaken", err)
+	}
+}
+
+// Of the deliveries of a record one is postponed or settled, and none of another
+// record.
+func TestOneDeliveryIsPostponed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tab := table(t, open(t, filepath.Join(t.TempDir(), "x.db"), sqlite.WithEnforce("none")), executionSchema(t))
+	w1 := lease("e1", "j1", 1)
+	w2 := step(w1, "start", "in_progress", "r2", map[int]any{4: start})
+	other := lease("e2", "j2", 1)
+	for _, w := range []*fsm.Write{w1, w2, other} {
+		w.Outbox = &fsm.Delivery{ID: w.Row.ID, Rev: w.Row.Rev, Effect: "notify", Key: "k", Due: start}
+		if err := tab.Commit(ctx, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outbox := func() map[string]string {
+		got := map[string]string{}
+		err := tab.View(ctx, func(r fsm.Reader) error {
+			list, err := r.Outbox(start.Add(time.Hour), 0)
+			for _, d := range list {
+				got[fmt.Sprint(d.ID, " ", d.Rev)] = fmt.Sprint(d.Attempts, " ", d.Due.Sub(start), " ", d.LastError)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return got
+	}
+	if err := tab.Update(ctx, func(tx fsm.Tx) error { return tx.Postpone("e1", 1, start.Add(time.Minute), "gone") }); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"e1 1": "1 1m0s gone", "e1 2": "0 0s ", "e2 1": "0 0s "}, outbox()); d != "" {
+		t.Errorf("postponed (-want +got):\n%s", d)
+	}
+	if err := tab.Update(ctx, func(tx fsm.Tx) error { return tx.Settle("e1", 2) }); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"e1 1": "1 1m0s gone", "e2 1": "0 0s "}, outbox()); d != "" {
+		t.Errorf("settled (-want +got):\n%s", d)
+	}
+}
+
+// A place in a batch is taken by who had that place in it, not by who had another
+// one; a request that is no batch has no places.
+func TestPlacesInABatch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tab := table(t, open(t, filepath.Join(t.TempDir(), "x.db")), executionSchema(t))
+	create := func(id, job, request string, n int64) error {
+		w := lease(id, job, 1)
+		w.Event.RequestID, w.Event.RequestN = request, n
+		return tab.Commit(ctx, w)
+	}
+	for _, err := range []error{create("e0", "j0", "none", -1), create("e1", "j1", "batch", 0)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		request string
+		n       int64
+		want    error
+	}{{"batch", 0, fsm.ErrRequestTaken}, {"batch", 1, fsm.ErrIDTaken}, {"none", -1, fsm.ErrRequestTaken}, {"other", 0, fsm.ErrIDTaken}} {
+		if err := create("e0", "j2", c.request, c.n); !errors.Is(err, c.want) {
+			t.Errorf("%s %d: %v, want %v", c.request, c.n, err, c.want)
+		}
+	}
+	if err := create("e2", "j2", "none", -1); err != nil { // the request of another record
+		t.Error(err)
 	}
 }

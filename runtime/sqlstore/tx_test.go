@@ -1,0 +1,302 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// state is an error as PostgreSQL makes it.
+type state string
+
+func (s state) Error() string    { return "the server says " + string(s) }
+func (s state) SQLState() string { return string(s) }
+
+const constraint, deadlock = state("23514"), state("40P01")
+
+// script is a connection that keeps the texts it is asked with, and refuses some.
+type script struct {
+	asked   []string
+	refuse  map[string]error
+	changed int64    // what each statement changes
+	rows    []string // the ids of the rows that each query finds
+}
+
+func (s *script) answer(text string) error {
+	s.asked = append(s.asked, text)
+	return s.refuse[text]
+}
+
+func (s *script) exec(_ context.Context, text string, _ ...any) (sql.Result, error) {
+	return driver.RowsAffected(s.changed), s.answer(text)
+}
+
+func (s *script) query(_ context.Context, text string, _ ...any) (*rows, error) {
+	if err := s.answer(text); err != nil {
+		return nil, err
+	}
+	return &rows{&scripted{left: s.rows}, func() {}}, nil
+}
+
+// scripted are rows whose id is known, in the state on at revision 3.
+type scripted struct {
+	id   string
+	left []string
+}
+
+func (*scripted) Err() error   { return nil }
+func (*scripted) Close() error { return nil }
+
+func (r *scripted) Next() bool {
+	if len(r.left) == 0 {
+		return false
+	}
+	r.id, r.left = r.left[0], r.left[1:]
+	return true
+}
+
+func (r *scripted) Scan(dest ...any) error {
+	*dest[0].(*string), *dest[1].(*string), *dest[2].(*int64) = r.id, "on", 3
+	return errors.Join(dest[3].(sql.Scanner).Scan(int64(0)), dest[4].(sql.Scanner).Scan(int64(0)))
+}
+
+func scriptedTx(t *testing.T, d Dialect, how mode) (*txn, *script) {
+	t.Helper()
+	tab, err := newTable(&Store{dialect: d}, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{refuse: map[string]error{}, changed: 1}
+	return &txn{reader: reader{ctx: t.Context(), t: tab, q: s}, mode: how}, s
+}
+
+func (s *script) want(t *testing.T, texts ...string) {
+	t.Helper()
+	if diff := cmp.Diff(texts, s.asked); diff != "" {
+		t.Errorf("statements (-want +got):\n%s", diff)
+	}
+}
+
+// A careful transaction on a server makes a savepoint before each write, keeps one
+// at a time, and goes back to it when the write is refused.
+func TestCarefulWrites(t *testing.T) {
+	t.Parallel()
+	const save, next, back = "SAVEPOINT fsm_write", "RELEASE SAVEPOINT fsm_write; SAVEPOINT fsm_write", "ROLLBACK TO SAVEPOINT fsm_write"
+	x, s := scriptedTx(t, Postgres(), mode{careful: true})
+	s.refuse["b"] = constraint
+	for _, text := range []string{"a", "b", "c"} {
+		n, err := x.change(text)
+		if want := s.refuse[text]; !errors.Is(err, want) || want == nil && (n != 1 || !x.changed) {
+			t.Errorf("%s: %d, %v, want the refusal %v", text, n, err, want)
+		}
+	}
+	s.want(t, save, "a", next, "b", back, next, "c")
+
+	for name, c := range map[string]struct {
+		refuse map[string]error
+		asked  []string
+	}{
+		"no savepoint is to be had": {map[string]error{save: deadlock}, []string{save}},
+		"no way back":               {map[string]error{"a": constraint, back: deadlock}, []string{save, "a", back}},
+		"another writer":            {map[string]error{"a": deadlock}, []string{save, "a"}},
+	} {
+		x, s := scriptedTx(t, Postgres(), mode{careful: true})
+		s.refuse = c.refuse
+		for range 2 { // nothing is done after it
+			if _, err := x.change("a"); !errors.Is(err, fsm.ErrBusy) {
+				t.Errorf("%s: %v, want ErrBusy", name, err)
+			}
+		}
+		s.want(t, c.asked...)
+	}
+}
+
+// A transaction that is not careful makes no savepoint: on a server a refusal ends
+// it, for it to be run again as a careful one. SQLite goes on.
+func TestRefusedWrites(t *testing.T) {
+	t.Parallel()
+	for _, strict := range []bool{false, true} {
+		x, s := scriptedTx(t, Postgres(), mode{strict: strict})
+		s.refuse["b"] = constraint
+		if _, err := x.change("a"); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			_, err := x.change("b")
+			if more := (*anew)(nil); !errors.As(err, &more) || more.mode != (mode{strict: strict, careful: true}) {
+				t.Errorf("strict %t: %v, want it run again as careful", strict, err)
+			}
+		}
+		s.want(t, "a", "b")
+	}
+	x, s := scriptedTx(t, SQLite(), mode{strict: true, careful: true}) // as a caller's transaction is
+	s.refuse["b"] = code{"constraint failed: fsm: m: it is so", 1811}
+	for _, text := range []string{"a", "b", "c"} {
+		if _, err := x.change(text); !errors.Is(err, s.refuse[text]) {
+			t.Errorf("%s: %v, want %v", text, err, s.refuse[text])
+		}
+	}
+	s.want(t, "a", "b", "c")
+	x, s = scriptedTx(t, SQLite(), mode{})
+	s.changed = 0
+	if n, err := x.change("a"); n != 0 || err != nil || x.changed {
+		t.Errorf("a write that changed nothing: %d, %v, changed is %t", n, err, x.changed)
+	}
+}
+
+// A transaction becomes one that sees no other writer while nothing has run in it;
+// after that it is to be run again.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	const set = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
+	x, s := scriptedTx(t, Postgres(), mode{})
+	for range 2 {
+		if err := x.strict(); err != nil {
+			t.Error(err)
+		}
+	}
+	s.want(t, set)
+	for name, run := range map[string]func(x *txn) error{
+		"a read":  func(x *txn) error { _, err := x.found("a"); return err },
+		"a write": func(x *txn) error { _, err := x.change("a"); return err },
+	} {
+		for _, careful := range []bool{false, true} {
+			x, s := scriptedTx(t, Postgres(), mode{careful: careful})
+			if err := run(x); err != nil {
+				t.Error(err)
+			}
+			asked := len(s.asked)
+			err := x.strict()
+			if more := (*anew)(nil); !errors.As(err, &more) || more.mode != (mode{strict: true, careful: careful}) || len(s.asked) != asked {
+				t.Errorf("after %s: %v, want it run again as strict", name, err)
+			}
+			if again := x.strict(); again != err {
+				t.Errorf("after %s: %v the second time, want %v", name, again, err)
+			}
+		}
+	}
+	x, s = scriptedTx(t, Postgres(), mode{})
+	s.refuse[set] = deadlock
+	if err := x.strict(); !errors.Is(err, fsm.ErrBusy) || x.mode.strict {
+		t.Errorf("got %v, strict is %t, want ErrBusy", err, x.mode.strict)
+	}
+	x, s = scriptedTx(t, SQLite(), mode{}) // whose only writer it is
+	if _, err := x.change("a"); err != nil || x.strict() != nil {
+		t.Errorf("%v, %v", err, x.strict())
+	}
+	s.want(t, "a")
+}
+
+// The row that a request locked is not asked for again, unless it is another one
+// or a write came between.
+func TestLockedRowIsReadOnce(t *testing.T) {
+	t.Parallel()
+	x, s := scriptedTx(t, Postgres(), mode{})
+	lock, ask, batch := x.t.sql.holdRow, x.t.sql.request, x.t.sql.batch
+	if !strings.HasSuffix(lock, " FOR UPDATE") {
+		t.Fatalf("%s locks nothing", lock)
+	}
+	events := map[string]error{ask: errors.New("no events here"), batch: errors.New("no events here")}
+	s.rows = []string{"x"}
+	step := func(what string, f func() error, texts ...string) {
+		t.Helper()
+		x.err, s.asked, s.refuse = nil, nil, events // the log is not what this is about
+		_ = f()
+		if diff := cmp.Diff(texts, s.asked); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	request := func(id, request string) func() error {
+		return func() error { _, err := x.Request(id, request); return err }
+	}
+	row := func(id string) func() error {
+		return func() error {
+			r, err := x.Row(id)
+			if err != nil || r.State != "on" || r.Rev != 3 {
+				t.Errorf("row %s: %+v, %v", id, r, err)
+			}
+			return err
+		}
+	}
+	step("a request of a record", request("x", "r"), lock, ask)
+	step("the same again", request("x", "r"), ask)
+	step("its row", row("x"))
+	step("its row again", row("x"), lock)
+	step("no request", request("x", ""))
+	step("a request of nobody", request("", "r"), batch)
+	step("a request of a record", request("x", "r"), lock, ask)
+	step("another row", row("y"), lock)
+	step("another record", request("z", "r"), lock, ask)
+	step("a write", func() error { _, err := x.change("w"); return err }, "w")
+	step("the row after a write", row("x"), lock)
+
+	s.rows = nil
+	step("a request of who is not there", request("x", "r"), lock, ask)
+	if x.kept != nil {
+		t.Errorf("a row is kept that there is not: %+v", x.kept)
+	}
+	x.err, s.asked, s.refuse = nil, nil, map[string]error{lock: deadlock}
+	if _, err := x.Request("x", "r"); !errors.Is(err, fsm.ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+	s.want(t, lock)
+
+	x, s = scriptedTx(t, SQLite(), mode{}) // which locks all
+	if _, err := x.Request("x", "r"); err != nil {
+		t.Error(err)
+	}
+	s.want(t, x.t.sql.request)
+}
+
+// lent is a transaction of another driver.
+type lent struct {
+	Querier
+	ended bool
+}
+
+func (l *lent) Ended() bool { return l.ended }
+
+func TestEndOfALentTransaction(t *testing.T) {
+	t.Parallel()
+	for _, ended := range []bool{false, true} {
+		if got := (&txn{foreign: &lent{ended: ended}}).Ended(); got != ended {
+			t.Errorf("got %t, want %t", got, ended)
+		}
+	}
+}
+
+// What cannot be written is refused before the database is asked.
+func TestUnfitWrites(t *testing.T) {
+	t.Parallel()
+	ref := fsm.Ref{ID: "x", Rev: 1}
+	row, wide := &fsm.Row{ID: "x"}, &fsm.Row{ID: "x", Values: []any{1}}
+	for want, f := range map[string]func(x *txn) error{
+		"1 values":      func(x *txn) error { return x.Write(&fsm.Write{Prev: ref, Row: wide}) },
+		" 1 values, m ": func(x *txn) error { return x.Write(&fsm.Write{Prev: ref, Row: row, Old: wide}) },
+		"without a row": func(x *txn) error { return x.Write(&fsm.Write{Prev: fsm.Ref{ID: "x"}}) },
+		"group g has 1 columns and 2 values": func(x *txn) error {
+			_, err := x.Peers(fsm.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{1, 2}})
+			return err
+		},
+		"group s has 1 columns and 0 values": func(x *txn) error {
+			_, err := x.NextNumber(fsm.PeerQuery{Name: "s", Columns: []string{"a"}})
+			return err
+		},
+	} {
+		x, s := scriptedTx(t, SQLite(), mode{})
+		if err := f(x); err == nil || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("got %v, want an error that says %q", err, want)
+		}
+		if s.asked != nil {
+			t.Errorf("%s: the database was asked %q", want, s.asked)
+		}
+	}
+}
