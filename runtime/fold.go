@@ -84,22 +84,20 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 // one that is open beside this one.
 func foreign(s *Schema, e *Event) bool { return e.Version != s.Version }
 
-// partial reports whether an image lacks fields that the schema has: a program of
-// an older version wrote it, perhaps beside one of this version.
-func partial(s *Schema, e *Event) (bool, error) {
-	if e.Version >= s.Version || e.Image.IsZero() {
-		return false, nil
+// partial reports whether the image of an event lacks fields that the schema has:
+// a program of an older version wrote it, perhaps beside one of this version. One
+// that is no image, or none that can be read, lacks them all.
+func partial(s *Schema, e *Event) bool {
+	if e.Version >= s.Version {
+		return false
 	}
-	m, err := e.Image.members()
-	if err != nil {
-		return false, fmt.Errorf("image: %w", err)
-	}
+	m, _ := e.Image.members()
 	for i := range s.Columns {
 		if _, known := m[s.Columns[i].Stored]; !known {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 func applyImage(s *Schema, row *Row, e *Event) error {

@@ -41,6 +41,40 @@ func TestFoldFromAnImage(t *testing.T) {
 	}
 }
 
+// An image of an older version leaves as they are the fields that it lacks; one of
+// this version, or of a later one, is the whole record.
+func TestFoldOfImagesThatLackFields(t *testing.T) {
+	t.Parallel()
+	const whole = `{"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z","keys":["b"],"turns":7,"note":null}`
+	const lacks = `{"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z","keys":["b"],"turns":7}`
+	s := *foldSchema
+	s.Version = 2
+	for _, tt := range []struct {
+		name, image string
+		version     int
+		note        any
+		partial     bool
+	}{
+		{"an older one that lacks a field", lacks, 1, "n", true},
+		{"an older one that holds all", whole, 1, nil, false},
+		{"one of this version that lacks a field", lacks, 2, nil, false},
+		{"one of this version", whole, 2, nil, false},
+		{"a later one that lacks a field", lacks, 3, nil, false},
+	} {
+		second := Event{ID: "x", Rev: 2, From: "open", To: "shut", At: Time(time.UnixMicro(6)), Version: tt.version, Image: MustJSON(tt.image)}
+		row, err := FoldRow(&s, []Event{
+			{ID: "x", Rev: 1, To: "open", At: Time(time.UnixMicro(5)), Version: 2, Changes: MustJSON(`{"keys":["a"],"turns":1,"note":"n"}`)},
+			second,
+		})
+		if err != nil || row.Values[0] != `["b"]` || row.Values[1] != int64(7) || row.Values[2] != tt.note {
+			t.Errorf("%s: folded to %v, %v; want the note %v", tt.name, row.Values, err, tt.note)
+		}
+		if got := partial(&s, &second); got != tt.partial {
+			t.Errorf("%s: partial is %t", tt.name, got)
+		}
+	}
+}
+
 // What an event cannot mean is an error that names it.
 func TestFoldOfBrokenEvents(t *testing.T) {
 	t.Parallel()

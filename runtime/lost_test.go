@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -300,6 +301,49 @@ func TestLostThenRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A store that does not say why it does not know is reported in whole words.
+func TestLostForNoReasonThenRefused(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
+	store.commit = func(fsm.Table, context.Context, *fsm.Write) error { return &fsm.AmbiguousError{} }
+	store.update = func(fsm.Table, context.Context, func(fsm.Tx) error) error { return fsm.ErrClosed }
+	_, err := m.Apply(t.Context(), p, note("r", "x"))
+	if !errors.Is(err, fsm.ErrAmbiguous) || !errors.Is(err, fsm.ErrClosed) || strings.Contains(err.Error(), "%!") {
+		t.Errorf("got %v, want ErrAmbiguous around ErrClosed, in words", err)
+	}
+}
+
+// A look for a lost answer that fails is made again, each time after a wait, and
+// a few times only.
+func TestLooksForALostAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &wrapped{Store: newStore()}
+		m := open(t, store, storetest.Schema(), fixed())
+		p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
+		store.commit = func(fsm.Table, context.Context, *fsm.Write) error { return &fsm.AmbiguousError{Err: errLost} }
+		var looks []time.Duration
+		begun := time.Now()
+		store.view = func(fsm.Table, context.Context, func(fsm.Reader) error) error {
+			looks = append(looks, time.Since(begun))
+			return errLost
+		}
+		if _, err := m.Apply(t.Context(), p, note("r", "x")); !errors.Is(err, fsm.ErrAmbiguous) {
+			t.Errorf("got %v, want ErrAmbiguous", err)
+		}
+		if len(looks) != 5 || looks[0] != 0 {
+			t.Fatalf("looked after %v, want five looks, the first at once", looks)
+		}
+		for i := 1; i < len(looks); i++ {
+			if looks[i] <= looks[i-1] {
+				t.Errorf("looked after %v, want a wait before each but the first", looks)
+			}
+		}
+	})
 }
 
 // blind is a transaction whose first look for a request finds nothing, as one

@@ -123,6 +123,22 @@ func TestPurgePassesOverTheQuarantined(t *testing.T) {
 	}
 }
 
+// A state that is asked for is terminal or final: it need not be both.
+func TestPurgeOfOneState(t *testing.T) {
+	t.Parallel()
+	for state, left := range map[string]string{"sent": "p1", "held": "p2"} { // terminal the one, final the other
+		store := newStore()
+		m := open(t, store, finishing(), fixed())
+		heldAll(t, m, "p1", "p2")
+		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p2"}, storetest.Expel(meta(""))))
+		o := old()
+		o.States = []string{state}
+		if n, err := m.Purge(t.Context(), o); n != 1 || err != nil || present(t, store) != left {
+			t.Errorf("%s: purged %d, %v, there are %q; want %q to be left", state, n, err, present(t, store), left)
+		}
+	}
+}
+
 func TestPurgeEndsAtItsLimit(t *testing.T) {
 	t.Parallel()
 	store := newStore()

@@ -68,7 +68,7 @@ func (m *Machine[R]) foldWhole(r Reader, id string) (Row, error) {
 		if err != nil {
 			return Row{}, err
 		}
-		if e.Operation == opPurged || e.Operation == opPurge {
+		if e.Operation == opPurge { // what stands before it was emptied and is not judged
 			return Row{}, m.refusal(CodePurged, nil, id, "")
 		}
 		if err := x.event(r, &e); err != nil {

@@ -100,10 +100,8 @@ func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event
 			}
 			chain = append(chain, e)
 		}
-		if row.Rev == 0 && from > 1 {
-			if less, err := partial(m.schema, &e); less || err != nil {
-				return row, nil, errors.Join(err, errPartial)
-			}
+		if row.Rev == 0 && from > 1 && partial(m.schema, &e) {
+			return row, nil, errPartial
 		}
 		if err := foldEvent(m.schema, &row, &e); err != nil {
 			return row, nil, fmt.Errorf("fold %s %q at revision %d: %w", m.schema.Machine, id, e.Rev, err)

@@ -2,6 +2,7 @@ package fsm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -152,6 +153,96 @@ func TestReplayOfOddLogs(t *testing.T) {
 		}
 		if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r66", "x")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+// The state as of a revision is folded from the image before it, and from the
+// begin where a program of an older version, which is open beside this one, wrote
+// that image and did not know all fields.
+func TestReplayBesideAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	var show func(e *fsm.Event)
+	var reads []int64
+	schema := storetest.Schema()
+	schema.Version = 2
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, schema, fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta("r1"), storetest.RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")})))
+	for i := 2; i <= 70; i++ {
+		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note(fmt.Sprint("r", i), []string{"x", "y"}[i%2])))
+	}
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		return table.Update(ctx, func(tx fsm.Tx) error {
+			return f(&following{Tx: tx, show: show, reads: &reads})
+		})
+	}
+	lacking := func(e *fsm.Event) {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(e.Image.String()), &members); err != nil {
+			t.Error(err)
+		}
+		delete(members, "label")
+		text, err := json.Marshal(members)
+		if err != nil {
+			t.Error(err)
+		}
+		e.Image = fsm.MustJSON(string(text))
+	}
+	none := fsm.Optional[string]{}
+	for _, tt := range []struct {
+		name    string
+		at      int64 // the revision of the event that another program wrote
+		version int   // of that program
+		lacks   bool
+		rev     int64 // that is asked for
+		reads   []int64
+		label   fsm.Optional[string]
+	}{
+		{"none", 64, 2, false, 66, []int64{64}, fsm.Some("l")},
+		{"an older image that lacks a field", 64, 1, true, 66, []int64{64, 1}, fsm.Some("l")},
+		{"and is the newest event", 64, 1, true, 64, []int64{64, 1}, fsm.Some("l")},
+		{"an older image that holds all fields", 64, 1, false, 66, []int64{64}, fsm.Some("l")},
+		{"an older event behind the image", 65, 1, false, 66, []int64{64}, fsm.Some("l")},
+		{"an older image at the begin", 1, 1, true, 10, []int64{1}, none},
+		{"an image of this version that lacks a field", 64, 2, true, 66, []int64{64}, none},
+		{"a later image that lacks a field", 64, 3, true, 66, []int64{64}, none},
+	} {
+		reads = nil
+		show = func(e *fsm.Event) {
+			if e.Rev == tt.at {
+				e.Version = tt.version
+				if tt.lacks {
+					lacking(e)
+				}
+			}
+		}
+		out, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note(fmt.Sprint("r", tt.rev), []string{"x", "y"}[tt.rev%2]))
+		if err != nil || !out.Replayed || out.Record.Rev != tt.rev || out.Record.Label != tt.label {
+			t.Errorf("%s: got %+v, %v; want revision %d with the label %v", tt.name, out.Record, err, tt.rev, tt.label)
+		}
+		if diff := cmp.Diff(tt.reads, reads); diff != "" {
+			t.Errorf("%s: the log was read from (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}
+
+// following is a transaction that notes from where logs are read, and shows other
+// events than the store holds.
+type following struct {
+	fsm.Tx
+	show  func(e *fsm.Event)
+	reads *[]int64
+}
+
+func (c *following) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
+	*c.reads = append(*c.reads, from)
+	return func(yield func(fsm.Event, error) bool) {
+		for e, err := range c.Tx.Events(id, from) {
+			c.show(&e)
+			if !yield(e, err) {
+				return
+			}
 		}
 	}
 }

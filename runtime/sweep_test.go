@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -113,10 +114,12 @@ func TestStartupThatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	failed := error(&fsm.Refusal{Code: fsm.CodeInvariant, Machine: "parcel", Operation: "release"})
 	refuse := func(*storetest.Parcel) error { return failed }
+	wraps := func(*storetest.Parcel) error { return fmt.Errorf("odd: %w", failed) }
 	broken := func(*storetest.Parcel) error { return errors.Join(failed, errLost) }
 	for name, sources := range map[string][2]func(*storetest.Parcel) error{
 		"the first":            {refuse, fine},
 		"the second":           {fine, refuse},
+		"one, by no refusal":   {wraps, fine},
 		"both, in another way": {broken, broken},
 	} {
 		store := newStore()
