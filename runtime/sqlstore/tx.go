@@ -296,8 +296,9 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 		}
 	}
 	if cause == nil && x.t.dialect.writers() != 1 || cause != nil && x.t.dialect.hidden(cause) {
-		// What stood against it is gone by now.
-		return x.fail(&fsm.Refusal{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, ID: id, Operation: e.Operation, Cause: cause})
+		// What stood against it is gone by now. It is busy, whatever the cause was.
+		x.err = &fsm.Refusal{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, ID: id, Operation: e.Operation, Cause: cause}
+		return x.err
 	}
 	err := x.t.fault("write", cause)
 	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {

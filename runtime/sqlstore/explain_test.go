@@ -1,0 +1,166 @@
+package sqlstore
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// names are the statements' names by their texts.
+func (t *table) names() map[string]string {
+	list := map[string]string{}
+	texts := reflect.ValueOf(t.sql)
+	for i := range texts.NumField() {
+		list[texts.Field(i).String()] = texts.Type().Field(i).Name
+	}
+	return list
+}
+
+// Why a write did nothing is found out in the order in which a caller must hear
+// it, and no further than needed.
+func TestWhyAWriteDidNothing(t *testing.T) {
+	t.Parallel()
+	const unique = state("23505")
+	move := func(change func(w *fsm.Write)) *fsm.Write {
+		w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: "x"},
+			Event: fsm.Event{ID: "x", Operation: "go", RequestID: "r", RequestN: -1}}
+		change(w)
+		return w
+	}
+	plain := func(*fsm.Write) {}
+	batch := func(w *fsm.Write) { w.Event.RequestN = 0 }
+	unasked := func(w *fsm.Write) { w.Event.RequestID = "" }
+	creation := func(w *fsm.Write) { w.Prev.Rev = 0 }
+	recorded := func(w *fsm.Write) { w.Row = nil }
+	whole := func(w *fsm.Write) { w.Old = &fsm.Row{} }
+	for name, c := range map[string]struct {
+		change func(w *fsm.Write)
+		cause  error
+		logged bool
+		finds  string // the one statement that finds something besides held
+		moved  bool   // held finds nothing
+		fails  string // the statement that the server refuses
+		sqlite bool
+		want   error // nil: no more than that it changed nothing
+		asked  []string
+	}{
+		"a known request":             {change: plain, finds: "requestInLog", want: fsm.ErrRequestTaken, asked: []string{"requestInLog"}},
+		"a known place in a batch":    {change: batch, finds: "batchInLog", want: fsm.ErrRequestTaken, asked: []string{"requestInLog", "batchInLog"}},
+		"a known request of a batch":  {change: batch, finds: "requestInLog", want: fsm.ErrRequestTaken, asked: []string{"requestInLog"}},
+		"the request cannot be found": {change: batch, fails: "requestInLog", want: fsm.ErrBusy, asked: []string{"requestInLog"}},
+		"the batch cannot be found":   {change: batch, fails: "batchInLog", want: fsm.ErrBusy, asked: []string{"requestInLog", "batchInLog"}},
+		"it moved":                    {change: plain, moved: true, want: fsm.ErrMoved, asked: []string{"requestInLog", "held"}},
+		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: fsm.ErrMoved, asked: []string{"held"}},
+		"it moved, without a request": {change: unasked, moved: true, want: fsm.ErrMoved, asked: []string{"held"}},
+		"the row cannot be found":     {change: unasked, fails: "held", want: fsm.ErrBusy, asked: []string{"held"}},
+		"another row was decided on":  {change: whole, logged: true, want: fsm.ErrMoved, asked: []string{"held"}},
+		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant, asked: []string{"held"}},
+		"the id is taken":             {change: creation, finds: "exists", want: fsm.ErrIDTaken, asked: []string{"requestInLog", "exists"}},
+		"the id was taken":            {change: creation, finds: "logged", want: fsm.ErrIDTaken, asked: []string{"requestInLog", "exists", "logged"}},
+		"the id is this one's":        {change: creation, cause: constraint, logged: true, finds: "logged", want: fsm.ErrInvariant, asked: []string{"exists"}},
+		"the id cannot be found":      {change: creation, fails: "exists", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists"}},
+		"the log cannot be found":     {change: creation, fails: "logged", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists", "logged"}},
+		"what was in its way is gone": {change: plain, want: fsm.ErrBusy, asked: []string{"requestInLog", "held"}},
+		"a record is gone again":      {change: recorded, cause: unique, want: fsm.ErrBusy, asked: []string{"requestInLog", "held"}},
+		"a rule":                      {change: plain, cause: constraint, want: fsm.ErrInvariant, asked: []string{"requestInLog", "held"}},
+		"there is one writer only":    {change: plain, sqlite: true, asked: []string{"requestInLog", "held"}},
+	} {
+		d := Postgres()
+		if c.sqlite {
+			d = SQLite()
+		}
+		x, s := scriptedTx(t, d, mode{})
+		names := x.t.names()
+		s.numbers = map[string]int64{}
+		for text, statement := range names {
+			if statement == c.finds || statement == "held" && !c.moved {
+				s.numbers[text] = 1
+			}
+			if statement == c.fails {
+				s.refuse[text] = deadlock
+			}
+		}
+		err := x.explain(move(c.change), c.cause, c.logged)
+		if c.want != nil && !errors.Is(err, c.want) || err == nil || c.want == nil && errors.Is(err, fsm.ErrBusy) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if again := errors.Is(err, fsm.ErrBusy); again != (x.err != nil) {
+			t.Errorf("%s: the transaction keeps the error %v", name, x.err)
+		}
+		if r := (*fsm.Refusal)(nil); errors.Is(err, fsm.ErrInvariant) && (!errors.As(err, &r) || r.ID != "x" || r.Operation != "go") {
+			t.Errorf("%s: %+v names no record and operation", name, err)
+		}
+		if errors.Is(err, fsm.ErrInvariant) != (c.want == fsm.ErrInvariant) {
+			t.Errorf("%s: %v tells of a broken invariant, want %v", name, err, c.want)
+		}
+		var asked []string
+		for _, text := range s.asked {
+			asked = append(asked, names[text])
+		}
+		if diff := cmp.Diff(c.asked, asked); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	x, s := scriptedTx(t, Postgres(), mode{})
+	x.err = deadlock
+	if err := x.explain(move(plain), nil, false); !errors.Is(err, deadlock) || s.asked != nil {
+		t.Errorf("after an error: %v, asked %q", err, s.asked)
+	}
+}
+
+// Who counts the records of a group locks it on a server first; records with an
+// absent value are in no group, but in a sequence.
+func TestGroupsAreLocked(t *testing.T) {
+	t.Parallel()
+	const serializable, peers = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", `SELECT count(*) FROM "m" WHERE "state" IN ('on') AND "a" = $1 AND "id" <> $2`
+	lock := Postgres().lockGroup(`"m_groups"`)
+	group := func(v any) fsm.PeerQuery {
+		return fsm.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{v}, States: []string{"on"}, Except: "x"}
+	}
+	begin := func(d Dialect) (*txn, *script) {
+		x, s := scriptedTx(t, d, mode{})
+		x.t.schema.Columns = []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString, Optional: true}}
+		s.numbers = map[string]int64{peers: 4, x.t.sql.number: 6}
+		return x, s
+	}
+	x, s := begin(Postgres())
+	if n, err := x.Peers(group("v")); n != 4 || err != nil {
+		t.Errorf("got %d, %v, want 4", n, err)
+	}
+	s.want(t, serializable, lock, peers)
+	x, s = begin(Postgres())
+	if n, err := x.Peers(group(nil)); n != 0 || err != nil {
+		t.Errorf("an absent value has %d peers, %v", n, err)
+	}
+	s.want(t, serializable)
+	for _, v := range []any{"v", nil} {
+		x, s = begin(Postgres())
+		if n, err := x.NextNumber(group(v)); n != 7 || err != nil {
+			t.Errorf("got %d, %v, want 7", n, err)
+		}
+		s.want(t, lock, x.t.sql.number, x.t.sql.putNumber)
+	}
+	for _, text := range []string{serializable, lock, peers} {
+		x, s = begin(Postgres())
+		s.refuse[text] = deadlock
+		if _, err := x.Peers(group("v")); !errors.Is(err, fsm.ErrBusy) || s.asked[len(s.asked)-1] != text {
+			t.Errorf("%s is refused: %v after %q", text, err, s.asked)
+		}
+	}
+	for _, text := range []string{lock, x.t.sql.number, x.t.sql.putNumber} {
+		x, s = begin(Postgres())
+		s.refuse[text] = deadlock
+		if n, err := x.NextNumber(group("v")); n != 0 || !errors.Is(err, fsm.ErrBusy) || s.asked[len(s.asked)-1] != text {
+			t.Errorf("%s is refused: %d, %v after %q", text, n, err, s.asked)
+		}
+	}
+	x, s = begin(SQLite()) // whose writer is alone
+	if n, err := x.NextNumber(group("v")); n != 7 || err != nil {
+		t.Errorf("got %d, %v, want 7", n, err)
+	}
+	s.want(t, x.t.sql.number, x.t.sql.putNumber)
+}
