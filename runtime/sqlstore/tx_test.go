@@ -28,6 +28,7 @@ type script struct {
 	refuse  map[string]error
 	changed int64            // what each statement changes
 	rows    []string         // the ids of the rows that each query finds
+	spoilt  error            // of reading a row
 	numbers map[string]int64 // what the queries of one number find
 }
 
@@ -47,14 +48,15 @@ func (s *script) query(_ context.Context, text string, _ ...any) (*rows, error) 
 	if n, ok := s.numbers[text]; ok {
 		return &rows{&scripted{left: []string{"a number"}, n: n}, func() {}}, nil
 	}
-	return &rows{&scripted{left: s.rows}, func() {}}, nil
+	return &rows{&scripted{left: s.rows, spoilt: s.spoilt}, func() {}}, nil
 }
 
 // scripted are rows whose id is known, in the state on at revision 3, or a number.
 type scripted struct {
-	id   string
-	left []string
-	n    int64
+	id     string
+	left   []string
+	n      int64
+	spoilt error
 }
 
 func (*scripted) Err() error   { return nil }
@@ -74,7 +76,7 @@ func (r *scripted) Scan(dest ...any) error {
 		return nil
 	}
 	*dest[0].(*string), *dest[1].(*string), *dest[2].(*int64) = r.id, "on", 3
-	return errors.Join(dest[3].(sql.Scanner).Scan(int64(0)), dest[4].(sql.Scanner).Scan(int64(0)))
+	return errors.Join(r.spoilt, dest[3].(sql.Scanner).Scan(int64(0)), dest[4].(sql.Scanner).Scan(int64(0)))
 }
 
 func scriptedTx(t *testing.T, d Dialect, how mode) (*txn, *script) {
@@ -267,6 +269,13 @@ func TestLockedRowIsReadOnce(t *testing.T) {
 	}
 	s.want(t, lock)
 
+	x, s = scriptedTx(t, Postgres(), mode{})
+	s.rows, s.spoilt = []string{"x"}, errors.New("not to be read")
+	if _, err := x.Request("x", "r"); !errors.Is(err, s.spoilt) {
+		t.Errorf("got %v, want %v", err, s.spoilt)
+	}
+	s.want(t, lock)
+
 	x, s = scriptedTx(t, SQLite(), mode{}) // which locks all
 	if _, err := x.Request("x", "r"); err != nil {
 		t.Error(err)
@@ -317,4 +326,30 @@ func TestUnfitWrites(t *testing.T) {
 			t.Errorf("%s: the database was asked %q", want, s.asked)
 		}
 	}
+}
+
+// A write to a server is one statement; one that did nothing is explained.
+func TestWriteInOneStatement(t *testing.T) {
+	t.Parallel()
+	w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: "x", State: "off", Rev: 4},
+		Event: fsm.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
+	x, s := scriptedTx(t, Postgres(), mode{})
+	text, _, err := x.t.single(w, x.behind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Write(w); err != nil || x.last != w {
+		t.Errorf("got %v, the last write is %v", err, x.last)
+	}
+	s.want(t, text)
+	s.asked, s.changed = nil, 0
+	if err := x.Write(w); !errors.Is(err, fsm.ErrMoved) {
+		t.Errorf("got %v, want ErrMoved", err)
+	}
+	s.want(t, text, x.t.sql.held)
+	s.asked, s.changed, s.refuse[text] = nil, 1, deadlock
+	if err := x.Write(w); !errors.Is(err, fsm.ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+	s.want(t, text)
 }
