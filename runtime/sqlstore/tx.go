@@ -226,9 +226,6 @@ func (x *txn) insert(w *fsm.Write) error {
 func (x *txn) move(w *fsm.Write) error {
 	text, args := x.t.update(w)
 	n, err := x.change(text, args...)
-	if err == nil && n == 0 && w.Old != nil {
-		return fsm.ErrMoved // its request is new, since the event is in the log by now
-	}
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
 	}

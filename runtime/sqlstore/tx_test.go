@@ -353,3 +353,41 @@ func TestWriteInOneStatement(t *testing.T) {
 	}
 	s.want(t, text)
 }
+
+// A call that is recorded only locks its record on a server before its number is
+// counted, and is written no more when the record has moved.
+func TestRecordedCallLocksItsRecord(t *testing.T) {
+	t.Parallel()
+	begin := func() (*txn, *script, *fsm.Write) {
+		x, s := scriptedTx(t, Postgres(), mode{})
+		return x, s, &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on",
+			Event: fsm.Event{ID: "x", Rev: 3, N: 5, Operation: "go", From: "on", To: "on", RequestN: -1}}
+	}
+	x, s, w := begin()
+	insert, _, err := x.insertion(&w.Event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Event.N, s.rows, s.numbers = 0, []string{"x"}, map[string]int64{x.t.sql.nextN: 5}
+	if err := x.Write(w); err != nil || w.Event.N != 5 {
+		t.Errorf("got %v and the number %d, want 5", err, w.Event.N)
+	}
+	s.want(t, x.t.sql.holdRow, x.t.sql.nextN, insert)
+	x, s, w = begin() // where nobody is
+	if err := x.Write(w); !errors.Is(err, fsm.ErrMoved) {
+		t.Errorf("got %v, want ErrMoved", err)
+	}
+	s.want(t, x.t.sql.holdRow, x.t.sql.nextN, x.t.sql.held)
+	x, s, w = begin()
+	s.refuse[x.t.sql.holdRow] = deadlock
+	if err := x.Write(w); !errors.Is(err, fsm.ErrBusy) {
+		t.Errorf("got %v, want ErrBusy", err)
+	}
+	s.want(t, x.t.sql.holdRow)
+	x, s, w = begin()
+	s.rows, s.spoilt = []string{"x"}, errors.New("not to be read")
+	if err := x.Write(w); !errors.Is(err, s.spoilt) {
+		t.Errorf("got %v, want %v", err, s.spoilt)
+	}
+	s.want(t, x.t.sql.holdRow)
+}
