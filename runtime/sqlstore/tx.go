@@ -246,11 +246,9 @@ func (x *txn) ask(d *fsm.Delivery) error {
 // explain finds out why a write did nothing. The causes are asked for in the
 // order in which a caller must hear of them: a known request first, since its
 // answer is the first outcome. Logged says that the event is in the log by now,
-// so its request was new.
+// so its request was new. After an error of the database no question is asked: the
+// first one returns it.
 func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
-	if x.err != nil {
-		return x.err
-	}
 	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
 	if !logged && e.RequestID != "" {
 		taken, err := x.found(sql.requestInLog, id, e.RequestID)
