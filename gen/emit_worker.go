@@ -90,7 +90,7 @@ func sets(o *spec.Operation, f *spec.Field) *spec.Input {
 // worker adds NewWorker.
 func (h *held) worker(f *jen.File, w *workShape) {
 	typ := h.typ(w.state)
-	any := h.anyType()
+	anyType := h.anyType()
 	pick, beat := h.n.op(w.pick), h.n.op(w.beat)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims, and how.", h.n.Record))).
@@ -102,10 +102,10 @@ func (h *held) worker(f *jen.File, w *workShape) {
 			Id("Work").Func().Params(raw("ctx context.Context"), raw("j %s", typ)).Error(),
 		jen.Line(),
 		docIndented(1, fmt.Sprintf("Failed writes down that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (fsm.ErrUnfinished). Required.", h.n.Record)).
-			Id("Failed").Func().Params(raw("ctx context.Context"), raw("j %s", any), raw("cause error")).Error(),
+			Id("Failed").Func().Params(raw("ctx context.Context"), raw("j %s", anyType), raw("cause error")).Error(),
 		jen.Line(),
 		docIndented(1, "Release hands back what a worker that stops did not finish; nil leaves it to the end of the lease.").
-			Id("Release").Func().Params(raw("ctx context.Context"), raw("j %s", any)).Error(),
+			Id("Release").Func().Params(raw("ctx context.Context"), raw("j %s", anyType)).Error(),
 	)
 
 	request := func(o *spec.Operation, in *spec.Input, head string) string {
@@ -162,9 +162,9 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		jen.If(raw("c.Work != nil")).Block(
 			raw("do.Work = func(ctx context.Context, h %s) error { return c.Work(ctx, %s{handle{h}}) }", heldType, typ)),
 		jen.If(raw("c.Failed != nil")).Block(
-			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, %s{handle{h}}, cause) }", heldType, any)),
+			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, %s{handle{h}}, cause) }", heldType, anyType)),
 		jen.If(raw("c.Release != nil")).Block(
-			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, %s{handle{h}}) }", heldType, any)),
+			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, %s{handle{h}}) }", heldType, anyType)),
 		jen.Return(fsmName("NewWorker").Call(raw("m.core, actor, do, c.WorkerOptions"))),
 	)
 }

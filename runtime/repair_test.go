@@ -76,7 +76,7 @@ func repairing(t *testing.T, hook func(table fsm.Table, ctx context.Context, f f
 	return m, store.Store.(*memstore.Store)
 }
 
-func bent(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+func bent(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error { //nolint:revive // the order of what it stands for
 	return table.Update(ctx, func(tx fsm.Tx) error { return f(other(tx, lane("z"))) })
 }
 

@@ -226,7 +226,7 @@ func TestWorkerStops(t *testing.T) {
 					case <-time.After(d):
 						return w.send(ctx, h, "done")
 					case <-ctx.Done():
-						time.Sleep(time.Millisecond * time.Duration(d/time.Second)) // p1 before p2
+						time.Sleep(d / 1000) // p1 before p2
 						return context.Cause(ctx)
 					}
 				}, fsm.WorkerOptions{Concurrency: 2, Grace: c.grace})

@@ -69,7 +69,7 @@ func injected(file string, text []byte, machine string, write blockWriter) ([]by
 			}
 			continue
 		}
-		if m := endMarker.FindStringSubmatch(bare); m != nil && m[1] == machine {
+		if m := endMarker.FindStringSubmatch(bare); len(m) > 1 && m[1] == machine {
 			out.WriteString(line)
 			open = 0
 		} else if anyMarker.MatchString(bare) {

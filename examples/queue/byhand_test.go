@@ -35,7 +35,7 @@ func TestWorkerLikeByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer ledger.close()
+		t.Cleanup(func() { ledger.close() })
 		q := &queue{config: config{jobs: 5, producers: 1, work: 10 * time.Millisecond, lease: time.Minute}, machine: machine, ledger: ledger, out: io.Discard}
 		if err := q.produce(t.Context(), 0); err != nil {
 			t.Fatal(err)

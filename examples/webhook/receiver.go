@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -130,7 +131,7 @@ func (b *inbox) take(ctx context.Context, key string, fingerprint [sha256.Size]b
 	a := answer{again: true}
 	err = tx.QueryRowContext(ctx, `SELECT fingerprint, status, body FROM answers WHERE key = ?`, key).Scan(&first, &a.status, &a.body)
 	switch {
-	case err == nil && string(first) != string(fingerprint[:]):
+	case err == nil && !bytes.Equal(first, fingerprint[:]):
 		return answer{status: http.StatusUnprocessableEntity, body: `{"error":"this key was used for another notice"}`}, nil
 	case err == nil:
 		if _, err := tx.ExecContext(ctx, `UPDATE answers SET again = again + 1 WHERE key = ?`, key); err != nil {

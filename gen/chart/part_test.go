@@ -80,7 +80,7 @@ func TestUnknownPart(t *testing.T) {
 		err  error
 		want string
 	}{
-		{Of(m).Focus("runing"), `the machine has no state "runing"; did you mean "running"?`},
+		{Of(m).Focus("runnin"), `the machine has no state "runnin"; did you mean "running"?`},
 		{Of(m).Focus("zzz"), `the machine has no state "zzz"; it has: queued, claimed, running, succeeded, failed, stalled`},
 		{Of(m).Only("start", "heartbet"), `the machine has no operation "heartbet"; did you mean "heartbeat"?`},
 	} {

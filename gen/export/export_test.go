@@ -179,7 +179,7 @@ func TestQt(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
-	broken := bytes.ReplaceAll(SCXML(shipped(t)["task"]), []byte(`target="running"`), []byte(`target="runing"`))
+	broken := bytes.ReplaceAll(SCXML(shipped(t)["task"]), []byte(`target="running"`), []byte(`target="runnin"`))
 	if out, err := compile("broken", broken); err == nil {
 		t.Errorf("a chart with a target that is missing was accepted: %s", out)
 	}

@@ -30,7 +30,7 @@ func call(t testing.TB, endpoint, path string, request, answer any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer got.Body.Close()
+	defer func() { _ = got.Body.Close() }()
 	text, err := io.ReadAll(got.Body)
 	if err == nil && got.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", got.Status, text)

@@ -40,7 +40,7 @@ func connect(t testing.TB, endpoint, prefix string) *etcdstore.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
+	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
 

@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// ErrNoServer: neither FSMGEN_POSTGRES_URL nor PostgreSQL's programs are there.
+// ErrNoServer says that neither FSMGEN_POSTGRES_URL nor PostgreSQL's programs are
+// there.
 var ErrNoServer = errors.New("there is no PostgreSQL: set FSMGEN_POSTGRES_URL to a server where databases may be created, or install one (apt-get install postgresql)")
 
 // Boot gives a program that is no test the address of a server: that of

@@ -77,7 +77,7 @@ func (s *suite[R]) joined(t *testing.T, st Store) {
 		if err != nil {
 			t.Fatalf("begin: %v", err)
 		}
-		defer func() { _ = tx.Rollback() }() // where the test fails
+		t.Cleanup(func() { _ = tx.Rollback() }) // where the test fails
 		if h.d, err = alone.In(ctx, tx.Joined); err != nil {
 			t.Fatalf("In: %v", err)
 		}

@@ -115,7 +115,7 @@ func countEffectErrors(err error) int {
 		}
 		return n
 	}
-	if _, ok := err.(*fsm.EffectError); !ok { //nolint:errorlint // joined errors are taken apart above
+	if _, ok := err.(*fsm.EffectError); !ok {
 		return -1
 	}
 	return 1

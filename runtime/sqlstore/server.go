@@ -16,10 +16,11 @@ const (
 )
 
 var (
-	// ErrServer: the server says that it is another one than the store was opened
+	// ErrServer says that the server is, by its own word, another one than the store was opened
 	// for. See WithServer.
 	ErrServer = errors.New("it is another server than the store was opened for")
-	// ErrNotOffered: the server has not what the call needs; nothing was done.
+	// ErrNotOffered says that the server has not what the call needs; nothing was
+	// done.
 	ErrNotOffered = errors.New("the server does not offer what this needs")
 )
 

@@ -267,7 +267,7 @@ func (nothing) Rows(fsm.Query) iter.Seq2[fsm.Row, error] { return func(func(fsm.
 
 // unlocked runs a transaction that locks nothing of what it reads: what it writes
 // is written later, in another one.
-func unlocked(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+func unlocked(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error { //nolint:revive // the order of what it stands for
 	late := &deferred{}
 	err := t.Update(ctx, func(tx fsm.Tx) error {
 		*late = deferred{Tx: tx}

@@ -10,13 +10,12 @@ import (
 // words is a line of a label, with the piece behind it that has a colour of its
 // own.
 type words struct {
-	kind        kind
-	class       string
-	text        string
-	count       string
-	countClass  string
-	begins      bool // a step begins here, and it is not the first
-	indentation float64
+	kind       kind
+	class      string
+	text       string
+	count      string
+	countClass string
+	begins     bool // a step begins here, and it is not the first
 }
 
 func (w words) width() float64 {

@@ -143,7 +143,7 @@ func TestPNG(t *testing.T) {
 		page := parse(paints(theme)["page"].fill)
 		for _, x := range []int{0, img.Bounds().Dx() - 1} {
 			for _, y := range []int{0, img.Bounds().Dy() - 1} {
-				if r, g, b, _ := img.At(x, y).RGBA(); uint8(r>>8) != page.R || uint8(g>>8) != page.G || uint8(b>>8) != page.B {
+				if r, g, b, _ := img.At(x, y).RGBA(); r>>8 != uint32(page.R) || g>>8 != uint32(page.G) || b>>8 != uint32(page.B) {
 					t.Errorf("the corner (%d, %d) is %v, not the page's %v", x, y, img.At(x, y), page)
 				}
 			}
@@ -154,7 +154,7 @@ func TestPNG(t *testing.T) {
 			}
 			at := img.At(int(sh.rect.X+6)*Scale, int(sh.rect.Y+sh.rect.H/2)*Scale)
 			want := parse(paints(theme)["box-initial"].fill)
-			if r, g, b, _ := at.RGBA(); uint8(r>>8) != want.R || uint8(g>>8) != want.G || uint8(b>>8) != want.B {
+			if r, g, b, _ := at.RGBA(); r>>8 != uint32(want.R) || g>>8 != uint32(want.G) || b>>8 != uint32(want.B) {
 				t.Errorf("a state is painted %v, not %v", at, want)
 			}
 		}
