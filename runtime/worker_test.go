@@ -152,7 +152,7 @@ func TestWorkerFailures(t *testing.T) {
 				return nil
 			}
 			return errors.Join(w.send(ctx, h, "done"), errors.New("after the end"))
-		}, fsm.WorkerOptions{Observe: func(fsm.WorkerEvent) {}})
+		}, fsm.WorkerOptions{})
 		observed, ended := w.run(t, worker, time.Minute)
 		check(t, "observed", `claimed p1
 failed p1: no paper
