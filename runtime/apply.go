@@ -18,6 +18,13 @@ type Item[R any] struct {
 // otherwise not what is stored, counts as the Ref that it is: a decision stands
 // only on the stored record.
 func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
+	if m.options.observe == nil {
+		return m.apply(ctx, at, c)
+	}
+	return watched(ctx, m, c.observed(idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c) }, seenOne)
+}
+
+func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
 	var out Outcome[R]
 	q, ref, err := m.target(at, c)
 	if err != nil {
@@ -68,7 +75,15 @@ func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	out, err := within(ctx, m.store, func() (Outcome[R], error) { return m.applyIn(ctx, tx, q, ref, false) })
+	in := func(ctx context.Context) (Outcome[R], error) {
+		return within(ctx, m.store, func() (Outcome[R], error) { return m.applyIn(ctx, tx, q, ref, false) })
+	}
+	var out Outcome[R]
+	if m.options.observe == nil {
+		out, err = in(ctx)
+	} else {
+		out, err = watched(ctx, m, c.observed(ref.ID), in, seenOne)
+	}
 	if err != nil {
 		return Outcome[R]{}, m.unit(q.op, ref.ID, q.RequestID).blame(err)
 	}
@@ -79,6 +94,14 @@ func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (
 // all of them or none. The error of a call that is refused names its index.
 // Calls whose request is known are replayed.
 func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
+	if m.options.observe == nil || len(items) == 0 {
+		return m.applyMany(ctx, items)
+	}
+	call := items[0].Call.observedMany(len(items))
+	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.applyMany(ctx, items) }, seenMany)
+}
+
+func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
 	type one struct {
 		q   *request[R]
 		ref Ref
@@ -120,9 +143,23 @@ func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 	return outs, nil
 }
 
+// nowhere reports whether a target is nil, as such or as a pointer to a record.
+func nowhere[R any](at Target) bool {
+	p, ok := any(at).(*R)
+	return at == nil || ok && p == nil
+}
+
+// idOf returns the id of a target's record, if there is one.
+func idOf[R any](at Target) string {
+	if nowhere[R](at) {
+		return ""
+	}
+	return at.Ref().ID
+}
+
 // target prepares a call on a record that exists.
 func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
-	if p, ok := any(at).(*R); at == nil || ok && p == nil {
+	if nowhere[R](at) {
 		return nil, Ref{}, fmt.Errorf("%s: the call names no record", m.schema.Machine)
 	}
 	ref := at.Ref()

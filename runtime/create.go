@@ -10,6 +10,13 @@ import (
 // same dedupe value is returned as it is (Existing); then an id that is taken is
 // refused with ErrExists. Without an ID in the call the engine makes one.
 func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) {
+	if m.options.observe == nil {
+		return m.create(ctx, c)
+	}
+	return watched(ctx, m, c.observed(c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne)
+}
+
+func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) {
 	var out Outcome[R]
 	q, id, err := m.creation(c)
 	if err != nil {
@@ -53,7 +60,15 @@ func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R]
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	out, err := within(ctx, m.store, func() (Outcome[R], error) { return m.createIn(ctx, tx, q, id, false) })
+	in := func(ctx context.Context) (Outcome[R], error) {
+		return within(ctx, m.store, func() (Outcome[R], error) { return m.createIn(ctx, tx, q, id, false) })
+	}
+	var out Outcome[R]
+	if m.options.observe == nil {
+		out, err = in(ctx)
+	} else {
+		out, err = watched(ctx, m, c.observed(c.ID), in, seenOne)
+	}
 	if err != nil {
 		return Outcome[R]{}, m.unit(q.op, id, q.RequestID).blame(err)
 	}
@@ -64,6 +79,14 @@ func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R]
 // of them or none. The error of a call that is refused names its index. Calls
 // whose request is known are replayed, and existing records returned, one by one.
 func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
+	if m.options.observe == nil || len(calls) == 0 {
+		return m.createMany(ctx, calls)
+	}
+	call := calls[0].observedMany(len(calls))
+	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.createMany(ctx, calls) }, seenMany)
+}
+
+func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
 	if len(calls) == 0 {
 		return nil, nil
 	}

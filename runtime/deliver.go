@@ -130,7 +130,7 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (pe
 	}
 	cause := job.err
 	if cause == nil {
-		cause = m.effects[d.Effect](ctx, nil, job.rec, d.Key, job.event)
+		cause = m.effect(ctx, nil, job.op, job.rec, d.Key, job.event)
 	}
 	if cause == nil {
 		err := m.settle(ctx, d, job.op)
@@ -233,8 +233,24 @@ func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) e
 	}
 	next := m.byName[op.Then]
 	requestID := systemID(next, d.Rev)
+	if m.options.observe == nil {
+		_, err := m.settleThen(ctx, d, op, next, requestID)
+		return err
+	}
+	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: SystemActor, Calls: 1}
+	_, err := watched(ctx, m, call, func(ctx context.Context) ([]Event, error) {
+		return m.settleThen(ctx, d, op, next, requestID)
+	}, func(events []Event) Observation { return Observation{Events: events} })
+	return err
+}
+
+// settleThen is settle for an op with a `then`. It returns the events of what
+// followed, none where the record has moved on or an earlier try had done it.
+func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Operation[R], requestID string) ([]Event, error) {
+	var events []Event
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx Tx, _ bool) error {
+		events = nil
 		if err := tx.Settle(d.ID, d.Rev); err != nil {
 			return err
 		}
@@ -254,14 +270,15 @@ func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) e
 		if err != nil {
 			return err
 		}
-		_, _, err = m.follow(ctx, tx, s, at)
+		_, events, err = m.follow(ctx, tx, s, at)
 		return err
 	}
 	u.find = func(r Reader) (bool, error) {
-		events, err := r.Request(d.ID, requestID)
-		return len(events) > 0, err
+		known, err := r.Request(d.ID, requestID)
+		return len(known) > 0, err
 	}
-	return m.run(ctx, u)
+	err := m.run(ctx, u)
+	return events, err
 }
 
 // shortText makes a text that every store takes out of an error's.

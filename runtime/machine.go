@@ -49,6 +49,7 @@ type Options struct {
 	backoff, longest time.Duration
 	check            int64
 	poll             time.Duration
+	observe          Observer
 }
 
 // Option sets one of the Options.

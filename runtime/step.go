@@ -145,7 +145,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 	}
 	key := m.effectKey(s)
 	inner, mark := enter(ctx, m.store)
-	err = m.effects[op.Effect.Name](inner, tx, s.rec, key, s.write.Event)
+	err = m.effect(inner, tx, op, s.rec, key, s.write.Event)
 	if err := mark.verdict(tx, err); err != nil {
 		return s, &EffectError{
 			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,

@@ -1,0 +1,133 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+)
+
+// Observed is what an Observer is told when a call on a machine begins, or a run
+// of an effect.
+type Observed struct {
+	Machine   string
+	Operation string // by its name in the specification
+	Effect    string // of the operation, by its name there: set when it is a run of the effect
+	ID        string // of the record; empty where the engine picks it, makes it, or there are several
+	RequestID string // of the caller; empty without one, and where there are several. Of an effect: its key
+	Actor     string // empty without one, and where there are several
+	Calls     int    // how many calls share the transaction: 1, more for the Many forms; 0 for an effect
+}
+
+// Observation is what an Observer is told at the end.
+type Observation struct {
+	// Events are those that the call wrote, in their order, which is none for a
+	// call that was refused, replayed, or found what it would have made. They
+	// must not be changed.
+	Events []Event
+	// Replayed is how many of the calls were known: their first outcome was
+	// returned and nothing written.
+	Replayed int
+	// Err is the error that the caller gets.
+	Err error
+}
+
+// Observer is told when a call begins and when it ends, for metrics and traces.
+// The context that it returns is the one that the store and the effects get, so
+// what they do can be seen as part of the call; it must come from the one that is
+// handed in. The function may be nil. Both are called by the goroutine that
+// calls, and what they cost it pays.
+//
+// Observed are Apply, Create, Pick, their Many and In forms, and so every
+// generated method that makes a transition, each step that Sweep and Startup
+// take, and each run of an effect.
+type Observer func(ctx context.Context, call Observed) (context.Context, func(Observation))
+
+// WithObserver sets an Observer. With several, the first is the outermost.
+func WithObserver(o Observer) Option {
+	return func(opt *Options) {
+		first := opt.observe
+		if first == nil || o == nil {
+			if o != nil {
+				opt.observe = o
+			}
+			return
+		}
+		opt.observe = func(ctx context.Context, call Observed) (context.Context, func(Observation)) {
+			ctx, outer := first(ctx, call)
+			ctx, inner := o(ctx, call)
+			return ctx, func(end Observation) {
+				if inner != nil {
+					inner(end)
+				}
+				if outer != nil {
+					outer(end)
+				}
+			}
+		}
+	}
+}
+
+// errPanicked is what the observer hears of a call that did not return.
+var errPanicked = errors.New("the call panicked")
+
+// watched makes a call under the eyes of the observer, which there must be. seen
+// says what came of it.
+func watched[R, T any](ctx context.Context, m *Machine[R], call Observed, do func(context.Context) (T, error), seen func(T) Observation) (T, error) {
+	call.Machine = m.schema.Machine
+	ctx, end := m.options.observe(ctx, call)
+	if end == nil {
+		return do(ctx)
+	}
+	last := Observation{Err: errPanicked}
+	defer func() { end(last) }()
+	out, err := do(ctx)
+	last = Observation{Err: err}
+	if err == nil {
+		last = seen(out)
+	}
+	return out, err
+}
+
+// observed describes one call.
+func (c *Call[R]) observed(id string) Observed {
+	o := Observed{ID: id, RequestID: c.RequestID, Actor: c.Actor, Calls: 1}
+	if c.Operation != nil {
+		o.Operation = c.Operation.Name
+	}
+	return o
+}
+
+// observedMany describes n calls in one transaction by the first of them.
+func (c *Call[R]) observedMany(n int) Observed {
+	o := c.observed("")
+	o.RequestID, o.Actor, o.Calls = "", "", n
+	return o
+}
+
+// seenOne and seenMany tell of calls that returned no error.
+func seenOne[R any](out Outcome[R]) Observation { return seenMany([]Outcome[R]{out}) }
+
+func seenMany[R any](outs []Outcome[R]) Observation {
+	var o Observation
+	for i := range outs {
+		switch {
+		case outs[i].Replayed:
+			o.Replayed++
+		case !outs[i].Existing:
+			o.Events = append(o.Events, outs[i].Events...)
+		}
+	}
+	return o
+}
+
+// effect runs the effect of a step.
+func (m *Machine[R]) effect(ctx context.Context, tx Tx, op *Operation[R], rec R, key string, e Event) error {
+	run := m.effects[op.Effect.Name]
+	if m.options.observe == nil {
+		return run(ctx, tx, rec, key, e)
+	}
+	call := Observed{Operation: op.Name, Effect: op.Effect.Name, ID: e.ID, RequestID: key, Actor: e.Actor}
+	_, err := watched(ctx, m, call, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, run(ctx, tx, rec, key, e)
+	}, func(struct{}) Observation { return Observation{} })
+	return err
+}
