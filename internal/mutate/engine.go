@@ -25,6 +25,7 @@ var engineFiles = []engineFile{
 	{"runtime", "deliver.go"},
 	{"runtime", "fingerprint.go"},
 	{"runtime", "fold.go"},
+	{"runtime", "observe.go"},
 	{"runtime", "pick.go"},
 	{"runtime", "replay.go"},
 	{"runtime", "run.go"},

@@ -1,0 +1,207 @@
+package fsmotel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// scope is the name of what makes the spans and metrics.
+const scope = "github.com/fsmgen/fsmgen/runtime/fsmotel"
+
+// The attributes.
+const (
+	keyMachine   = attribute.Key("fsm.machine")
+	keyOperation = attribute.Key("fsm.operation")
+	keyEffect    = attribute.Key("fsm.effect")
+	keyOutcome   = attribute.Key("fsm.outcome")
+	keyFrom      = attribute.Key("fsm.state.from")
+	keyTo        = attribute.Key("fsm.state.to")
+	keyKind      = attribute.Key("fsm.worker.kind")
+	keyID        = attribute.Key("fsm.record.id")
+	keyRev       = attribute.Key("fsm.record.rev")
+	keyRequest   = attribute.Key("fsm.request.id")
+	keyActor     = attribute.Key("fsm.actor")
+	keyCalls     = attribute.Key("fsm.calls")
+	keyReplayed  = attribute.Key("fsm.replayed")
+	keyError     = attribute.Key("error.type")
+)
+
+// Telemetry makes spans and metrics. It is safe for use by any number of
+// goroutines and machines; make one for a program.
+type Telemetry struct {
+	tracer                   trace.Tracer
+	calls, effects, worked   metric.Float64Histogram
+	steps, replays, happened metric.Int64Counter
+	working                  metric.Int64UpDownCounter
+}
+
+// Option sets where spans and metrics go.
+type Option func(*providers)
+
+type providers struct {
+	tracer trace.TracerProvider
+	meter  metric.MeterProvider
+}
+
+// WithTracerProvider replaces the global provider of tracers.
+func WithTracerProvider(p trace.TracerProvider) Option {
+	return func(o *providers) { o.tracer = p }
+}
+
+// WithMeterProvider replaces the global provider of meters.
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return func(o *providers) { o.meter = p }
+}
+
+// New returns a Telemetry over the global providers, or those of the options. It
+// fails when the provider of meters refuses an instrument.
+func New(opts ...Option) (*Telemetry, error) {
+	p := providers{tracer: otel.GetTracerProvider(), meter: otel.GetMeterProvider()}
+	for _, opt := range opts {
+		opt(&p)
+	}
+	t := &Telemetry{tracer: p.tracer.Tracer(scope)}
+	meter := p.meter.Meter(scope)
+	var errs []error
+	seconds := func(name, what string) metric.Float64Histogram {
+		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what),
+			metric.WithExplicitBucketBoundaries(.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600))
+		errs = append(errs, err)
+		return h
+	}
+	count := func(name, unit, what string) metric.Int64Counter {
+		c, err := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(what))
+		errs = append(errs, err)
+		return c
+	}
+	t.calls = seconds("fsm.call.duration", "Time from the begin of a call to its durable answer.")
+	t.effects = seconds("fsm.effect.duration", "Time of a run of an effect.")
+	t.worked = seconds("fsm.worker.duration", "Time of a piece of work, from claim to end.")
+	t.steps = count("fsm.transitions", "{event}", "Events written to the log.")
+	t.replays = count("fsm.replays", "{call}", "Calls whose request id was known: the first outcome was returned.")
+	t.happened = count("fsm.worker.events", "{event}", "What happened to a worker.")
+	var err error
+	t.working, err = meter.Int64UpDownCounter("fsm.worker.work", metric.WithUnit("{record}"), metric.WithDescription("Records worked on now."))
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, fmt.Errorf("fsmotel: make the instruments: %w", err)
+	}
+	return t, nil
+}
+
+// Observer returns what fsm.WithObserver takes, for any machine.
+func (t *Telemetry) Observer() fsm.Observer {
+	return func(ctx context.Context, c fsm.Observed) (context.Context, func(fsm.Observation)) {
+		name := c.Machine + "." + c.Operation
+		attrs := []attribute.KeyValue{keyMachine.String(c.Machine), keyOperation.String(c.Operation)}
+		duration := t.calls
+		if c.Effect != "" {
+			name += " effect " + c.Effect
+			attrs = append(attrs, keyEffect.String(c.Effect))
+			duration = t.effects
+		}
+		said := attrs[:len(attrs):len(attrs)]
+		for _, a := range []attribute.KeyValue{keyID.String(c.ID), keyRequest.String(c.RequestID), keyActor.String(c.Actor)} {
+			if a.Value.AsString() != "" {
+				said = append(said, a)
+			}
+		}
+		if c.Calls > 1 {
+			said = append(said, keyCalls.Int(c.Calls))
+		}
+		began := time.Now()
+		ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(said...))
+		return ctx, func(o fsm.Observation) {
+			outcome := outcomeOf(o)
+			duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(append(attrs, keyOutcome.String(outcome))...))
+			if o.Replayed > 0 {
+				span.SetAttributes(keyReplayed.Int(o.Replayed))
+				t.replays.Add(ctx, int64(o.Replayed), metric.WithAttributes(attrs...))
+			}
+			for i := range o.Events {
+				e := &o.Events[i]
+				step := []attribute.KeyValue{keyOperation.String(e.Operation), keyFrom.String(e.From), keyTo.String(e.To)}
+				t.steps.Add(ctx, 1, metric.WithAttributes(append(step, keyMachine.String(c.Machine))...))
+				if span.IsRecording() {
+					span.AddEvent(e.Name, trace.WithAttributes(append(step, keyID.String(e.ID), keyRev.Int64(e.Rev))...))
+				}
+			}
+			fail(span, o.Err, outcome)
+			span.End()
+		}
+	}
+}
+
+// outcomeOf says in a word how a call ended.
+func outcomeOf(o fsm.Observation) string {
+	var r *fsm.Refusal
+	switch {
+	case o.Err == nil && o.Replayed > 0 && len(o.Events) == 0:
+		return "replayed"
+	case o.Err == nil:
+		return "ok"
+	case errors.Is(o.Err, fsm.ErrAmbiguous):
+		return string(fsm.CodeAmbiguous)
+	case errors.Is(o.Err, fsm.ErrEffect):
+		return string(fsm.CodeEffect)
+	case errors.As(o.Err, &r):
+		return string(r.Code)
+	}
+	return "error"
+}
+
+// fail writes an error to its span. Most refusals are answers.
+func fail(span trace.Span, err error, outcome string) {
+	if err == nil {
+		return
+	}
+	span.SetAttributes(keyError.String(outcome))
+	switch fsm.Code(outcome) {
+	case fsm.CodeAmbiguous, fsm.CodeEffect, fsm.CodeQuarantined, fsm.CodeSchemaMismatch, fsm.CodeLocked, fsm.CodePoisoned, fsm.CodeBusy, "error":
+		span.SetStatus(codes.Error, err.Error())
+	}
+}
+
+// Worker returns what WorkerOptions.Observe takes, for the workers of a machine.
+func (t *Telemetry) Worker(machine string) func(fsm.WorkerEvent) {
+	name := keyMachine.String(machine)
+	return func(e fsm.WorkerEvent) {
+		ctx := context.Background()
+		kind := metric.WithAttributes(name, keyKind.String(string(e.Kind)))
+		t.happened.Add(ctx, 1, kind)
+		switch e.Kind {
+		case fsm.WorkerClaimed:
+			t.working.Add(ctx, 1, metric.WithAttributes(name))
+		case fsm.WorkerDone, fsm.WorkerFailed, fsm.WorkerLost, fsm.WorkerReleased:
+			t.working.Add(ctx, -1, metric.WithAttributes(name))
+			t.worked.Record(ctx, e.Took.Seconds(), kind)
+		}
+	}
+}
+
+// Work returns the work of a generated worker with a span around it, in which
+// everything that it does with its context stands. H is the handle that the work
+// gets.
+func Work[H fsm.Target](t *Telemetry, machine string, do func(ctx context.Context, h H) error) func(ctx context.Context, h H) error {
+	return func(ctx context.Context, h H) error {
+		ref := h.Ref()
+		ctx, span := t.tracer.Start(ctx, machine+" work", trace.WithSpanKind(trace.SpanKindConsumer),
+			trace.WithAttributes(keyMachine.String(machine), keyID.String(ref.ID), keyRev.Int64(ref.Rev)))
+		failure := errors.New("the work panicked")
+		defer func() {
+			fail(span, failure, "error")
+			span.End()
+		}()
+		failure = do(ctx, h)
+		return failure
+	}
+}
