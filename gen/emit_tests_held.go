@@ -20,13 +20,13 @@ func (e *testEmitter) handles() {
 	for _, s := range e.m.States {
 		if !h.has(s) {
 			e.line("func(r %s) error {", e.n.Record)
-			e.line("held = fsmtest.Holding[%s]{State: %q, Record: r, Ref: j.Ref()}", e.n.Record, s.Name)
+			e.line("held = fsmtest.Holding[%s]{State: %q, Handle: j.held, Record: r, Ref: j.Ref()}", e.n.Record, s.Name)
 			e.line("return nil")
 			e.line("},")
 			continue
 		}
 		e.line("func(j %s) error {", h.typ(s))
-		e.line("held = fsmtest.Holding[%s]{State: %q, Record: j.Record(), Ref: j.Ref(), Target: j%s}", e.n.Record, s.Name, e.heldFields(h, s))
+		e.line("held = fsmtest.Holding[%s]{State: %q, Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j%s}", e.n.Record, s.Name, e.heldFields(h, s))
 		e.line("return nil")
 		e.line("},")
 	}
@@ -47,10 +47,10 @@ func (e *testEmitter) working(h *held, w *workShape) {
 		deadline = fmt.Sprintf(", Deadline: %q", w.deadline.Name)
 	}
 	e.line("Pick: %q, Beat: %q%s,", w.pick.Name, w.beat.Name, deadline)
-	e.line("New: func(actor string, o fsm.WorkerOptions, work, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*fsm.Worker[%s], error) {", record, record, record)
+	e.line("New: func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[%s]) error, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*fsm.Worker[%s], error) {", record, record, record, record)
 	e.line("c := WorkerConfig{WorkerOptions: o}")
 	e.line("if work != nil {")
-	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.Record()) }", h.typ(w.state))
+	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.held) }", h.typ(w.state))
 	e.line("}")
 	e.line("if failed != nil {")
 	e.line("c.Failed = func(ctx context.Context, j %s, cause error) error { return failed(ctx, j.Record(), cause) }", h.anyType())
@@ -108,15 +108,14 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 	if creates(o) {
 		return
 	}
-	e.line("Held: func(ctx context.Context, r %s, c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
+	e.line("Held: func(ctx context.Context, h *fsm.Held[%s], c fsmtest.Call) (out %s, end string, err error) {", e.n.Record, outcome)
 	if len(o.Inputs) > 0 {
 		e.line("req := %s(c)", e.requestFunc(o))
 	}
-	e.line("any%s := Hold(m, r, c.Actor)", e.n.Record)
-	e.line("switch r.State {")
+	e.line("switch h.Held().State {")
 	for _, s := range states(o.From) {
 		e.line("case %s:", e.n.state(s))
-		e.line("j := %s{any%s.handle}", h.typ(s), e.n.Record)
+		e.line("j := %s{handle{h}}", h.typ(s))
 		e.heldCall(h, s, o)
 	}
 	e.line("}")

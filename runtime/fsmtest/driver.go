@@ -82,12 +82,13 @@ type Durable[R any] struct {
 type Working[R any] struct {
 	Pick, Beat string // the operations that claim and keep alive
 	Deadline   string // the field that both set; empty when it is counted from updated_at
-	New        func(actor string, o fsm.WorkerOptions, work, release func(context.Context, R) error, failed func(context.Context, R, error) error) (*fsm.Worker[R], error)
+	New        func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[R]) error, release func(context.Context, R) error, failed func(context.Context, R, error) error) (*fsm.Worker[R], error)
 }
 
 // Holding is what a handle shows of its record.
 type Holding[R any] struct {
 	State  string // whose type the handle has
+	Handle *fsm.Held[R]
 	Record R
 	Ref    fsm.Ref
 	Target fsm.Target      // the handle itself; nil in a state without handles
@@ -101,9 +102,9 @@ type Durably[R any] struct {
 	Many func(ctx context.Context, at []fsm.Target, c []Call) ([]fsm.Outcome[R], error)
 	// Enter makes or picks by the machine as an actor has it; n 0 is the form for one.
 	Enter func(ctx context.Context, n int, c Call) ([]fsm.Outcome[R], error)
-	// Held calls by a handle of the record. End is the state whose type the
-	// result has, or "recorded".
-	Held func(ctx context.Context, r R, c Call) (out fsm.Outcome[R], end string, err error)
+	// Held calls by a handle, as the actor of which the call is made. End is the
+	// state whose type the result has, or "recorded".
+	Held func(ctx context.Context, h *fsm.Held[R], c Call) (out fsm.Outcome[R], end string, err error)
 }
 
 // Named returns the value with that name. It panics when there is none: then

@@ -173,7 +173,7 @@ func (h *harness[R]) heldCall(what string, o *operation, c theCase) {
 	}
 	call := Call{Actor: c.call.Actor, Inputs: c.call.Inputs}
 	ran := len(h.fx.done())
-	got, end, err := h.d.Operations[o.Name].Held(h.ctx, rec, call)
+	got, end, err := h.d.Operations[o.Name].Held(h.ctx, h.d.Hold(rec, call.Actor).Handle, call)
 	if err != nil {
 		h.fx.settle(ran, 0)
 	}

@@ -323,23 +323,23 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j LeasedExecution) error {
-					held = fsmtest.Holding[Execution]{State: "leased", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Execution]{State: "leased", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j InProgressExecution) error {
-					held = fsmtest.Holding[Execution]{State: "in_progress", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
+					held = fsmtest.Holding[Execution]{State: "in_progress", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
 					return nil
 				},
 				func(r Execution) error {
-					held = fsmtest.Holding[Execution]{State: "committed", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Execution]{State: "committed", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(r Execution) error {
-					held = fsmtest.Holding[Execution]{State: "done", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Execution]{State: "done", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(r Execution) error {
-					held = fsmtest.Holding[Execution]{State: "aborted", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Execution]{State: "aborted", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 			)
@@ -378,11 +378,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					}
 					return m.StartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Execution, c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					anyExecution := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
+					switch h.Held().State {
 					case StateLeased:
-						j := LeasedExecution{anyExecution.handle}
+						j := LeasedExecution{handle{h}}
 						next, err := j.Start(ctx)
 						return next.Outcome(), "in_progress", err
 					}
@@ -400,11 +399,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					}
 					return m.CommitMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Execution, c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
-					anyExecution := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
+					switch h.Held().State {
 					case StateInProgress:
-						j := InProgressExecution{anyExecution.handle}
+						j := InProgressExecution{handle{h}}
 						next, err := j.Commit(ctx)
 						return next, "committed", err
 					}

@@ -370,23 +370,23 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j PendingJob) error {
-					held = fsmtest.Holding[Job]{State: "pending", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "succeeded", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Job]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(j FailedJob) error {
-					held = fsmtest.Holding[Job]{State: "failed", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "quarantined", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Job]{State: "quarantined", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 			)
@@ -394,10 +394,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		},
 		Worker: &fsmtest.Working[Job]{
 			Pick: "start", Beat: "progress",
-			New: func(actor string, o fsm.WorkerOptions, work, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
+			New: func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
 				c := WorkerConfig{WorkerOptions: o}
 				if work != nil {
-					c.Work = func(ctx context.Context, j RunningJob) error { return work(ctx, j.Record()) }
+					c.Work = func(ctx context.Context, j RunningJob) error { return work(ctx, j.held) }
 				}
 				if failed != nil {
 					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
@@ -458,11 +458,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.Start(ctx)
 						return next.Outcome(), "running", err
 					}
@@ -480,16 +479,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.RescheduleMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testRescheduleRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						err := j.Reschedule(ctx, req.RunAfter)
 						return j.Outcome(), "pending", err
 					case StateFailed:
-						j := FailedJob{anyJob.handle}
+						j := FailedJob{handle{h}}
 						next, err := j.Reschedule(ctx, req.RunAfter)
 						return next.Outcome(), "pending", err
 					}
@@ -507,11 +505,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.ProgressMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						err := j.Progress(ctx)
 						return j.Outcome(), "running", err
 					}
@@ -529,11 +526,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.SucceedMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Succeed(ctx)
 						return next, "succeeded", err
 					}
@@ -551,11 +547,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FailMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Fail(ctx)
 						return next.Outcome(), "failed", err
 					}
@@ -573,11 +568,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.QuarantineMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateFailed:
-						j := FailedJob{anyJob.handle}
+						j := FailedJob{handle{h}}
 						next, err := j.Quarantine(ctx)
 						return next, "quarantined", err
 					}

@@ -362,27 +362,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j QueuedJob) error {
-					held = fsmtest.Holding[Job]{State: "queued", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ClaimedJob) error {
-					held = fsmtest.Holding[Job]{State: "claimed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
+					held = fsmtest.Holding[Job]{State: "claimed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
 					return nil
 				},
 				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
+					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"owner": fsm.Some(j.Owner()) == r.Owner, "lease": fsm.Some(j.Lease()) == r.Lease}}
 					return nil
 				},
 				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "succeeded", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Job]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "failed", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(j StalledJob) error {
-					held = fsmtest.Holding[Job]{State: "stalled", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "stalled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 			)
@@ -390,10 +390,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		},
 		Worker: &fsmtest.Working[Job]{
 			Pick: "claim_next", Beat: "heartbeat", Deadline: "lease",
-			New: func(actor string, o fsm.WorkerOptions, work, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
+			New: func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
 				c := WorkerConfig{WorkerOptions: o}
 				if work != nil {
-					c.Work = func(ctx context.Context, j ClaimedJob) error { return work(ctx, j.Record()) }
+					c.Work = func(ctx context.Context, j ClaimedJob) error { return work(ctx, j.held) }
 				}
 				if failed != nil {
 					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
@@ -454,16 +454,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testClaimNextRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateQueued:
-						j := QueuedJob{anyJob.handle}
+						j := QueuedJob{handle{h}}
 						next, err := j.ClaimNext(ctx, req.Lease)
 						return next.Outcome(), "claimed", err
 					case StateStalled:
-						j := StalledJob{anyJob.handle}
+						j := StalledJob{handle{h}}
 						next, err := j.ClaimNext(ctx, req.Lease)
 						return next.Outcome(), "claimed", err
 					}
@@ -481,11 +480,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.StartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateClaimed:
-						j := ClaimedJob{anyJob.handle}
+						j := ClaimedJob{handle{h}}
 						next, err := j.Start(ctx)
 						return next.Outcome(), "running", err
 					}
@@ -503,16 +501,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.HeartbeatMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testHeartbeatRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateClaimed:
-						j := ClaimedJob{anyJob.handle}
+						j := ClaimedJob{handle{h}}
 						err := j.Heartbeat(ctx, req.Lease)
 						return j.Outcome(), "claimed", err
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						err := j.Heartbeat(ctx, req.Lease)
 						return j.Outcome(), "running", err
 					}
@@ -530,12 +527,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CompleteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testCompleteRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Complete(ctx, req.Result)
 						return next, "succeeded", err
 					}
@@ -553,12 +549,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FailMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Fail(ctx, req.Error)
 						return next, "failed", err
 					}
