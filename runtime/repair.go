@@ -25,15 +25,15 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 	u := m.unit(&Operation[R]{Name: "repair"}, id, "")
 	u.try = func(tx Tx, _ bool) error {
 		repaired = false
-		old, err := tx.Row(id) // first: it may be what locks the record
-		missing := errors.Is(err, ErrNotFound)
+		old, err := tx.Row(id)                 // first: it may be what locks the record
+		missing := errors.Is(err, ErrNotFound) // then old is zero, and no log folds to revision 0
 		if err != nil && !missing {
 			return err
 		}
 		if row, err = m.foldWhole(tx, id); err != nil {
 			return err
 		}
-		if !missing && differs(m.schema, &old, &row) == "" {
+		if differs(m.schema, &old, &row) == "" {
 			return nil
 		}
 		mender, ok := tx.(Mender)
