@@ -82,6 +82,7 @@ type options struct {
 	deadline  time.Duration
 	statement time.Duration
 	idle      time.Duration
+	readOnly  bool
 	dialect   []sqlstore.PostgresOption
 	store     []sqlstore.Option
 }
@@ -104,6 +105,12 @@ func WithStatementTimeout(d time.Duration) Option { return func(o *options) { o.
 // WithIdleTimeout sets how long a transaction may wait for its program, such as
 // an atomic effect, until the server ends it. The default is 60 s.
 func WithIdleTimeout(d time.Duration) Option { return func(o *options) { o.idle = d } }
+
+// WithReadOnly makes a store that only reads, of sessions in which the server
+// refuses every write; a standby does as well. See sqlstore.WithReadOnly.
+func WithReadOnly() Option {
+	return func(o *options) { o.readOnly, o.store = true, append(o.store, sqlstore.WithReadOnly()) }
+}
 
 // WithLogger sets where warnings about the server's settings go.
 func WithLogger(l *slog.Logger) Option {
@@ -144,6 +151,9 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 		if config.RuntimeParams[name] == "" {
 			config.RuntimeParams[name] = strconv.FormatInt(d.Milliseconds(), 10)
 		}
+	}
+	if o.readOnly {
+		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = min(10*time.Second, o.deadline)

@@ -30,9 +30,10 @@ import (
 type Option func(*options)
 
 type options struct {
-	busy    time.Duration
-	readers int
-	store   []sqlstore.Option
+	busy     time.Duration
+	readers  int
+	readOnly bool
+	store    []sqlstore.Option
 }
 
 // WithEnforce lowers the level of enforcement, for tests that make up rows:
@@ -49,6 +50,14 @@ func WithBusyTimeout(d time.Duration) Option { return func(o *options) { o.busy 
 // WithMaxReaders bounds how many reads run at the same time. The default is 4.
 func WithMaxReaders(n int) Option { return func(o *options) { o.readers = max(n, 1) } }
 
+// WithReadOnly opens a file that is there, for reading only: it takes no lock, so
+// that a program may write the file meanwhile, and sets nothing in it. A file of
+// another journal mode, such as a copy by Backup, does as well. Writes are refused
+// with sqlstore.ErrReadOnly. Beside a file that nobody has open SQLite leaves an
+// empty -wal and a -shm, which whoever writes it next removes; in a folder that
+// cannot be written a file without a -wal is taken to be one that nobody writes.
+func WithReadOnly() Option { return func(o *options) { o.readOnly = true } }
+
 // Open opens the store in the file at path and makes the file when there is
 // none. It makes no tables: the generated Migrate does. Returns a *fsm.Refusal
 // with fsm.CodeLocked when another store holds the file.
@@ -56,6 +65,9 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 	o, err := optionsFor(path, opts)
 	if err != nil {
 		return nil, err
+	}
+	if o.readOnly {
+		return openReadOnly(path, o)
 	}
 	write, err := sql.Open("sqlite", dsn(path, o.busy, false))
 	if err != nil {
@@ -142,5 +154,9 @@ func dsn(path string, busy time.Duration, readOnly bool) string {
 		query.Set("_txlock", "immediate")
 	}
 	query["_pragma"] = pragmas
+	return address(path, query)
+}
+
+func address(path string, query url.Values) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query.Encode()}).String()
 }

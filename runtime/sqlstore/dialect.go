@@ -21,7 +21,7 @@ type Dialect interface {
 	// settings returns an error that names every setting of the session that
 	// would break the store's promises, and how to mend it. What it sets itself
 	// is for the session, or for the transaction only.
-	settings(ctx context.Context, q querier, transaction bool) error
+	settings(ctx context.Context, q querier, u use) error
 	// file returns the database's file, for the lock beside it. Empty: a server.
 	file(ctx context.Context, q querier) (string, error)
 	// snapshot begins a transaction that reads one state of the database.
@@ -110,6 +110,15 @@ type Dialect interface {
 	// the schema; empty when the error does not say.
 	rule(err error, machine string) string
 }
+
+// use is what a session is for.
+type use uint8
+
+const (
+	forStore       use = iota // it is the store's own
+	forTransaction            // it is in a transaction of the caller's
+	forReading                // it must not write
+)
 
 // failure is the meaning of a database's error.
 type failure uint8

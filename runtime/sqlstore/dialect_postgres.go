@@ -75,7 +75,7 @@ const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_
 	current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
 	replace(current_setting('default_transaction_isolation'), ' ', '-'))`
 
-func (p *postgres) settings(ctx context.Context, q querier, transaction bool) error {
+func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	if p.server.Load() == nil {
 		says, err := one(ctx, q, "SELECT version()")
 		if err != nil {
@@ -97,9 +97,13 @@ func (p *postgres) settings(ctx context.Context, q querier, transaction bool) er
 		return fmt.Errorf("sqlstore: the server's version is %s, expected PostgreSQL 15 or later", v[0])
 	}
 	var wrong []string
+	recovery, readOnly, why := "f", "off", "the session may write"
+	if u == forReading { // a standby does as well
+		recovery, readOnly, why = v[1], "on", "nothing can be written"
+	}
 	for _, s := range []struct{ name, have, want, why string }{
-		{"pg_is_in_recovery", v[1], "f", "the server is the primary and takes writes"},
-		{"transaction_read_only", v[2], "off", "the session may write"},
+		{"pg_is_in_recovery", v[1], recovery, "the server is the primary and takes writes"},
+		{"transaction_read_only", v[2], readOnly, why},
 		{"session_replication_role", v[3], "origin", "the schema's triggers hold"},
 		{"standard_conforming_strings", v[4], "on", "texts mean what they say"},
 		{"server_encoding", v[5], "UTF8", "every id can be stored"},
@@ -115,12 +119,12 @@ func (p *postgres) settings(ctx context.Context, q querier, transaction bool) er
 	// For the session, so that it costs nothing at each transaction.
 	var set []string
 	change := func(name, value string) {
-		set = append(set, fmt.Sprintf("set_config('%s', '%s', %t)", name, value, transaction))
+		set = append(set, fmt.Sprintf("set_config('%s', '%s', %t)", name, value, u == forTransaction))
 	}
-	if v[7] == "off" || v[7] == "local" {
+	if u != forReading && (v[7] == "off" || v[7] == "local") {
 		change("synchronous_commit", "on")
 	}
-	if !transaction {
+	if u != forTransaction {
 		for i, limit := range []time.Duration{p.deadline * 5 / 6, p.deadline / 3, 2 * p.deadline} {
 			if v[10+i] == "0" {
 				change([]string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}[i], strconv.FormatInt(limit.Milliseconds(), 10))
@@ -135,7 +139,7 @@ func (p *postgres) settings(ctx context.Context, q querier, transaction bool) er
 			return fmt.Errorf("sqlstore: change the session's settings: %w", err)
 		}
 	}
-	if v[8] != "on" || v[9] != "on" {
+	if u != forReading && (v[8] != "on" || v[9] != "on") {
 		p.warned.Do(func() {
 			p.log.WarnContext(ctx, "the PostgreSQL server may lose acknowledged transitions when the power is cut; switch both settings on",
 				"fsync", v[8], "full_page_writes", v[9])

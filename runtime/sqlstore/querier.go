@@ -57,7 +57,7 @@ func (s *Store) adoption(ctx context.Context, schema *fsm.Schema) (*txn, error) 
 // promises hold.
 func (s *Store) adopt(x *txn) (fsm.Tx, error) {
 	x.adopted = true
-	if err := s.dialect.settings(x.ctx, x.q, true); err != nil {
+	if err := s.dialect.settings(x.ctx, x.q, forTransaction); err != nil {
 		return nil, err
 	}
 	file, err := s.dialect.file(x.ctx, x.q)

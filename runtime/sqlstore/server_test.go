@@ -54,7 +54,7 @@ func met(t *testing.T, want, version, answer string) (*postgres, []string, error
 	defer conn.Close()
 	p, _ := Postgres(WithServer(want)).(*postgres)
 	for range 2 {
-		if err = p.settings(t.Context(), &session{conn: conn, patience: patience(p.deadline)}, false); err != nil {
+		if err = p.settings(t.Context(), &session{conn: conn, patience: patience(p.deadline)}, forStore); err != nil {
 			break
 		}
 	}

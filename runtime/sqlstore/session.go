@@ -172,6 +172,7 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
+	reading bool // its sessions cannot write, and need no setting that is for writers
 	mu      sync.Mutex
 	free    []*session
 	closed  bool
@@ -231,7 +232,11 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 	if s.conn, err = p.db.Conn(opening); err != nil {
 		return nil, fmt.Errorf("sqlstore: open a connection: %w", err)
 	}
-	if err := p.dialect.settings(ctx, s, false); err != nil {
+	use := forStore
+	if p.reading {
+		use = forReading
+	}
+	if err := p.dialect.settings(ctx, s, use); err != nil {
 		s.close(true)
 		return nil, err
 	}

@@ -58,7 +58,17 @@ var oldestSQLite = [3]int{3, 51, 3}
 // patience: nobody is asked but the file.
 func (sqlite) patience() time.Duration { return 0 }
 
-func (d sqlite) settings(ctx context.Context, q querier, _ bool) error {
+func (d sqlite) settings(ctx context.Context, q querier, u use) error {
+	if u == forReading {
+		value, err := one(ctx, q, "PRAGMA query_only")
+		if err == nil && value != "1" {
+			err = fmt.Errorf("query_only is %q, expected 1 so that nothing can be written", value)
+		}
+		if err != nil {
+			return fmt.Errorf("sqlstore: the settings of a store for reading: %w", err)
+		}
+		return nil
+	}
 	version, err := one(ctx, q, "SELECT sqlite_version()")
 	if err != nil {
 		return fmt.Errorf("sqlstore: read SQLite's version: %w", err)

@@ -19,6 +19,7 @@ type Store struct {
 	readers  *pool // may be the same as writers
 	commits  *committer
 	enforce  string
+	reading  bool           // see WithReadOnly
 	file     string         // of the database; empty with a server
 	release  []func() error // what Close undoes at the end, last first
 	poison   atomic.Pointer[error]
@@ -41,6 +42,7 @@ type options struct {
 	readers    *sql.DB
 	maxReaders int
 	enforce    string
+	readOnly   bool
 	release    []func() error
 }
 
@@ -79,15 +81,23 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	}
 	s := &Store{dialect: d, enforce: o.enforce, running: map[*sql.Tx]*txn{}}
 	writers := d.writers()
-	if most := db.Stats().MaxOpenConnections; writers == 0 {
+	switch most := db.Stats().MaxOpenConnections; {
+	case o.readOnly:
+		writers, o.readers = o.maxReaders, nil
+		if most > 0 {
+			writers = min(writers, most)
+		}
+	case writers == 0:
 		writers = 8
 		if most > 0 {
 			writers = min(writers, most)
 		}
-	} else if o.readers == nil && most > 0 {
+	case o.readers == nil && most > 0:
 		o.maxReaders = min(o.maxReaders, most-writers)
 	}
+	s.reading = o.readOnly
 	s.writers = newPool(db, d, writers)
+	s.writers.reading = o.readOnly
 	if d.writers() == 1 {
 		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
 	} else {
@@ -96,7 +106,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	switch {
 	case o.readers != nil:
 		s.readers = newPool(o.readers, d, o.maxReaders)
-	case d.writers() == 0 || o.maxReaders < 1:
+	case o.readOnly || d.writers() == 0 || o.maxReaders < 1:
 		s.readers = s.writers
 	default:
 		s.readers = newPool(db, d, o.maxReaders)
@@ -118,7 +128,7 @@ func (s *Store) open() error {
 	}
 	defer s.writers.give(conn, false)
 	s.file, err = s.dialect.file(ctx, conn)
-	if err != nil || s.file == "" {
+	if err != nil || s.file == "" || s.reading {
 		return err
 	}
 	unlock, err := lockFile(s.file)
@@ -215,8 +225,12 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// poisoned returns the refusal of a store that must be opened again.
+// poisoned returns the refusal of a store that must be opened again, and of one
+// that is for reading only.
 func (s *Store) poisoned(machine string) error {
+	if s.reading {
+		return fmt.Errorf("sqlstore: %s: %w", machine, ErrReadOnly)
+	}
 	if cause := s.poison.Load(); cause != nil {
 		return &fsm.Refusal{Code: fsm.CodePoisoned, Machine: machine, Cause: *cause}
 	}

@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// ErrReadOnly is what a write gets from a store that was opened for reading only.
+var ErrReadOnly = errors.New("the store was opened for reading only")
+
+// WithReadOnly makes a store that only reads: it takes no lock and refuses every
+// write, Migrate included, with ErrReadOnly. The connections of the database must
+// not be able to write either (query_only in SQLite, default_transaction_read_only
+// in PostgreSQL); New looks. A standby of a PostgreSQL server does as well.
+// WithReaders has no effect.
+func WithReadOnly() Option { return func(o *options) { o.readOnly = true } }
+
+// Installed is a machine whose tables are in a database.
+type Installed struct {
+	Machine string
+	Version int    // of the specification that the tables were made for
+	Hash    string // of its meaning
+	Enforce string // level of enforcement
+	Dialect string
+}
+
+// Installed lists the machines whose tables the database says it has, by name.
+func (s *Store) Installed(ctx context.Context) ([]Installed, error) {
+	session, err := s.readers.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.readers.give(session, false)
+	t := &table{store: s, dialect: s.dialect, schema: &fsm.Schema{Machine: "fsm_meta", Table: "fsm_meta"}}
+	objects, err := s.dialect.objects(ctx, session)
+	if err != nil {
+		return nil, t.fault("read the schema", err)
+	}
+	if !objects["fsm_meta"] {
+		return nil, nil
+	}
+	rows, err := session.query(ctx, `SELECT "machine", "version", "hash", "enforce", "dialect" FROM "fsm_meta" ORDER BY "machine"`)
+	if err != nil {
+		return nil, t.fault("read the meta table", err)
+	}
+	defer rows.Close()
+	var list []Installed
+	for rows.Next() {
+		var i Installed
+		if err := rows.Scan(&i.Machine, &i.Version, &i.Hash, &i.Enforce, &i.Dialect); err != nil {
+			return nil, t.fault("read the meta table", err)
+		}
+		list = append(list, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, t.fault("read the meta table", err)
+	}
+	return list, nil
+}
