@@ -52,8 +52,10 @@ func (e engineFile) suites() []string {
 		return append(append([]string{"tests of memstore", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
 	case strings.HasPrefix(e.base, "postgres_"):
 		return []string{"tests of sqlstore on PostgreSQL", "tests of postgres"}
+	case e.base == "statement.go":
+		return append([]string{"tests of sqlstore", "tests of sqlite"}, each("%s over SQLite")...)
 	}
-	return append([]string{"tests of sqlstore", "tests of sqlite"}, each("%s over SQLite")...)
+	return append([]string{"tests of sqlstore", "tests of sqlite", "tests of sqlstore on PostgreSQL", "tests of postgres"}, each("%s over SQLite")...)
 }
 
 // each names a suite of every machine.

@@ -80,6 +80,9 @@ func (j *judge) kills(root string, env []string) (bool, string) {
 		return false, err.Error()
 	}
 	defer os.RemoveAll(temp)
+	if err := os.Chmod(temp, 0o711); err != nil { // a test may start a server under another user
+		return false, err.Error()
+	}
 	args := []string{"-test.failfast", "-test.count=1", "-test.timeout=" + j.limit.String()}
 	if j.run != "" {
 		args = append(args, "-test.run", j.run)

@@ -41,8 +41,8 @@ type Dialect interface {
 	// hold ends a query of the row that a transaction decides on: it locks the
 	// row. Empty: the write lock does it.
 	hold() string
-	// hidden reports whether a constraint may be about a row that the transaction
-	// cannot see yet, so that a new one is to decide again.
+	// hidden reports whether an error is of a constraint that may be about a row
+	// which the transaction cannot see yet, so that a new one is to decide again.
 	hidden(err error) bool
 	// savepoint reports whether an error within a transaction makes it useless
 	// unless it goes back to a savepoint.

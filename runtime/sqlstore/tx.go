@@ -290,7 +290,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 	}
-	if cause == nil && x.t.dialect.writers() != 1 || cause != nil && x.t.dialect.hidden(cause) {
+	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
 		x.err = &fsm.Refusal{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, ID: id, Operation: e.Operation, Cause: cause}
 		return x.err
