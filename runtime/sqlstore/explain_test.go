@@ -164,3 +164,22 @@ func TestGroupsAreLocked(t *testing.T) {
 	}
 	s.want(t, x.t.sql.number, x.t.sql.putNumber)
 }
+
+// The other records of a group are counted whatever it is a group by.
+func TestOthersOfAnyGroup(t *testing.T) {
+	t.Parallel()
+	for want, q := range map[string]fsm.PeerQuery{
+		`SELECT count(*) FROM "m" WHERE "id" <> ?`:                                                    {},
+		`SELECT count(*) FROM "m" WHERE "state" IN ('on') AND "id" <> ?`:                              {States: []string{"on"}},
+		`SELECT count(*) FROM "m" WHERE "a" = ? AND "id" <> ?`:                                        {Columns: []string{"a"}, Values: []any{"v"}},
+		`SELECT count(*) FROM "m" WHERE likelihood("state" IN ('on'), 0.9) AND "a" = ? AND "id" <> ?`: {States: []string{"on"}, Columns: []string{"a"}, Values: []any{"v"}},
+	} {
+		x, s := scriptedTx(t, SQLite(), mode{})
+		x.t.schema.Columns = []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString}}
+		s.numbers = map[string]int64{want: 4}
+		if n, err := x.Peers(q); n != 4 || err != nil {
+			t.Errorf("%s: got %d, %v, want 4", want, n, err)
+		}
+		s.want(t, want)
+	}
+}

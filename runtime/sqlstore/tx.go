@@ -332,9 +332,9 @@ func (x *txn) others(q fsm.Query, except string) (int64, error) {
 	if err := x.t.where(b, &q); err != nil {
 		return 0, err
 	}
-	word := " AND "
-	if b.n == 0 && q.States == nil && len(q.Where) == 0 {
-		word = " WHERE "
+	word := " WHERE "
+	if q.States != nil || len(q.Where) > 0 {
+		word = " AND "
 	}
 	b.WriteString(word + `"id" <> ` + b.arg(except))
 	n, _, err := x.integer(b.String(), b.args...)

@@ -1,0 +1,218 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// scriptedDB is a SQLite database that keeps what it is asked, in short words, and
+// refuses some of it. It holds no rows; a log takes every event, and a row moves
+// unless it is elsewhere.
+type scriptedDB struct {
+	asked     []string
+	refuse    map[string][]error // by word: of its first time, its second, ...
+	elsewhere []string           // ids
+}
+
+func (d *scriptedDB) Connect(context.Context) (driver.Conn, error)                 { return d, nil }
+func (d *scriptedDB) Driver() driver.Driver                                        { return nil }
+func (*scriptedDB) Prepare(string) (driver.Stmt, error)                            { return nil, driver.ErrSkip }
+func (*scriptedDB) Close() error                                                   { return nil }
+func (d *scriptedDB) Begin() (driver.Tx, error)                                    { return d, d.word("begin") }
+func (d *scriptedDB) Commit() error                                                { return d.word("commit") }
+func (d *scriptedDB) Rollback() error                                              { return d.word("rollback") }
+func (d *scriptedDB) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return d.Begin() }
+
+func (d *scriptedDB) word(what string) error {
+	d.asked = append(d.asked, what)
+	list := d.refuse[what]
+	if len(list) == 0 {
+		return nil
+	}
+	d.refuse[what] = list[1:]
+	return list[0]
+}
+
+func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	id := ""
+	for _, a := range args {
+		if s, ok := a.Value.(string); ok && len(s) == 1 {
+			id = s
+		}
+	}
+	switch {
+	case text == SQLite().claim():
+		return driver.RowsAffected(0), d.word("claim")
+	case strings.HasPrefix(text, `INSERT INTO "m_events"`):
+		return driver.RowsAffected(1), d.word("log " + id)
+	case strings.HasPrefix(text, `UPDATE "m" `):
+		if err := d.word("move " + id); err != nil || slices.Contains(d.elsewhere, id) {
+			return driver.RowsAffected(0), err
+		}
+		return driver.RowsAffected(1), nil
+	}
+	return driver.RowsAffected(0), d.word(strings.ToLower(text))
+}
+
+func (d *scriptedDB) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return noRows{}, nil
+}
+
+type noRows struct{}
+
+func (noRows) Columns() []string         { return []string{"a"} }
+func (noRows) Close() error              { return nil }
+func (noRows) Next([]driver.Value) error { return io.EOF }
+
+// A batch is one transaction; who is refused in it costs the others as little as
+// may be, and everybody is told what became of the write.
+func TestCommitTogether(t *testing.T) {
+	t.Parallel()
+	broke, busy := code{"disk I/O error", 10}, code{"database is locked", 5}
+	gone := code{"cannot rollback - no transaction is active", 1}
+	const save, back, release = "savepoint fsm_job", "rollback to fsm_job", "release fsm_job"
+	a, b := []string{"log a", "move a"}, []string{"log b", "move b"}
+	say := func(parts ...any) (list []string) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case string:
+				list = append(list, p)
+			case []string:
+				list = append(list, p...)
+			}
+		}
+		return list
+	}
+	// Writes are named by the id; "?" is one that is refused before it did anything.
+	for name, c := range map[string]struct {
+		writes    string
+		elsewhere []string
+		refuse    map[string][]error
+		asked     []string
+		want      []error // by write; nil: written
+		broken    bool
+		poisoned  bool // afterwards
+	}{
+		"two":                      {writes: "ab", asked: say("begin", "claim", a, b, "commit"), want: []error{nil, nil}},
+		"one refused at once":      {writes: "?b", asked: say("begin", "claim", b, "commit"), want: []error{errAny, nil}},
+		"the last refused at once": {writes: "a?", asked: say("begin", "claim", a, "commit"), want: []error{nil, errAny}},
+		"all refused at once":      {writes: "??", asked: say("begin", "claim", "rollback"), want: []error{errAny, errAny}},
+		"one refused half done": {writes: "ab", elsewhere: []string{"a"},
+			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, b, release, "commit"),
+			want:  []error{fsm.ErrMoved, nil}},
+		"all refused half done": {writes: "ab", elsewhere: []string{"a", "b"},
+			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, b, back, release, "rollback"),
+			want:  []error{fsm.ErrMoved, fsm.ErrMoved}},
+		"alone, refused half done": {writes: "a", elsewhere: []string{"a"}, asked: say("begin", "claim", a, "rollback"), want: []error{fsm.ErrMoved}},
+		"alone, refused, no way back": {writes: "a", elsewhere: []string{"a"}, refuse: map[string][]error{"rollback": {broke}},
+			asked: say("begin", "claim", a, "rollback"), want: []error{fsm.ErrMoved}, broken: true},
+		"alone, refused, taken back by itself": {writes: "a", elsewhere: []string{"a"}, refuse: map[string][]error{"rollback": {gone}},
+			asked: say("begin", "claim", a, "rollback"), want: []error{fsm.ErrMoved}},
+		"one refused half done, no way back": {writes: "ab", elsewhere: []string{"b"}, refuse: map[string][]error{"rollback": {broke}},
+			asked: say("begin", "claim", a, b, "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
+		"the database fails before anything is done": {writes: "ab", refuse: map[string][]error{"log a": {busy}},
+			asked: say("begin", "claim", "log a", "rollback", "begin", "claim", save, a, release, save, b, release, "commit"), want: []error{nil, nil}},
+		"no transaction":          {writes: "ab", refuse: map[string][]error{"begin": {busy}}, asked: say("begin"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
+		"no transaction any more": {writes: "ab", refuse: map[string][]error{"begin": {broke}}, asked: say("begin"), want: []error{broke, broke}, broken: true},
+		"the lock is taken":       {writes: "ab", refuse: map[string][]error{"claim": {busy}}, asked: say("begin", "claim", "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
+		"no savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{save: {nil, broke}},
+			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, "rollback"), want: []error{broke, broke}},
+		"no way to the savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{back: {broke}},
+			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, "rollback"), want: []error{broke, broke}},
+		"the savepoint stays": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{release: {broke}},
+			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, "rollback"), want: []error{broke, broke}},
+		"a commit that is taken back": {writes: "a?", refuse: map[string][]error{"commit": {busy}},
+			asked: say("begin", "claim", a, "commit"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
+		"a commit that nobody knows of": {writes: "a?", refuse: map[string][]error{"commit": {broke}},
+			asked: say("begin", "claim", a, "commit"), want: []error{fsm.ErrAmbiguous, fsm.ErrBusy}, broken: true, poisoned: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := &scriptedDB{refuse: c.refuse, elsewhere: c.elsewhere}
+			s, on, batch := together(t, db, c.writes)
+			if broken := s.commitTogether(on, batch); broken != c.broken {
+				t.Errorf("broken is %t, want %t", broken, c.broken)
+			}
+			if diff := cmp.Diff(c.asked, db.asked); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+			for i, j := range batch {
+				if j.fate != answered || !errors.Is(j.err, c.want[i]) && (c.want[i] != errAny || j.err == nil) {
+					t.Errorf("write %d has fate %d and %v, want %v", i, j.fate, j.err, c.want[i])
+				}
+			}
+			if got := s.poison.Load() != nil; got != c.poisoned {
+				t.Errorf("poisoned is %t, want %t", got, c.poisoned)
+			}
+		})
+	}
+}
+
+// errAny stands for an error that says what is wrong with a write.
+var errAny = errors.New("any")
+
+// together makes a store over a scripted database, and a batch of writes.
+func together(t *testing.T, db *scriptedDB, writes string) (*Store, *session, []*job) {
+	t.Helper()
+	pool := sql.OpenDB(db)
+	t.Cleanup(func() { pool.Close() })
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	s := &Store{dialect: SQLite(), file: "a file"}
+	tab, err := newTable(s, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []*job
+	for _, r := range writes {
+		id := string(r)
+		w := &fsm.Write{Prev: fsm.Ref{ID: id, Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: id, State: "off", Rev: 4},
+			Event: fsm.Event{ID: id, Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
+		if id == "?" {
+			w.Row.Values = []any{1} // more than there are columns
+		}
+		batch = append(batch, &job{ctx: t.Context(), t: tab, w: w})
+	}
+	return s, &session{conn: conn}, batch
+}
+
+// A store that must be opened anew writes nothing.
+func TestPoisonedStoreCommitsNothing(t *testing.T) {
+	t.Parallel()
+	db := &scriptedDB{}
+	s, on, batch := together(t, db, "ab")
+	s.poisonWith(errAny)
+	if broken := s.commitTogether(on, batch); broken || db.asked != nil {
+		t.Errorf("broken is %t, asked %q", broken, db.asked)
+	}
+	for i, j := range batch {
+		if j.fate != answered || !errors.Is(j.err, fsm.ErrPoisoned) {
+			t.Errorf("write %d has fate %d and %v, want ErrPoisoned", i, j.fate, j.err)
+		}
+	}
+}
+
+// The end of a caller's context ends nobody's batch.
+func TestBatchOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	s, on, batch := together(t, &scriptedDB{}, "ab")
+	ctx, cancel := context.WithCancel(t.Context())
+	batch[0].ctx = ctx
+	cancel()
+	if broken := s.commitTogether(on, batch); broken || batch[0].err != nil || batch[1].err != nil {
+		t.Errorf("broken is %t, got %v and %v", broken, batch[0].err, batch[1].err)
+	}
+}
