@@ -121,7 +121,7 @@ used; 3 a bug in fsmgen.`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.schemaCommand(), c.sqlCommand(), c.versionCommand())
+	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {

@@ -169,3 +169,6 @@ func neverSentence(f *spec.Forbidden) string {
 	}
 	return s
 }
+
+// Meaning says what a guard asks for.
+func Meaning(g *spec.Guard) string { return guardSentence(g) }

@@ -16,6 +16,7 @@ type words struct {
 	count      string
 	countClass string
 	begins     bool // a step begins here, and it is not the first
+	step       *chart.Step
 }
 
 func (w words) width() float64 {
@@ -41,7 +42,8 @@ func label(c *chart.Chart, e *chart.Edge) (ls []words, w, h float64) {
 		}
 		return class
 	}
-	for i, s := range e.Steps {
+	for i := range e.Steps {
+		s := e.Steps[i]
 		from := len(ls)
 		if !s.Branch {
 			ls = append(ls, words{kind: nameText, class: shade("op"), text: s.Operation.Name})
@@ -62,6 +64,9 @@ func label(c *chart.Chart, e *chart.Edge) (ls []words, w, h float64) {
 			ls[from].count, ls[from].countClass = t, shade("count")
 		}
 		ls[from].begins = i > 0
+		for k := range ls[from:] {
+			ls[from+k].step = &e.Steps[i]
+		}
 	}
 	for _, l := range ls {
 		w = max(w, l.width())
@@ -175,6 +180,7 @@ func (s *scene) state(n *chart.Node, r layout.Rect) {
 	if n.State.Terminal || n.State.Final {
 		s.rect("rim-"+role, layout.Rect{X: r.X + 3, Y: r.Y + 3, W: r.W - 6, H: r.H - 6}, 6.5)
 	}
+	s.hits = append(s.hits, hit{rect: r, state: n.Name, tip: n.State.Doc})
 	_, h := size(n)
 	y := r.Y + (r.H-h)/2 + boxY
 	s.text("name-"+role, stateText, r.X+r.W/2, y, false, n.Name)
@@ -195,15 +201,25 @@ func (s *scene) edge(c *chart.Chart, e *chart.Edge, r layout.Route) {
 		width = c.Width(e, 6)
 	}
 	last := len(r.Pieces) - 1
+	w := &way{}
+	if e.From.State != nil {
+		w.from = e.From.Name
+	}
+	if e.To.State != nil {
+		w.to = e.To.Name
+	}
+	for _, st := range e.Steps {
+		w.operations = append(w.operations, st.Operation.Name)
+	}
 	for i, p := range r.Pieces {
 		points := append([]layout.Point(nil), p...)
 		if i == last {
 			head := arrow(points, width)
-			s.add(shape{class: class, form: formCurve, points: points, width: width})
+			s.add(shape{class: class, form: formCurve, points: points, width: width, way: w})
 			s.add(shape{class: tip, form: formLines, closed: true, points: head})
 			continue
 		}
-		s.add(shape{class: class, form: formCurve, points: points, width: width})
+		s.add(shape{class: class, form: formCurve, points: points, width: width, way: w})
 	}
 }
 
@@ -213,7 +229,16 @@ func (s *scene) label(c *chart.Chart, e *chart.Edge, ls []words, r layout.Rect) 
 	}
 	s.add(shape{class: "pill", form: formRect, rect: r, round: 6, tip: docOf(e)})
 	y := r.Y + pillY
-	for _, l := range ls {
+	var at *hit
+	for i, l := range ls {
+		if i == 0 || l.begins {
+			s.hits = append(s.hits, hit{rect: layout.Rect{X: r.X, Y: y - pillY/2, W: r.W, H: pillY}, operation: l.step.Operation.Name, tip: l.step.Operation.Doc})
+			at = &s.hits[len(s.hits)-1]
+			if l.begins {
+				at.rect.Y += stepGap
+			}
+		}
+		at.rect.H += l.kind.line()
 		if l.begins {
 			y += stepGap/2 - 0.5
 			s.add(shape{class: "pill", form: formLines, points: []layout.Point{{X: r.X + 1, Y: y}, {X: r.X + r.W - 1, Y: y}}})

@@ -8,6 +8,14 @@ type scene struct {
 	title  string
 	desc   string
 	shapes []shape
+	hits   []hit // what one can point at: for [Live] alone
+}
+
+// hit is a place that stands for a state or for an operation.
+type hit struct {
+	rect             layout.Rect
+	state, operation string // one of them
+	tip              string
 }
 
 // shape is one of: a rectangle, a path, a circle, a text.
@@ -21,11 +29,19 @@ type shape struct {
 	points []layout.Point
 	closed bool    // formLines
 	width  float64 // of the stroke; 0: that of the class
+	way    *way    // of the line of an edge; for [Live] alone
 
 	text string // formText: one line
 	kind kind
 	at   layout.Point // formText: the middle (or the left end) of its base line
 	left bool         // formText: at is the left end
+}
+
+// way says between which states an edge leads ("" for a choice point or the
+// start), and by which operations.
+type way struct {
+	from, to   string
+	operations []string
 }
 
 // form is the form of a shape.
@@ -67,5 +83,9 @@ func (s *scene) paste(o *scene, x, y float64) {
 		}
 		sh.points = points
 		s.add(sh)
+	}
+	for _, h := range o.hits {
+		h.rect.X, h.rect.Y = h.rect.X+x, h.rect.Y+y
+		s.hits = append(s.hits, h)
 	}
 }

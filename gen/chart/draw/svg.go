@@ -32,18 +32,24 @@ func SVG(c *chart.Chart, t Theme) []byte {
 const fontStack = `Go, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", "DejaVu Sans", sans-serif`
 
 func style(b *bytes.Buffer, t Theme) {
+	b.WriteString("<style>\n")
+	rules(b, t)
+	b.WriteString("</style>\n")
+}
+
+// rules writes the rules of a style sheet.
+func rules(b *bytes.Buffer, t Theme) {
 	first := Light
 	if t == Dark {
 		first = Dark
 	}
-	fmt.Fprintf(b, "<style>\n.fsmgen text { font-family: %s; text-anchor: middle; white-space: pre }\n.fsmgen .left { text-anchor: start }\n.fsmgen .b { font-weight: bold }\n", fontStack)
+	fmt.Fprintf(b, ".fsmgen text { font-family: %s; text-anchor: middle; white-space: pre }\n.fsmgen .left { text-anchor: start }\n.fsmgen .b { font-weight: bold }\n", fontStack)
 	css(b, paints(first), "")
 	if t == Auto {
 		b.WriteString("@media (prefers-color-scheme: dark) {\n")
 		css(b, paints(Dark), "  ")
 		b.WriteString("}\n")
 	}
-	b.WriteString("</style>\n")
 }
 
 func css(b *bytes.Buffer, all map[string]paint, indent string) {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/serve"
+	"github.com/fsmgen/fsmgen/internal/validate"
+)
+
+// serveFlags are the flags of `serve`.
+type serveFlags struct {
+	address  string
+	database string
+}
+
+func (c *cli) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve SPEC...",
+		Short: "Show machines on a local page, and step through them",
+		Long: `Serve shows machines on a page in the browser, until it is interrupted: the
+picture, states, operations and matrix; stepping through records, with undo, each
+change and each refusal explained; counterexamples of the model checker, step by
+step. The page follows changes of the files.
+
+It listens on this computer alone, at a free port that it prints, unless --addr
+says otherwise. It writes nothing, has no login, and needs no network.`,
+		Example: `  fsmgen serve specs/lifecycle.yaml
+  fsmgen serve specs/*.yaml --addr 127.0.0.1:8080`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: specFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return c.serve(ctx, args, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.address, "addr", "127.0.0.1:0", "address to listen on; port 0 is a free one")
+	return cmd
+}
+
+func (c *cli) serve(ctx context.Context, paths []string, f serveFlags) error {
+	host, _, err := net.SplitHostPort(f.address)
+	if err != nil {
+		return usagef("--addr is %q; write HOST:PORT, as in 127.0.0.1:8080", f.address)
+	}
+	for _, p := range paths {
+		if p == "-" {
+			return usagef("the standard input cannot be read again when it changes; name a file")
+		}
+	}
+	if _, err := sourcesOf(paths, c.read); err != nil {
+		return err
+	}
+	s, err := serve.New(serve.Options{Files: paths, Check: validate.Source})
+	if err != nil {
+		return usageError{err}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.address)
+	if err != nil {
+		return usagef("--addr: %w", err)
+	}
+	hosts, loopback := serve.HostsOf(l, host)
+	if !loopback {
+		c.errorf("warning: %s is not only this computer: whoever can reach it sees the specifications, and the database if there is one; there is no login\n", l.Addr())
+	}
+	c.printf("http://%s/\n", l.Addr())
+	if err := s.Serve(ctx, l, hosts); err != nil {
+		return usagef("cannot serve: %w", err)
+	}
+	return nil
+}

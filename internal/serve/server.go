@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Check parses a specification and looks at it with every rule: the machine is
+// nil when the text cannot be understood.
+type Check func(file string, src []byte) (*spec.Machine, spec.Diagnostics)
+
+// Options say what a page shows.
+type Options struct {
+	Files    []string      // paths of specifications
+	Check    Check         // what finds mistakes in them
+	Database Database      // nil: none
+	Poll     time.Duration // how often files are looked at; 0: half a second
+}
+
+// Server is the page of some specifications.
+type Server struct {
+	options Options
+	started time.Time
+	files   []*file
+	checks  sync.Mutex // one search of the model checker at a time
+}
+
+// New reads the specifications. A file with findings is no error; one that
+// cannot be read is.
+func New(o Options) (*Server, error) {
+	if o.Poll == 0 {
+		o.Poll = 500 * time.Millisecond
+	}
+	s := &Server{options: o, started: time.Now()}
+	for _, path := range o.Files {
+		f := &file{path: path, check: o.Check}
+		if err := f.refresh(); err != nil {
+			return nil, fmt.Errorf("cannot read the specification: %w", err)
+		}
+		s.files = append(s.files, f)
+	}
+	return s, nil
+}
+
+// Handler returns the page for requests that name one of the hosts, or, with
+// any, an address instead of a name.
+func (s *Server) Handler(hosts Hosts) http.Handler {
+	mux := http.NewServeMux()
+	for _, a := range assets {
+		mux.HandleFunc("GET "+a.path, a.serve)
+	}
+	mux.HandleFunc("GET /api/overview", s.overview)
+	mux.HandleFunc("GET /api/machine/{n}", s.one(s.machine))
+	mux.HandleFunc("GET /api/machine/{n}/picture.svg", s.one(s.picture))
+	mux.HandleFunc("GET /api/events", s.events)
+	mux.HandleFunc("POST /api/machine/{n}/play", s.one(s.play))
+	mux.HandleFunc("POST /api/machine/{n}/check", s.one(s.model))
+	if s.options.Database != nil {
+		mux.HandleFunc("GET /api/machine/{n}/database", s.one(s.database))
+		mux.HandleFunc("GET /api/machine/{n}/history", s.one(s.history))
+		mux.HandleFunc("GET /api/machine/{n}/audit", s.one(s.audit))
+	}
+	return guarded(hosts, mux)
+}
+
+// Serve answers at l until the context ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener, hosts Hosts) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := &http.Server{
+		Handler:           s.Handler(hosts),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    1 << 16,
+	}
+	done := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		last, end := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer end()
+		err := server.Shutdown(last)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close()
+		}
+		done <- err
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-done
+}
+
+// one finds the file that a request is about.
+func (s *Server) one(answer func(http.ResponseWriter, *http.Request, *file)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for i, f := range s.files {
+			if r.PathValue("n") != fmt.Sprint(i) {
+				continue
+			}
+			if err := f.refresh(); err != nil {
+				fail(w, http.StatusServiceUnavailable, "the specification cannot be read any more: "+err.Error())
+				return
+			}
+			answer(w, r, f)
+			return
+		}
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no machine %q; there are %d", r.PathValue("n"), len(s.files)))
+	}
+}

@@ -1,0 +1,204 @@
+package serve
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+func operationOf(m *spec.Machine, o *spec.Operation) operationView {
+	by := map[spec.Actor]string{spec.ByCaller: "caller", spec.BySystem: "system", spec.ByOperator: "operator"}
+	v := operationView{
+		Name: o.Name, Doc: o.Doc, By: by[o.By], Creates: len(o.Creates) > 0, Picks: o.Next != nil, Internal: interp.Internal(m, o),
+		Actor: needsActor(m, o), From: []string{}, To: targetsOf(o), Inputs: []inputView{}, Guards: []guardView{},
+		Effects: effectTexts(&o.Effects), Event: o.Event, Notes: notesOf(o), Place: placeOf(o.Pos, o.Name),
+	}
+	for _, f := range o.From {
+		v.From = append(v.From, f.State.Name)
+	}
+	for _, in := range o.Inputs {
+		v.Inputs = append(v.Inputs, inputOf(m, o, in))
+	}
+	for _, r := range o.Require {
+		v.Guards = append(v.Guards, guardOf(r.Guard))
+	}
+	return v
+}
+
+func guardOf(g *spec.Guard) guardView {
+	return guardView{Name: g.Name, Meaning: chart.Meaning(g), Error: g.Error, Message: g.Message, Doc: g.Doc, Place: placeOf(g.Pos, g.Name)}
+}
+
+// targetsOf says where an operation can lead.
+func targetsOf(o *spec.Operation) []string {
+	to := []string{}
+	add := func(name string) {
+		if !slices.Contains(to, name) {
+			to = append(to, name)
+		}
+	}
+	for _, b := range o.Choose {
+		switch {
+		case b.To != nil:
+			add(b.To.State.Name)
+		case b.Same:
+			add("same")
+		case b.RecordOnly:
+			add("recorded only")
+		case b.Reject != "":
+			add("refused with " + b.Reject)
+		}
+	}
+	if len(o.Choose) == 0 {
+		switch {
+		case len(o.Creates) > 0:
+			add(o.Creates[0].State.Name)
+		case o.To != nil:
+			add(o.To.State.Name)
+		case o.Same:
+			add("same")
+		}
+	}
+	return to
+}
+
+func inputOf(m *spec.Machine, o *spec.Operation, in *spec.Input) inputView {
+	v := inputView{Name: in.Name, Kind: kindNames[in.Type.Kind], Type: typeText(in.Type), Doc: in.Doc, Optional: in.Type.Optional}
+	if v.Doc == "" && in.Field != nil {
+		v.Doc = in.Field.Doc
+	}
+	for _, w := range in.Type.Values {
+		v.Words = append(v.Words, w.Name)
+	}
+	bound := func(low, high *int64) {
+		if low != nil {
+			v.Min = strconv.FormatInt(*low, 10)
+		}
+		if high != nil {
+			v.Max = strconv.FormatInt(*high, 10)
+		}
+	}
+	bound(in.Type.Min, in.Type.Max)
+	effects := []*spec.Effects{&o.Effects}
+	for _, b := range o.Choose {
+		effects = append(effects, &b.Effects)
+	}
+	for _, e := range effects {
+		for _, a := range e.Set {
+			if a.Value.Input != in {
+				continue
+			}
+			bound(a.Field.Type.Min, a.Field.Type.Max)
+			for _, other := range m.Operations {
+				v.Deadline = v.Deadline || slices.ContainsFunc(other.Triggers, func(t spec.Trigger) bool { return t.After == a.Field })
+			}
+		}
+	}
+	return v
+}
+
+// typeText writes a type as the specification does.
+func typeText(t spec.Type) string {
+	text := kindNames[t.Kind]
+	if t.Kind == spec.KindEnum {
+		var words []string
+		for _, w := range t.Values {
+			words = append(words, w.Name)
+		}
+		text = strings.Join(words, " | ")
+	}
+	if t.Min != nil {
+		text += fmt.Sprintf(" %d..", *t.Min)
+	}
+	if t.Max != nil {
+		if t.Min == nil {
+			text += " .."
+		}
+		text += strconv.FormatInt(*t.Max, 10)
+	}
+	if t.Optional {
+		text = "optional " + text
+	}
+	return text
+}
+
+func effectTexts(e *spec.Effects) []string {
+	list := []string{}
+	for _, a := range e.Set {
+		list = append(list, a.Field.Name+" = "+a.Value.Text)
+	}
+	for _, f := range e.Clear {
+		list = append(list, "clear "+f.Field.Name)
+	}
+	for _, f := range e.Increment {
+		list = append(list, f.Field.Name+" + 1")
+	}
+	for _, a := range e.Add {
+		list = append(list, "add "+a.Value.Text+" to "+a.Field.Name)
+	}
+	return list
+}
+
+// notesOf says what else there is to an operation.
+func notesOf(o *spec.Operation) []string {
+	list := []string{}
+	for _, b := range o.Choose {
+		when := "otherwise"
+		if len(b.When) > 0 {
+			var texts []string
+			for _, f := range b.When {
+				texts = append(texts, f.Text)
+			}
+			when = "when " + strings.Join(texts, " and ")
+		}
+		if b.From != nil {
+			var from []string
+			for _, f := range b.From {
+				from = append(from, f.State.Name)
+			}
+			when = "from " + strings.Join(from, ", ") + ", " + when
+		}
+		one := &spec.Operation{Choose: []*spec.Branch{b}}
+		text := when + ": " + strings.Join(targetsOf(one), "")
+		if effects := effectTexts(&b.Effects); len(effects) > 0 {
+			text += " (" + strings.Join(effects, ", ") + ")"
+		}
+		list = append(list, text)
+	}
+	for _, t := range o.Triggers {
+		if t.Startup {
+			list = append(list, "runs at startup")
+		} else {
+			list = append(list, "runs "+t.Text)
+		}
+	}
+	if o.OnRefusalRecordOnly && len(o.Require) > 0 {
+		list = append(list, "a guard that fails leaves a record-only event")
+	}
+	if o.Next != nil {
+		list = append(list, "the store may pick the record")
+	}
+	if d := o.DedupeBy; d != nil {
+		var names []string
+		for _, f := range d.Fields {
+			names = append(names, f.Field.Name)
+		}
+		list = append(list, "returns the record that has the same "+strings.Join(names, ", "))
+	}
+	if o.Effect != nil {
+		how := "at least once, after the commit"
+		if o.Effect.Atomic {
+			how = "in the same transaction"
+		}
+		list = append(list, "effect "+o.Effect.Name+" "+how)
+	}
+	if o.Then != nil {
+		list = append(list, "then "+o.Then.Operation.Name)
+	}
+	return list
+}
