@@ -70,7 +70,11 @@ func (c *cli) serve(ctx context.Context, paths []string, f serveFlags) error {
 	if !loopback {
 		c.errorf("warning: %s is not only this computer: whoever can reach it sees the specifications, and the database if there is one; there is no login\n", l.Addr())
 	}
-	c.printf("http://%s/\n", l.Addr())
+	at := hosts.Names[0]
+	if hosts.AnyAddress { // no browser opens 0.0.0.0
+		at = hosts.Names[1]
+	}
+	c.printf("http://%s/\n", at)
 	if err := s.Serve(ctx, l, hosts); err != nil {
 		return usagef("cannot serve: %w", err)
 	}

@@ -2,7 +2,7 @@
 // package: typed transition methods, exhaustive tests, SQL schemas and a
 // diagram. It is the only part of the compiler that reads arguments, writes
 // files or prints; it never runs code out of a specification and never reaches
-// for the network.
+// for the network but where it is told to: `serve` listens, a database is read.
 package main
 
 import (
