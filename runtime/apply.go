@@ -33,17 +33,12 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 	u := m.unit(q.op, ref.ID, q.requestAt(ref.Rev))
 	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
-			row := m.d.Encode(&held)
-			if row.Ref() != ref || m.suspect(&held, &row) {
+			s := m.decideHeld(q, &held, ref)
+			if s == nil {
 				return true, nil
 			}
-			s, err := m.decide(q.op, &q.Call, &row, held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
-			if err != nil || s.write.Row == nil {
-				return true, nil
-			}
-			s.write.Old = &row
 			if err := m.table.Commit(ctx, &s.write); err != nil {
-				return false, m.conflict(err, q.op, ref.ID, row.State)
+				return false, m.conflict(err, q.op, ref.ID, s.write.PrevState)
 			}
 			out = m.outcome(s.rec, &s.row, s.write.Event)
 			return false, nil
@@ -64,6 +59,21 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 		return Outcome[R]{}, err
 	}
 	return out, nil
+}
+
+// decideHeld decides on a record that its caller holds. It returns nil where the
+// stored one has to be asked.
+func (m *Machine[R]) decideHeld(q *request[R], held *R, ref Ref) *step[R] {
+	row := m.d.Encode(held)
+	if row.Ref() != ref || m.suspect(held, &row) {
+		return nil
+	}
+	s, err := m.decide(q.op, &q.Call, &row, *held, row.ID, nil, q.origin(q.requestAt(row.Rev), -1))
+	if err != nil || s.write.Row == nil {
+		return nil
+	}
+	s.write.Old = &row
+	return s
 }
 
 // ApplyIn is Apply within a transaction that the caller owns: Transactional.Adopt
@@ -102,23 +112,20 @@ func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 }
 
 func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
-	type one struct {
-		q   *request[R]
-		ref Ref
-	}
-	work := make([]one, len(items))
+	work := make([]target[R], len(items))
 	for i, it := range items {
 		q, ref, err := m.target(it.At, it.Call)
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
-		work[i] = one{q, ref}
+		work[i] = target[R]{it.At, q, ref}
 	}
 	if len(items) == 0 {
 		return nil, nil
 	}
 	outs := make([]Outcome[R], len(items))
 	u := m.unit(work[0].q.op, work[0].ref.ID, work[0].q.requestAt(work[0].ref.Rev))
+	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAll(work) }, outs)
 	u.try = func(tx Tx, again bool) (err error) {
 		for i, w := range work {
 			if outs[i], err = m.applyIn(ctx, tx, w.q, w.ref, again); err != nil {

@@ -25,8 +25,7 @@ func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 	u := m.unit(q.op, id, q.RequestID)
 	if simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
-			var zero R
-			s, err := m.decide(q.op, &q.Call, nil, zero, id, nil, q.origin(q.RequestID, 0))
+			s, err := m.decideNew(q, id)
 			if err != nil {
 				return true, nil
 			}
@@ -52,6 +51,12 @@ func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 		return Outcome[R]{}, err
 	}
 	return out, nil
+}
+
+// decideNew decides on a record that is to be made.
+func (m *Machine[R]) decideNew(q *request[R], id string) (*step[R], error) {
+	var zero R
+	return m.decide(q.op, &q.Call, nil, zero, id, nil, q.origin(q.RequestID, 0))
 }
 
 // CreateIn is Create within a transaction that the caller owns; see ApplyIn.
@@ -100,6 +105,7 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome
 	}
 	outs := make([]Outcome[R], len(calls))
 	u := m.unit(queue[0].op, ids[0], queue[0].RequestID)
+	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAllNew(queue, ids) }, outs)
 	u.try = func(tx Tx, again bool) (err error) {
 		for i, q := range queue {
 			if outs[i], err = m.createIn(ctx, tx, q, ids[i], again); err != nil {

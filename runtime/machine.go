@@ -28,6 +28,7 @@ type Machine[R any] struct {
 	joined   *joined // the caller's transaction; nil: its own ones
 	leave    bool    // every at-least-once effect is of no use once the record has moved on
 
+	picks    map[*Operation[R]]*picking[R] // calls that wait to be taken along
 	recovers bool        // has startup triggers and effects to deliver
 	started  atomic.Bool // Startup has run
 
@@ -105,6 +106,7 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 		byName:     map[string]*Operation[R]{},
 		byStored:   map[string]*Operation[R]{},
 		inFlight:   map[Ref]bool{},
+		picks:      map[*Operation[R]]*picking[R]{},
 	}
 	for _, opt := range opts {
 		opt(&m.options)
@@ -132,6 +134,9 @@ func (m *Machine[R]) index() error {
 	m.leave = true
 	for _, op := range m.d.Operations {
 		m.byName[op.Name], m.byStored[op.Stored] = op, op
+		if op.Picks {
+			m.picks[op] = &picking[R]{m: m}
+		}
 	}
 	for _, op := range m.d.Operations {
 		if op.Then != "" && (m.byName[op.Then] == nil || m.byName[op.Then].System == nil) {

@@ -36,6 +36,12 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 	var outs []Outcome[R]
 	passOver := map[string]bool{} // records that cannot be taken although they seemed to fit
 	u := m.unit(q.op, "", q.RequestID)
+	if simple(q.op, &q.Call) {
+		u.fast = func() (slow bool, err error) {
+			outs, slow, err = m.pickTogether(ctx, n, q)
+			return slow, err
+		}
+	}
 	u.try = func(tx Tx, again bool) (err error) {
 		outs, err = m.pickIn(ctx, tx, n, q, passOver, again)
 		return err
@@ -49,6 +55,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		var over *passedOver
 		if errors.As(err, &over) {
 			passOver[over.id] = true
+			u.fast = nil // it would meet the same record
 			continue
 		}
 		if err != nil {

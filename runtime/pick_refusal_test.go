@@ -140,8 +140,8 @@ func TestPickWithTheRequestOfARecord(t *testing.T) {
 	}
 	_, err := m.Pick(t.Context(), 1, call)
 	var r *fsm.Refusal
-	if !errors.As(err, &r) || r.Code != fsm.CodeRequestReused || r.ID != "p1" || r.State != "waiting" || asked != 1 {
-		t.Errorf("got %+v after %d decisions, want it refused at p1, which is waiting, after one", err, asked)
+	if !errors.As(err, &r) || r.Code != fsm.CodeRequestReused || r.ID != "p1" || r.State != "waiting" || asked != 2 {
+		t.Errorf("got %+v after %d decisions, want it refused at p1, which is waiting, after one of the round and one of its own", err, asked)
 	}
 }
 

@@ -53,6 +53,23 @@ type Table interface {
 	Update(ctx context.Context, f func(Tx) error) error
 }
 
+// Bulk is a Table for which many writes in one transaction cost little more than
+// one. With it, calls on many records are made in few steps; without it, one by one.
+type Bulk interface {
+	Table
+	// UpdateMany is Update with a transaction that writes many records at once.
+	UpdateMany(ctx context.Context, f func(ManyTx) error) error
+}
+
+// ManyTx is the transaction of a Bulk.
+type ManyTx interface {
+	Tx
+	// WriteMany makes writes part of the transaction, each of another record: all
+	// of them. An error of it does not say which one it is about; the transaction
+	// is to be given up, and the writes tried one by one.
+	WriteMany(ws []*Write) error
+}
+
 // Reader reads one machine's tables. It is valid within View or Update only.
 type Reader interface {
 	// Row returns the row, or ErrNotFound.

@@ -221,6 +221,11 @@ func (h *handle) View(ctx context.Context, f func(fsm.Reader) error) error {
 
 // Update runs f in one transaction.
 func (h *handle) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return h.UpdateMany(ctx, func(tx fsm.ManyTx) error { return f(tx) })
+}
+
+// UpdateMany runs f in one transaction.
+func (h *handle) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
 	tx, err := h.store.Begin(ctx)
 	if err != nil {
 		return err

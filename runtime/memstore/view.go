@@ -161,6 +161,16 @@ func (v *view) Orphans(after string, limit int) ([]string, error) {
 	return ids, nil
 }
 
+// WriteMany makes writes part of the transaction.
+func (v *view) WriteMany(ws []*fsm.Write) error {
+	for _, w := range ws {
+		if err := v.Write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Write makes one write part of the transaction.
 func (v *view) Write(w *fsm.Write) error {
 	t, e := v.table, &w.Event

@@ -43,7 +43,12 @@ func (s *Store) commitStatement(on *session, batch []*job) (broken bool) {
 
 // togetherInStatement reports whether two writes fit in one statement.
 func togetherInStatement(first, j *job) bool {
-	return first.t == j.t && plain(first.w) && plain(j.w) && (first.w.Prev.Rev == 0) == (j.w.Prev.Rev == 0)
+	return first.t == j.t && alike(first.w, j.w)
+}
+
+// alike reports whether two writes fit in one statement of their machine.
+func alike(first, w *fsm.Write) bool {
+	return plain(first) && plain(w) && (first.Prev.Rev == 0) == (w.Prev.Rev == 0)
 }
 
 // plain reports whether the event of a write says what its row says, as the
@@ -56,7 +61,16 @@ func plain(w *fsm.Write) bool {
 
 // commitMany runs the statement of a batch and returns the ids it wrote.
 func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[string]bool, error) {
-	text, args, err := t.many(batch)
+	writes := make([]*fsm.Write, len(batch))
+	for i, j := range batch {
+		writes[i] = j.w
+	}
+	return t.writeMany(ctx, on, writes, false)
+}
+
+// writeMany writes what can be written of the same kind and returns the ids.
+func (t *table) writeMany(ctx context.Context, on querier, writes []*fsm.Write, behind bool) (map[string]bool, error) {
+	text, args, err := t.many(writes, behind)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +79,7 @@ func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[
 		return nil, err
 	}
 	defer rows.Close()
-	written := make(map[string]bool, len(batch))
+	written := make(map[string]bool, len(writes))
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
@@ -107,23 +121,24 @@ func (g *grid) from() {
 	g.put(`) AS i(`, strings.Join(g.names, ", "), ")")
 }
 
-// many returns the statement of a batch of the same kind, and its arguments. Its
-// rows are the ids it wrote.
-func (t *table) many(batch []*job) (string, []any, error) {
-	n := len(batch)
-	batch = slices.SortedFunc(slices.Values(batch), func(a, b *job) int { return strings.Compare(a.w.Prev.ID, b.w.Prev.ID) })
-	w := func(i int) *fsm.Write { return batch[i].w }
-	key := shape{many: true, create: w(0).Prev.Rev == 0}
+// many returns the statement of writes of the same kind, and its arguments. Its
+// rows are the ids it wrote. Behind is that of single.
+func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
+	n := len(writes)
+	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
+	w := func(i int) *fsm.Write { return writes[i] }
+	order := t.dialect.ordered(t.schema.Table + "_events")
+	key := shape{many: true, create: w(0).Prev.Rev == 0, behind: behind && order.behind != ""}
 	mask := make([]byte, len(t.schema.Columns))
 	events := make([][]any, n)
-	for i, j := range batch {
-		one := t.shapeOf(j.w)
+	for i := range writes {
+		one := t.shapeOf(w(i))
 		key.state, key.old, key.outbox, key.leave = key.state || one.state, key.old || one.old, key.outbox || one.outbox, key.leave || one.leave
 		for c := range one.changed {
 			mask[c] |= one.changed[c]
 		}
 		var err error
-		if events[i], err = t.eventArgs(&j.w.Event); err != nil {
+		if events[i], err = t.eventArgs(&w(i).Event); err != nil {
 			return "", nil, err
 		}
 	}
@@ -160,7 +175,11 @@ func (t *table) many(batch []*job) (string, []any, error) {
 	if key.leave {
 		g.put(", d AS (DELETE FROM ", t.part("_outbox"), ` AS x USING w WHERE w."leave" AND x."id" = w."id" AND x."rev" = w."rev" - 1)`)
 	}
-	g.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), `, "chain") SELECT `)
+	g.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), `, "chain"`)
+	if key.behind {
+		g.put(", ", quote(order.column))
+	}
+	g.put(") SELECT ")
 	for i, name := range eventColumns {
 		g.comma(i)
 		switch name {
@@ -180,7 +199,11 @@ func (t *table) many(batch []*job) (string, []any, error) {
 			g.put(quote("e_" + name))
 		}
 	}
-	g.put(", ", chained(t.part("_events"), `w."id"`, `w."rev" - 1`, "0", `w."e_sum"`), ` FROM w RETURNING "id"`)
+	g.put(", ", chained(t.part("_events"), `w."id"`, `w."rev" - 1`, "0", `w."e_sum"`))
+	if key.behind {
+		g.put(", ", strings.Replace(order.behind, "?", `w."id"`, 1))
+	}
+	g.put(` FROM w RETURNING "id"`)
 	if silent {
 		return known.(string), g.args, nil
 	}

@@ -1,0 +1,268 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Picks of several callers that ask for the same records are taken along
+// together: one query locks as many records as they want in all, and one
+// transaction writes them. A caller who finds nobody at work picks at once; who
+// comes meanwhile waits and is in the next round. Whoever a round cannot serve
+// picks by itself.
+
+// picking gathers the picks of one operation.
+type picking[R any] struct {
+	m *Machine[R]
+
+	mu    sync.Mutex
+	led   bool
+	queue []*pick[R]
+}
+
+// pick is one call on its way through a round.
+type pick[R any] struct {
+	ctx  context.Context
+	n    int
+	q    *request[R]
+	done chan struct{} // closed when the round is over; nil: the caller runs it
+
+	steps []*step[R]   // what it takes in this round
+	slow  bool         // surely nothing was written: another way has to give the answer
+	err   error
+}
+
+// maxPicks bounds the records of a round of several callers.
+const maxPicks = 512
+
+// errPickPanic is the answer of those whose round nobody knows the end of.
+var errPickPanic = errors.New("a pick that was taken along panicked")
+
+// pickTogether is the first try of a pick.
+func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (outs []Outcome[R], slow bool, err error) {
+	if _, ok := m.table.(Bulk); !ok {
+		return nil, true, nil
+	}
+	j := &pick[R]{ctx: ctx, n: n, q: q}
+	if err := m.picks[q.op].take(j); err != nil {
+		return nil, false, err
+	}
+	if j.slow || j.err != nil {
+		return nil, j.slow, j.err
+	}
+	for _, s := range j.steps {
+		outs = append(outs, m.stepOutcome(s))
+	}
+	return outs, false, nil
+}
+
+// take waits until a round has served j. A context that ends before takes it out
+// of the queue.
+func (p *picking[R]) take(j *pick[R]) error {
+	p.mu.Lock()
+	if !p.led {
+		p.led = true
+		p.mu.Unlock()
+		defer p.next()
+		p.m.round(j.ctx, []*pick[R]{j})
+		return nil
+	}
+	j.done = make(chan struct{})
+	p.queue = append(p.queue, j)
+	p.mu.Unlock()
+	select {
+	case <-j.done:
+	case <-j.ctx.Done():
+		if p.leave(j) {
+			return j.ctx.Err()
+		}
+		<-j.done
+	}
+	return nil
+}
+
+// leave takes a pick out of the queue; false when it is in a round.
+func (p *picking[R]) leave(j *pick[R]) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.queue, j)
+	if i < 0 {
+		return false
+	}
+	p.queue = slices.Delete(p.queue, i, i+1)
+	return true
+}
+
+// next ends a round of one: those who came meanwhile are served by a goroutine of
+// their own, which ends when nobody waits any more.
+func (p *picking[R]) next() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.led = len(p.queue) > 0; p.led {
+		go p.serve()
+	}
+}
+
+func (p *picking[R]) serve() {
+	for {
+		batch := p.gather()
+		if batch == nil {
+			return
+		}
+		p.serveOne(batch)
+	}
+}
+
+// serveOne runs a round and tells those who wait for it.
+func (p *picking[R]) serveOne(batch []*pick[R]) {
+	over := false
+	defer func() {
+		if !over {
+			_ = recover() // each of them looks for what became of it
+		}
+		for _, j := range batch {
+			if !over {
+				j.slow, j.err = false, errPickPanic
+			}
+			close(j.done)
+		}
+	}()
+	ctx := batch[0].ctx
+	if len(batch) > 1 { // nobody's end is that of the others
+		ctx = context.WithoutCancel(ctx)
+	}
+	p.m.round(ctx, batch)
+	over = true
+}
+
+// gather returns who has waited longest, and those who can be served with it; nil
+// when nobody waits any more.
+func (p *picking[R]) gather() []*pick[R] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		p.led = false
+		return nil
+	}
+	var batch, left []*pick[R]
+	n := 0
+	for _, j := range p.queue {
+		if n > 0 && (n+j.n > maxPicks || !sameConds(batch[0].q.Where, j.q.Where)) {
+			left = append(left, j)
+			continue
+		}
+		batch, n = append(batch, j), n+j.n
+	}
+	p.queue = left
+	return batch
+}
+
+// sameConds reports whether two conditions are one.
+func sameConds(a, b []Cond) bool {
+	return slices.EqualFunc(a, b, func(a, b Cond) bool { return a.Column == b.Column && a.Op == b.Op && sameValue(a.Value, b.Value) })
+}
+
+// round picks for a batch in one transaction.
+func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
+	slow, err := bulkTry(ctx, m.table.(Bulk), func(tx ManyTx) error {
+		steps, err := m.choose(tx, batch)
+		if err != nil || len(steps) == 0 {
+			return err
+		}
+		return tx.WriteMany(writesOf(steps))
+	})
+	if !slow && err == nil {
+		return
+	}
+	for _, j := range batch {
+		j.slow, j.err = slow, err
+		if len(j.steps) == 0 { // it wrote nothing, whatever became of the others
+			j.slow, j.err = true, nil
+		}
+	}
+}
+
+// choose locks records for a batch and decides on them. Each pick takes from what
+// those before it left.
+func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
+	first, limit := batch[0].q, 0
+	for _, j := range batch {
+		limit += j.n
+	}
+	rows, err := collect(tx, Query{States: first.op.From, Where: first.Where, Order: first.op.Order, Limit: limit, Lock: true})
+	if err != nil {
+		return nil, err
+	}
+	free := make([]*candidate[R], 0, len(rows))
+	for i := range rows {
+		if rec, err := m.load(first.op, &rows[i]); err == nil { // a quarantined record is never handed out
+			free = append(free, &candidate[R]{&rows[i], rec})
+		}
+	}
+	var steps []*step[R]
+	for _, j := range batch {
+		j.steps, j.slow, j.err = nil, false, nil // the transaction may have begun anew
+		rest := m.serveFrom(j, free)
+		switch {
+		case j.slow:
+		case len(j.steps) < j.n && len(rows) == limit: // there may be more behind those that were looked at
+			j.steps, j.slow = nil, true
+		case len(j.steps) == 0:
+			if err := m.nothing(tx, j); err != nil {
+				return nil, err
+			}
+		default:
+			free, steps = rest, append(steps, j.steps...)
+		}
+	}
+	return steps, nil
+}
+
+// candidate is a record that fits a query and is locked.
+type candidate[R any] struct {
+	row *Row
+	rec R
+}
+
+// serveFrom decides for one pick and returns the records that are left.
+func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) []*candidate[R] {
+	var rest []*candidate[R]
+	for i, c := range free {
+		if len(j.steps) == j.n {
+			return append(rest, free[i:]...)
+		}
+		rest = append(rest, c)
+		if j.q.Fits != nil && !j.q.Fits(&c.rec, j.q.at) {
+			continue
+		}
+		s, err := m.decide(j.q.op, &j.q.Call, c.row, c.rec, c.row.ID, nil, j.q.origin(j.q.RequestID, int64(len(j.steps))))
+		var refused *Refusal
+		switch {
+		case errors.As(err, &refused) && ofRecord(refused.Code):
+		case err != nil:
+			j.steps, j.slow = nil, true
+			return free
+		case s.write.Row != nil: // else it would be recorded only: it does not pass `require`
+			j.steps, rest = append(j.steps, s), rest[:len(rest)-1]
+		}
+	}
+	return rest
+}
+
+// nothing answers a pick that nothing is left for, unless it was made before.
+func (m *Machine[R]) nothing(tx Tx, j *pick[R]) error {
+	if !j.q.own {
+		events, err := tx.Request("", j.q.RequestID)
+		if err != nil {
+			return err
+		}
+		if len(events) > 0 {
+			j.slow = true
+			return nil
+		}
+	}
+	j.err = m.refusal(CodeNothingToDo, j.q.op, "", "")
+	return nil
+}

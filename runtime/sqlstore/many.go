@@ -1,0 +1,62 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// maxMany bounds the writes of one statement of a transaction.
+const maxMany = 1000
+
+var _ fsm.Bulk = (*table)(nil)
+
+// UpdateMany runs f in one transaction.
+func (t *table) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+	return t.transact(ctx, t.dialect.claim(), func(x *txn) error { return f(x) })
+}
+
+// WriteMany makes writes of different records part of the transaction. On a server
+// those of the same kind are one statement.
+func (x *txn) WriteMany(ws []*fsm.Write) error {
+	for len(ws) > 0 {
+		n := 1
+		if x.t.dialect.writers() != 1 {
+			for n < min(len(ws), maxMany) && alike(ws[0], ws[n]) {
+				n++
+			}
+		}
+		if err := x.writeSome(ws[:n]); err != nil {
+			return err
+		}
+		ws = ws[n:]
+	}
+	return nil
+}
+
+// writeSome makes writes that one statement can hold.
+func (x *txn) writeSome(ws []*fsm.Write) error {
+	if len(ws) == 1 {
+		return x.Write(ws[0])
+	}
+	if i := slices.IndexFunc(ws, func(w *fsm.Write) bool { return x.t.fits(w) != nil }); i >= 0 {
+		return x.t.fits(ws[i])
+	}
+	if x.err != nil {
+		return x.err
+	}
+	x.last, x.kept, x.ran = ws[0], nil, true
+	written, err := x.t.writeMany(x.ctx, x.q, ws, x.behind())
+	switch {
+	case err == nil && len(written) == len(ws):
+		x.changed = true
+		return nil
+	case err == nil || x.t.dialect.failure(err) == failConstraint:
+		// Some are elsewhere, or a rule speaks against one. What was written of the
+		// others must not stay.
+		x.err = fsm.ErrMoved
+		return x.err
+	}
+	return x.fail(err)
+}
