@@ -67,6 +67,13 @@ var calls = []struct {
 			{At: fsm.Ref{ID: "p1"}, Call: note(rid, "x")}, {At: fsm.Ref{ID: "p1"}, Call: note(second, "y")},
 		})
 	}},
+	{"apply many held", 1, func(ctx context.Context, m *machine, rid string) ([]outcome, error) {
+		p, err := m.Record(ctx, "p1")
+		if err != nil {
+			return nil, err
+		}
+		return m.ApplyMany(ctx, []fsm.Item[storetest.Parcel]{{At: p, Call: note(rid, "x")}})
+	}},
 	{"system operation", 1, func(ctx context.Context, m *machine, _ string) ([]outcome, error) {
 		return one(m.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Discard()))
 	}},

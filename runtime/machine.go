@@ -29,8 +29,8 @@ type Machine[R any] struct {
 	leave    bool    // every at-least-once effect is of no use once the record has moved on
 
 	picks    map[*Operation[R]]*picking[R] // calls that wait to be taken along
-	recovers bool        // has startup triggers and effects to deliver
-	started  atomic.Bool // Startup has run
+	recovers bool                          // has startup triggers and effects to deliver
+	started  atomic.Bool                   // Startup has run
 
 	health     health
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why

@@ -29,8 +29,8 @@ type pick[R any] struct {
 	q    *request[R]
 	done chan struct{} // closed when the round is over; nil: the caller runs it
 
-	steps []*step[R]   // what it takes in this round
-	slow  bool         // surely nothing was written: another way has to give the answer
+	steps []*step[R] // what it takes in this round
+	slow  bool       // surely nothing was written: another way has to give the answer
 	err   error
 }
 

@@ -240,7 +240,7 @@ func TestPickWithAThenThatFails(t *testing.T) {
 func TestPickLooksTwice(t *testing.T) {
 	t.Parallel()
 	for _, rid := range []string{"r", ""} {
-		store := &wrapped{Store: newStore()}
+		store := &wrapped{Store: newStore(), single: true}
 		m := open(t, store, storetest.Schema(), fixed())
 		waiting(t, m, "p1")
 		landed := false

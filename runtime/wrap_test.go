@@ -18,11 +18,15 @@ type wrapped struct {
 	commit func(table fsm.Table, ctx context.Context, w *fsm.Write) error
 	update func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error
 	view   func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error
+	single bool // it has no better way for many writes than one by one
 }
 
 func (w *wrapped) Table(s *fsm.Schema) (fsm.Table, error) {
 	t, err := w.Store.Table(s)
-	return &wrappedTable{t, w}, err
+	if w.single {
+		return &wrappedTable{t, w}, err
+	}
+	return &wrappedBulk{wrappedTable{t, w}}, err
 }
 
 type wrappedTable struct {
@@ -42,6 +46,25 @@ func (t *wrappedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 		return u(t.Table, ctx, f)
 	}
 	return t.Table.Update(ctx, f)
+}
+
+// wrappedBulk is a table that writes many records at once.
+type wrappedBulk struct{ wrappedTable }
+
+func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return f(oneByOne{tx}) })
+}
+
+// oneByOne writes many records as any store can.
+type oneByOne struct{ fsm.Tx }
+
+func (o oneByOne) WriteMany(ws []*fsm.Write) error {
+	for _, w := range ws {
+		if err := o.Write(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *wrappedTable) View(ctx context.Context, f func(fsm.Reader) error) error {

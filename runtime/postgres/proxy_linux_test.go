@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
@@ -15,7 +16,8 @@ type proxy struct {
 	socket string
 
 	mu     sync.Mutex
-	silent bool // answers are lost; what is asked still reaches the server
+	silent bool   // answers are lost; what is asked still reaches the server
+	until  string // the next statement with this word makes the proxy silent; empty: none does
 	conns  []net.Conn
 }
 
@@ -54,7 +56,7 @@ func (p *proxy) serve() {
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		go func() {
-			io.Copy(server, client)
+			io.Copy(server, io.TeeReader(client, listener{p}))
 			server.Close()
 		}()
 		go p.answers(client, server)
@@ -80,6 +82,33 @@ func (p *proxy) answers(client, server net.Conn) {
 			return
 		}
 	}
+}
+
+// listener hears what is asked, before the server does.
+type listener struct{ p *proxy }
+
+// Write makes the proxy silent when the word is heard.
+func (l listener) Write(b []byte) (int, error) {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	if l.p.until != "" && bytes.Contains(b, []byte(l.p.until)) {
+		l.p.silent, l.p.until = true, ""
+	}
+	return len(b), nil
+}
+
+// silenceAt loses all answers from that of the next statement with a word on.
+func (p *proxy) silenceAt(word string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until = word
+}
+
+// heard reports whether the word of silenceAt has come.
+func (p *proxy) heard() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.silent
 }
 
 // silence loses all answers from now on, or no longer.

@@ -72,7 +72,12 @@ func (r *scripted) Next() bool {
 
 func (r *scripted) Scan(dest ...any) error {
 	if len(dest) == 1 {
-		*dest[0].(*int64) = r.n
+		switch to := dest[0].(type) {
+		case *int64:
+			*to = r.n
+		case *string:
+			*to = r.id
+		}
 		return nil
 	}
 	*dest[0].(*string), *dest[1].(*string), *dest[2].(*int64) = r.id, "on", 3

@@ -1,0 +1,89 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// When the answer to the commit of a batch is lost, or to the statement before it,
+// the same calls again give each record its one event.
+func TestLostAnswerToABatch(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	p := newProxy(t, server)
+	m, _ := parcels(t, p.dsn(), postgres.WithDeadline(500*time.Millisecond))
+	const n = 20
+	var made []fsm.Outcome[storetest.Parcel]
+	steps := []struct {
+		name  string
+		heard string // in the arguments of its statement only
+		batch func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error)
+	}{
+		{"made", `"make s0"`, func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
+			calls := make([]fsm.Call[storetest.Parcel], n)
+			for i := range calls {
+				calls[i] = storetest.Register(storetest.Meta{RequestID: fmt.Sprint("make ", round, i)}, storetest.RegisterInput{ID: fmt.Sprint(round, i), Lane: "lane " + round})
+			}
+			return m.CreateMany(ctx, calls)
+		}},
+		{"moved", `"note s"`, func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
+			items := make([]fsm.Item[storetest.Parcel], n)
+			for i := range items {
+				items[i] = fsm.Item[storetest.Parcel]{At: made[i], Call: storetest.Annotate(storetest.Meta{RequestID: "note " + round}, fsm.Some(fsm.MustJSON(`"x"`)), fsm.Optional[string]{}, fsm.Optional[bool]{})}
+			}
+			return m.ApplyMany(ctx, items)
+		}},
+		{"picked", `"pick s"`, func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
+			return m.Pick(ctx, n, storetest.Hold(storetest.Meta{RequestID: "pick " + round, Actor: "w"}, "lane "+round, time.Now().Add(time.Hour)))
+		}},
+	}
+	for _, ambiguous := range []bool{true, false} {
+		for rev, step := range steps {
+			round, word := "c", "commit\x00"
+			if !ambiguous {
+				round, word = "s", step.heard
+			}
+			p.silenceAt(word)
+			brief, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			_, err := step.batch(brief, round)
+			cancel()
+			if !p.heard() {
+				t.Fatalf("%q, %s: nothing was lost, the answer is %v: the test shows nothing", word, step.name, err)
+			}
+			if ambiguous != errors.Is(err, fsm.ErrAmbiguous) || !ambiguous && !errors.Is(err, fsm.ErrBusy) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%q, %s: got %v, want it ambiguous: %t, or else surely not made", word, step.name, err, ambiguous)
+			}
+			p.silence(false)
+			p.cut()
+			var outs []fsm.Outcome[storetest.Parcel]
+			for range 100 {
+				if outs, err = step.batch(t.Context(), round); err == nil {
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if err != nil || len(outs) != n {
+				t.Fatalf("%q, %s: the same batch again: %d outcomes, %v", word, step.name, len(outs), err)
+			}
+			for _, out := range outs {
+				if out.Replayed != ambiguous || out.Ref().Rev != int64(rev+1) {
+					t.Errorf("%q, %s: %v, replayed: %t", word, step.name, out.Ref(), out.Replayed)
+				}
+			}
+			if rev == 0 {
+				made = outs
+			}
+		}
+	}
+	for f, err := range m.Audit(t.Context()) {
+		t.Errorf("audit: %v, %v", f, err)
+	}
+}

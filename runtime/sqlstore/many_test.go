@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// moves are writes of the script's machine: creations, or changes of what is on at
+// revision 3.
+func moves(create bool, ids ...string) []*fsm.Write {
+	var list []*fsm.Write
+	for _, id := range ids {
+		w := &fsm.Write{Prev: fsm.Ref{ID: id, Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: id, State: "off", Rev: 4},
+			Event: fsm.Event{ID: id, Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
+		if create {
+			w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From = 0, "", 1, 1, ""
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// Many writes of one kind are one statement to a server, up to a bound.
+func TestManyWritesAreOneStatement(t *testing.T) {
+	t.Parallel()
+	x, s := scriptedTx(t, Postgres(), mode{})
+	ws := moves(false, "c", "a", "b")
+	text, args, err := x.t.many(ws, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, `greatest(pg_current_xact_id(), (SELECT "xid" FROM "m_events" WHERE "id" = w."id"`) || args[0] != `{"a","b","c"}` {
+		t.Errorf("%s with %v, want the events behind those of their records, in the order of ids", text, args)
+	}
+	if plain, _, err := x.t.many(ws, false); err != nil || strings.Contains(plain, "greatest") || plain == text {
+		t.Errorf("%s, %v, want nothing of the transaction", plain, err)
+	}
+	s.rows = []string{"a", "b", "c"}
+	if err := x.WriteMany(ws); err != nil || !x.changed || !x.ran || x.last != ws[0] {
+		t.Errorf("got %v, changed: %t, ran: %t, last: %v", err, x.changed, x.ran, x.last)
+	}
+	s.want(t, text)
+
+	made, _, err := x.t.many(moves(true, "d", "e"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _, err := x.t.single(moves(false, "f")[0], true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.asked, s.rows = nil, []string{"d", "e"}
+	if err := x.WriteMany(append(moves(true, "d", "e"), moves(false, "f")...)); err != nil {
+		t.Error(err)
+	}
+	s.want(t, made, one)
+
+	s.asked, s.rows = nil, nil
+	ids := make([]string, maxMany+1)
+	for i := range ids {
+		ids[i] = fmt.Sprint(i)
+		if i < maxMany {
+			s.rows = append(s.rows, ids[i])
+		}
+	}
+	if err := x.WriteMany(moves(false, ids...)); err != nil {
+		t.Error(err)
+	}
+	s.want(t, text, one)
+}
+
+// Many writes of which one does nothing or is refused leave the transaction
+// useless, for some of them may have been made.
+func TestManyWritesAreAllOrNone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rows   []string
+		refuse error
+		want   error
+	}{
+		"one is elsewhere":  {[]string{"a"}, nil, fsm.ErrMoved},
+		"one record twice":  {[]string{"a", "a"}, nil, fsm.ErrMoved},
+		"a rule":            {nil, constraint, fsm.ErrMoved},
+		"another writer":    {nil, deadlock, fsm.ErrBusy},
+		"the server ends":   {nil, state("57P01"), fsm.ErrBusy},
+		"something unknown": {nil, state("22P02"), state("22P02")},
+	} {
+		x, s := scriptedTx(t, Postgres(), mode{})
+		text, _, err := x.t.many(moves(false, "a", "b"), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rows, s.refuse[text] = c.rows, c.refuse
+		for range 2 { // nothing is done after it
+			if err := x.WriteMany(moves(false, "a", "b")); !errors.Is(err, c.want) {
+				t.Errorf("%s: got %v, want %v", name, err, c.want)
+			}
+			if _, err := x.change("anything"); err == nil {
+				t.Errorf("%s: the transaction goes on", name)
+			}
+		}
+		s.want(t, text)
+	}
+	x, s := scriptedTx(t, Postgres(), mode{})
+	ws := moves(false, "a", "b")
+	ws[1].Row.Values = []any{1}
+	if err := x.WriteMany(ws); err == nil || !strings.Contains(err.Error(), `the row of "b" has 1 values`) {
+		t.Errorf("got %v, want the row that does not fit", err)
+	}
+	s.want(t)
+}
+
+// On SQLite many writes are made one after the other, until one is refused.
+func TestManyWritesOnSQLite(t *testing.T) {
+	t.Parallel()
+	x, s := scriptedTx(t, SQLite(), mode{})
+	if err := x.WriteMany(moves(false, "a", "b")); err != nil || len(s.asked) != 4 {
+		t.Errorf("%v, asked %q, want an event and a row for each", err, s.asked)
+	}
+	s.asked, s.changed = nil, 0
+	if err := x.WriteMany(moves(false, "a", "b")); !errors.Is(err, fsm.ErrMoved) || len(s.asked) != 3 {
+		t.Errorf("%v, asked %q, want the first one alone, and why", err, s.asked)
+	}
+}
