@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -163,6 +164,18 @@ func TestGroupsAreLocked(t *testing.T) {
 		t.Errorf("got %d, %v, want 7", n, err)
 	}
 	s.want(t, x.t.sql.number, x.t.sql.putNumber)
+}
+
+// An instant is the same group in every zone.
+func TestGroupOfAnInstant(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC)
+	for _, v := range []time.Time{at, at.In(time.FixedZone("elsewhere", 3600))} {
+		key, whole, err := groupKey(&fsm.PeerQuery{Values: []any{"a", v, int64(7)}})
+		if key != `["a",1772366400000005,7]` || !whole || err != nil {
+			t.Errorf("%v: %s, %t, %v", v, key, whole, err)
+		}
+	}
 }
 
 // The other records of a group are counted whatever it is a group by.
