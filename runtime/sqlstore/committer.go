@@ -167,10 +167,9 @@ func (c *committer) round(ctx context.Context, first *job) {
 	if first != nil {
 		batch = append(batch, first)
 	}
-	finished := false
 	defer func() {
 		for _, b := range batch {
-			if !finished && b.fate == pending { // a panic: nobody knows how far it came
+			if b.fate == pending { // a panic: nobody knows how far it came
 				b.answer(b.lost(errPanic))
 			}
 			if b != first {
@@ -186,7 +185,6 @@ func (c *committer) round(ctx context.Context, first *job) {
 		for _, b := range batch {
 			b.answer(b.t.unopened(b.ctx, err))
 		}
-		finished = true
 		return
 	}
 	broken := true // unless the batch ends well
@@ -194,7 +192,6 @@ func (c *committer) round(ctx context.Context, first *job) {
 	batch = c.gather(first, c.mates)
 	work := slices.DeleteFunc(slices.Clone(batch), func(b *job) bool { return b.fate != pending })
 	broken = len(work) > 0 && c.run(s, work)
-	finished = true
 }
 
 var (
@@ -248,8 +245,7 @@ func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
 		batch = append(batch, j)
 	}
 	clear(c.queue[len(left):])
-	c.queue = left
-	c.call()
+	c.queue = left // of whom each has a steward that is on its way, or finds all leaders at work
 	return batch
 }
 

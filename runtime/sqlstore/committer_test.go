@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,14 +27,50 @@ func newDesk(t *testing.T, run func(batch []*job) bool) *desk {
 	t.Cleanup(func() { db.Close() })
 	d := Postgres()
 	p := newPool(db, d, 1)
+	return deskOver(t, p, run)
+}
+
+// deskOver is newDesk over sessions of the test's own. A write whose id is in small
+// letters takes only such along.
+func deskOver(t *testing.T, p *pool, run func(batch []*job) bool) *desk {
+	t.Helper()
+	d := p.dialect
 	tab, err := newTable(&Store{dialect: d}, &fsm.Schema{Machine: "m", Table: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &desk{newCommitter(p, 1, func(_, _ *job) bool { return true }, func(_ *session, batch []*job) bool { return run(batch) }), tab, p}
+	mates := func(first, j *job) bool {
+		return strings.ToLower(first.w.Prev.ID) != first.w.Prev.ID || strings.ToLower(j.w.Prev.ID) == j.w.Prev.ID
+	}
+	desk := &desk{newCommitter(p, 1, mates, func(_ *session, batch []*job) bool { return run(batch) }), tab, p}
+	t.Cleanup(func() { desk.rests(t) })
+	return desk
 }
 
+// rests waits until nobody leads and nobody waits, and nothing is kept of those who did.
+func (d *desk) rests(t *testing.T) {
+	t.Helper()
+	for range 5000 {
+		d.mu.Lock()
+		led, queue := d.led, d.queue
+		d.mu.Unlock()
+		if led == 0 && len(queue) == 0 {
+			for _, j := range queue[:cap(queue)] {
+				if j != nil {
+					t.Errorf("the write of %q is kept", j.w.Prev.ID)
+				}
+			}
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("somebody leads or waits for ever")
+}
+
+// ask commits a write. What is answered too late is not waited for.
 func (d *desk) ask(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
 	return d.commit(ctx, d.t, &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &fsm.Row{ID: id}, Event: fsm.Event{ID: id}})
 }
 
@@ -42,8 +79,11 @@ func (d *desk) waiting(t *testing.T, n int) {
 	t.Helper()
 	for range 1000 {
 		d.mu.Lock()
-		have := len(d.queue)
+		have, led := len(d.queue), d.led
 		d.mu.Unlock()
+		if led > d.leaders {
+			t.Fatalf("%d lead, at most %d may", led, d.leaders)
+		}
 		if have == n {
 			return
 		}
@@ -91,9 +131,15 @@ func TestBatchesGather(t *testing.T) {
 	go func() { gone <- d.ask(ctx, "gone") }()
 	d.waiting(t, 7)
 	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Errorf("who left the queue got %v", err)
+	select {
+	case err := <-gone:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("who left the queue got %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nobody can leave the queue")
 	}
+	d.waiting(t, 6)
 	close(hold)
 	group.Wait()
 	want := "[[first] [a b c] [a b] [a]]"
