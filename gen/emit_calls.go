@@ -97,9 +97,7 @@ func recordedIn(m *spec.Machine, o *spec.Operation) []*spec.State {
 		case spec.RecordOnly:
 			list = append(list, st)
 		case spec.Transition:
-			branch := slices.ContainsFunc(o.Choose, func(b *spec.Branch) bool {
-				return b.RecordOnly && (len(b.From) == 0 || slices.Contains(refStates(b.From), st))
-			})
+			branch := slices.ContainsFunc(branchesFrom(o, st), func(b *spec.Branch) bool { return b.RecordOnly })
 			if branch || o.OnRefusalRecordOnly {
 				list = append(list, st)
 			}

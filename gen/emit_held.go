@@ -90,7 +90,8 @@ func (h *held) anyType() string { return "Any" + h.n.Record }
 
 // ends lists where a call of an operation may leave a record that was in from;
 // nil for a creation. It is nil when steps of its own follow in the same
-// transaction: then the record may be in any state.
+// transaction: then the record may be in any state. It is empty, and not nil,
+// where every branch refuses.
 func (h *held) ends(o *spec.Operation, from *spec.State) []*spec.State {
 	if o.Then != nil && (o.Effect == nil || o.Effect.Atomic) || o.DedupeBy != nil {
 		return nil
@@ -101,7 +102,7 @@ func (h *held) ends(o *spec.Operation, from *spec.State) []*spec.State {
 			list = append(list, mv.to)
 		}
 	}
-	return distinct(list)
+	return append([]*spec.State{}, distinct(list)...)
 }
 
 // variants lists the states between which the result of an operation tells;
@@ -354,7 +355,7 @@ func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 		move(h.anyType(), h.anyType()+"{handle{next}}")
 	case h.variants(o) != nil:
 		move(h.after(o), h.after(o)+"{handle{next}}")
-	case ends[0] == s:
+	case len(ends) == 0 || ends[0] == s:
 		method(jen.Error(), jen.Return(raw("j.held.Stay(ctx, %s)", call)))
 	case h.has(ends[0]):
 		move(h.typ(ends[0]), h.typ(ends[0])+"{handle{next}}")
@@ -371,8 +372,10 @@ func (h *held) leads(s *spec.State, o *spec.Operation, ends []*spec.State) strin
 		return "moves " + it + " on; steps of its own follow in the same transaction"
 	case len(ends) == 1 && ends[0] == s && !h.recorded(o, s):
 		return fmt.Sprintf("keeps %s %s; the handle holds the new revision", it, s.Name)
-	case len(ends) == 0:
+	case len(ends) == 0 && h.recorded(o, s):
 		return "looks at " + it
+	case len(ends) == 0:
+		return fmt.Sprintf("is refused as long as %s is %s", it, s.Name)
 	}
 	return fmt.Sprintf("moves %s to %s", it, list(stateNames(ends), "or"))
 }

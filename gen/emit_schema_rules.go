@@ -79,10 +79,7 @@ func movesOf(o *spec.Operation) []move {
 		case o.To != nil && len(o.Creates) == 0:
 			add(from, o.To.State)
 		}
-		for _, b := range o.Choose {
-			if from != nil && len(b.From) > 0 && !slices.Contains(refStates(b.From), from) {
-				continue
-			}
+		for _, b := range branchesFrom(o, from) {
 			switch {
 			case b.To != nil:
 				add(from, b.To.State)
@@ -92,6 +89,22 @@ func movesOf(o *spec.Operation) []move {
 		}
 	}
 	return all
+}
+
+// branchesFrom lists the branches that a record in a state can take, or with nil
+// a new one. What stands below a branch without a condition is for other states.
+func branchesFrom(o *spec.Operation, from *spec.State) []*spec.Branch {
+	var list []*spec.Branch
+	for _, b := range o.Choose {
+		if from != nil && len(b.From) > 0 && !slices.Contains(refStates(b.From), from) {
+			continue
+		}
+		list = append(list, b)
+		if len(b.When) == 0 {
+			break
+		}
+	}
+	return list
 }
 
 // successors returns the states that one step leads to from each state, in the

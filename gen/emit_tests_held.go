@@ -153,7 +153,7 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 		}
 		e.line(")")
 		e.line("return out, end, err")
-	case ends[0] == s:
+	case len(ends) == 0 || ends[0] == s:
 		e.line("err := %s", call)
 		e.line("return j.Outcome(), %q, err", s.Name)
 	case h.has(ends[0]):

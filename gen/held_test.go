@@ -89,6 +89,12 @@ func TestHandlesDoNotCompile(t *testing.T) {
 			"k.Vote undefined (type AfterVote has no field or method Vote",
 		},
 		{
+			"an end overlooked, where another state only refuses", "testdata/scenarios/refusing.yaml",
+			`var j IdleLine; k, _ := j.Receive(ctx, true); _ = k.Switch(nil, nil)`,
+			`var j IdleLine; k, _ := j.Receive(ctx, true); _, _ = k.Receive(ctx, true)`,
+			"k.Receive undefined (type AfterReceive has no field or method Receive",
+		},
+		{
 			"commit without a start", "../specs/execution.yaml",
 			`var j InProgressExecution; _, _ = j.Commit(ctx)`,
 			`var j LeasedExecution; _, _ = j.Commit(ctx)`,

@@ -132,6 +132,9 @@ func (c *Chart) branches(o *spec.Operation, n *Node, from []spec.StateRef) {
 			s.refused, s.Lines = true, []string{cond + ", refused with " + b.Reject}
 			c.back(n, from, s)
 		}
+		if len(b.When) == 0 { // from here on nothing is left
+			break
+		}
 	}
 }
 

@@ -221,13 +221,15 @@ func (w *world) dedupeBroken(r fsm.Row) bool {
 }
 
 // soundRow is a record in a state that breaks no rule. One value after the other
-// is changed for the better; where that leads nowhere, combinations are tried.
+// is changed for the better, or two where one leads nowhere, as in a < b and b < c;
+// where that leads nowhere either, combinations are tried.
 func (m *model) soundRow(st *state) (fsm.Row, bool) {
 	o := &operation{}
 	dims := m.recordDims(o)
 	choice := make([]int, len(dims))
 	for range dims {
-		before := len(m.broken(m.build(o, st, dims, choice).row))
+		start := len(m.broken(m.build(o, st, dims, choice).row))
+		before := start
 		for i := range dims {
 			best := choice[i]
 			for v := range dims[i].values {
@@ -241,6 +243,9 @@ func (m *model) soundRow(st *state) (fsm.Row, bool) {
 		if before == 0 {
 			return m.build(o, st, dims, choice).clone().row, true
 		}
+		if before == start {
+			m.betterPair(o, st, dims, choice)
+		}
 	}
 	for choice := range combine(dims, cellLimit) {
 		if c := m.build(o, st, dims, choice); m.sound(c.row) {
@@ -248,4 +253,22 @@ func (m *model) soundRow(st *state) (fsm.Row, bool) {
 		}
 	}
 	return fsm.Row{}, false
+}
+
+// betterPair changes two values at once when that breaks fewer rules.
+func (m *model) betterPair(o *operation, st *state, dims []dim, choice []int) {
+	before := len(m.broken(m.build(o, st, dims, choice).row))
+	for i := range dims {
+		for j := range i {
+			a, b := choice[i], choice[j]
+			for choice[i] = range dims[i].values {
+				for choice[j] = range dims[j].values {
+					if len(m.broken(m.build(o, st, dims, choice).row)) < before {
+						return
+					}
+				}
+			}
+			choice[i], choice[j] = a, b
+		}
+	}
 }

@@ -110,14 +110,19 @@ func (s *suite[R]) moveInfo(t *testing.T, o *operation, got *fsm.Operation[R]) {
 			return
 		}
 		for _, b := range o.branches {
+			if from != "" && b.From != "" && !slices.Contains(list(b.From), from) {
+				continue
+			}
 			switch {
-			case from != "" && b.From != "" && !slices.Contains(list(b.From), from):
 			case b.RecordOnly && from != "":
 				recorded[stored(from)] = true
 			case b.To == "same" && from != "":
 				move(from)
 			case b.To != "" && b.To != "same":
 				move(b.To)
+			}
+			if len(b.when) == 0 { // what stands below it is for other states
+				break
 			}
 		}
 	}

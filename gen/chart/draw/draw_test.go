@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +34,15 @@ func shipped(t *testing.T) map[string]*spec.Machine {
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no specification in the examples: %v", err)
 	}
+	more = slices.DeleteFunc(more, func(f string) bool { return filepath.Base(filepath.Dir(f)) == "machines" })
+	return parsed(t, append(files, more...))
+}
+
+// parsed reads specifications, by the names of their files.
+func parsed(t *testing.T, files []string) map[string]*spec.Machine {
+	t.Helper()
 	ms := make(map[string]*spec.Machine)
-	for _, f := range append(files, more...) {
+	for _, f := range files {
 		src, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

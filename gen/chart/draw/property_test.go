@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,22 @@ func sound(t interface{ Errorf(string, ...any) }, s *scene) judge.Report {
 		}
 	}
 	return r
+}
+
+// The machines of well-known systems have up to 22 operations, so edges cross,
+// but nothing lies on anything.
+func TestRealAreSound(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../../examples/machines/*.yaml")
+	if err != nil || len(files) < 9 {
+		t.Fatalf("%d specifications, expected nine: %v", len(files), err)
+	}
+	for name, m := range parsed(t, files) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sound(t, compose(chart.Of(m)))
+		})
+	}
 }
 
 // The pictures of the shipped machines are sound, whole and in part, and no two
