@@ -499,31 +499,31 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j SubmittedJob) error {
-					held = fsmtest.Holding[Job]{State: "submitted", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "submitted", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j PendingJob) error {
-					held = fsmtest.Holding[Job]{State: "pending", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RunnableJob) error {
-					held = fsmtest.Holding[Job]{State: "runnable", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "runnable", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j StartingJob) error {
-					held = fsmtest.Holding[Job]{State: "starting", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "starting", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
+					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
 					return nil
 				},
 				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "succeeded", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Job]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(r Job) error {
-					held = fsmtest.Holding[Job]{State: "failed", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Job]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 			)
@@ -567,12 +567,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.DependencySucceededMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testDependencySucceededRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.DependencySucceeded(ctx, req.Job)
 						if err != nil {
 							return out, end, err
@@ -597,12 +596,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.DependencyFailedMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testDependencyFailedRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.DependencyFailed(ctx, req.StatusReason)
 						return next, "failed", err
 					}
@@ -625,12 +623,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FailToStartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailToStartRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateStarting:
-						j := StartingJob{anyJob.handle}
+						j := StartingJob{handle{h}}
 						next, err := j.FailToStart(ctx, req.Retry, req.StatusReason)
 						if err != nil {
 							return out, end, err
@@ -655,12 +652,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.RunMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testRunRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateStarting:
-						j := StartingJob{anyJob.handle}
+						j := StartingJob{handle{h}}
 						next, err := j.Run(ctx, req.TimeoutAt)
 						return next.Outcome(), "running", err
 					}
@@ -678,12 +674,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FinishMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFinishRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Finish(ctx, req.Retry, req.ExitCode)
 						if err != nil {
 							return out, end, err
@@ -709,12 +704,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.LoseHostMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testLoseHostRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.LoseHost(ctx, req.StatusReason)
 						if err != nil {
 							return out, end, err
@@ -744,20 +738,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CancelMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testCancelRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateSubmitted:
-						j := SubmittedJob{anyJob.handle}
+						j := SubmittedJob{handle{h}}
 						next, err := j.Cancel(ctx, req.StatusReason)
 						return next, "failed", err
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.Cancel(ctx, req.StatusReason)
 						return next, "failed", err
 					case StateRunnable:
-						j := RunnableJob{anyJob.handle}
+						j := RunnableJob{handle{h}}
 						next, err := j.Cancel(ctx, req.StatusReason)
 						return next, "failed", err
 					}
@@ -775,28 +768,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.TerminateMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testTerminateRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateSubmitted:
-						j := SubmittedJob{anyJob.handle}
+						j := SubmittedJob{handle{h}}
 						next, err := j.Terminate(ctx, req.StatusReason)
 						return next, "failed", err
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.Terminate(ctx, req.StatusReason)
 						return next, "failed", err
 					case StateRunnable:
-						j := RunnableJob{anyJob.handle}
+						j := RunnableJob{handle{h}}
 						next, err := j.Terminate(ctx, req.StatusReason)
 						return next, "failed", err
 					case StateStarting:
-						j := StartingJob{anyJob.handle}
+						j := StartingJob{handle{h}}
 						next, err := j.Terminate(ctx, req.StatusReason)
 						return next, "failed", err
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Terminate(ctx, req.StatusReason)
 						return next, "failed", err
 					}

@@ -448,27 +448,27 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j RequestedCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "requested", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[CheckRun]{State: "requested", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j WaitingCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "waiting", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[CheckRun]{State: "waiting", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j PendingCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "pending", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[CheckRun]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j QueuedCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "queued", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[CheckRun]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j InProgressCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "in_progress", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
+					held = fsmtest.Holding[CheckRun]{State: "in_progress", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
 					return nil
 				},
 				func(j CompletedCheckRun) error {
-					held = fsmtest.Holding[CheckRun]{State: "completed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"conclusion": fsm.Some(j.Conclusion()) == r.Conclusion, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}}
+					held = fsmtest.Holding[CheckRun]{State: "completed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"conclusion": fsm.Some(j.Conclusion()) == r.Conclusion, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}}
 					return nil
 				},
 			)
@@ -507,19 +507,18 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.QueueMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+					switch h.Held().State {
 					case StateRequested:
-						j := RequestedCheckRun{anyCheckRun.handle}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Queue(ctx)
 						return next.Outcome(), "queued", err
 					case StateWaiting:
-						j := WaitingCheckRun{anyCheckRun.handle}
+						j := WaitingCheckRun{handle{h}}
 						next, err := j.Queue(ctx)
 						return next.Outcome(), "queued", err
 					case StatePending:
-						j := PendingCheckRun{anyCheckRun.handle}
+						j := PendingCheckRun{handle{h}}
 						next, err := j.Queue(ctx)
 						return next.Outcome(), "queued", err
 					}
@@ -537,19 +536,18 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.WaitMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+					switch h.Held().State {
 					case StateRequested:
-						j := RequestedCheckRun{anyCheckRun.handle}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Wait(ctx)
 						return next.Outcome(), "waiting", err
 					case StateQueued:
-						j := QueuedCheckRun{anyCheckRun.handle}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Wait(ctx)
 						return next.Outcome(), "waiting", err
 					case StatePending:
-						j := PendingCheckRun{anyCheckRun.handle}
+						j := PendingCheckRun{handle{h}}
 						next, err := j.Wait(ctx)
 						return next.Outcome(), "waiting", err
 					}
@@ -567,19 +565,18 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.HoldMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+					switch h.Held().State {
 					case StateRequested:
-						j := RequestedCheckRun{anyCheckRun.handle}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Hold(ctx)
 						return next.Outcome(), "pending", err
 					case StateQueued:
-						j := QueuedCheckRun{anyCheckRun.handle}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Hold(ctx)
 						return next.Outcome(), "pending", err
 					case StateWaiting:
-						j := WaitingCheckRun{anyCheckRun.handle}
+						j := WaitingCheckRun{handle{h}}
 						next, err := j.Hold(ctx)
 						return next.Outcome(), "pending", err
 					}
@@ -597,11 +594,10 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.StartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+					switch h.Held().State {
 					case StateQueued:
-						j := QueuedCheckRun{anyCheckRun.handle}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Start(ctx)
 						return next.Outcome(), "in_progress", err
 					}
@@ -619,20 +615,19 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.DescribeMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					req := testDescribeRequest(c)
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateQueued:
-						j := QueuedCheckRun{anyCheckRun.handle}
+						j := QueuedCheckRun{handle{h}}
 						err := j.Describe(ctx, req.Name, req.Output)
 						return j.Outcome(), "queued", err
 					case StateInProgress:
-						j := InProgressCheckRun{anyCheckRun.handle}
+						j := InProgressCheckRun{handle{h}}
 						err := j.Describe(ctx, req.Name, req.Output)
 						return j.Outcome(), "in_progress", err
 					case StateCompleted:
-						j := CompletedCheckRun{anyCheckRun.handle}
+						j := CompletedCheckRun{handle{h}}
 						err := j.Describe(ctx, req.Name, req.Output)
 						return j.Outcome(), "completed", err
 					}
@@ -650,28 +645,27 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.CompleteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					req := testCompleteRequest(c)
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequested:
-						j := RequestedCheckRun{anyCheckRun.handle}
+						j := RequestedCheckRun{handle{h}}
 						next, err := j.Complete(ctx, req.Conclusion, req.Output)
 						return next.Outcome(), "completed", err
 					case StateWaiting:
-						j := WaitingCheckRun{anyCheckRun.handle}
+						j := WaitingCheckRun{handle{h}}
 						next, err := j.Complete(ctx, req.Conclusion, req.Output)
 						return next.Outcome(), "completed", err
 					case StatePending:
-						j := PendingCheckRun{anyCheckRun.handle}
+						j := PendingCheckRun{handle{h}}
 						next, err := j.Complete(ctx, req.Conclusion, req.Output)
 						return next.Outcome(), "completed", err
 					case StateQueued:
-						j := QueuedCheckRun{anyCheckRun.handle}
+						j := QueuedCheckRun{handle{h}}
 						next, err := j.Complete(ctx, req.Conclusion, req.Output)
 						return next.Outcome(), "completed", err
 					case StateInProgress:
-						j := InProgressCheckRun{anyCheckRun.handle}
+						j := InProgressCheckRun{handle{h}}
 						next, err := j.Complete(ctx, req.Conclusion, req.Output)
 						return next.Outcome(), "completed", err
 					}
@@ -689,12 +683,11 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.ConcludeAgainMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
 					req := testConcludeAgainRequest(c)
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateCompleted:
-						j := CompletedCheckRun{anyCheckRun.handle}
+						j := CompletedCheckRun{handle{h}}
 						err := j.ConcludeAgain(ctx, req.Conclusion, req.Output)
 						return j.Outcome(), "completed", err
 					}
@@ -729,11 +722,10 @@ func testDurable(m *Machine) *fsmtest.Durable[CheckRun] {
 					}
 					return m.ResetMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r CheckRun, c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
-					anyCheckRun := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[CheckRun], c fsmtest.Call) (out fsm.Outcome[CheckRun], end string, err error) {
+					switch h.Held().State {
 					case StateCompleted:
-						j := CompletedCheckRun{anyCheckRun.handle}
+						j := CompletedCheckRun{handle{h}}
 						next, err := j.Reset(ctx)
 						return next.Outcome(), "queued", err
 					}

@@ -331,23 +331,23 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j CreatingContainer) error {
-					held = fsmtest.Holding[Container]{State: "creating", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Container]{State: "creating", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j CreatedContainer) error {
-					held = fsmtest.Holding[Container]{State: "created", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}}
+					held = fsmtest.Holding[Container]{State: "created", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}}
 					return nil
 				},
 				func(j RunningContainer) error {
-					held = fsmtest.Holding[Container]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}}
+					held = fsmtest.Holding[Container]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"pid": fsm.Some(j.Pid()) == r.Pid}}
 					return nil
 				},
 				func(j StoppedContainer) error {
-					held = fsmtest.Holding[Container]{State: "stopped", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Container]{State: "stopped", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(r Container) error {
-					held = fsmtest.Holding[Container]{State: "deleted", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Container]{State: "deleted", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 			)
@@ -386,12 +386,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.FinishCreateMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					req := testFinishCreateRequest(c)
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateCreating:
-						j := CreatingContainer{anyContainer.handle}
+						j := CreatingContainer{handle{h}}
 						next, err := j.FinishCreate(ctx, req.Pid)
 						return next.Outcome(), "created", err
 					}
@@ -409,11 +408,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.FailCreateMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+					switch h.Held().State {
 					case StateCreating:
-						j := CreatingContainer{anyContainer.handle}
+						j := CreatingContainer{handle{h}}
 						next, err := j.FailCreate(ctx)
 						return next, "deleted", err
 					}
@@ -431,11 +429,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.StartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+					switch h.Held().State {
 					case StateCreated:
-						j := CreatedContainer{anyContainer.handle}
+						j := CreatedContainer{handle{h}}
 						next, err := j.Start(ctx)
 						return next.Outcome(), "running", err
 					}
@@ -453,11 +450,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.FailStartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+					switch h.Held().State {
 					case StateCreated:
-						j := CreatedContainer{anyContainer.handle}
+						j := CreatedContainer{handle{h}}
 						next, err := j.FailStart(ctx)
 						return next.Outcome(), "stopped", err
 					}
@@ -475,16 +471,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.KillMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					req := testKillRequest(c)
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateCreated:
-						j := CreatedContainer{anyContainer.handle}
+						j := CreatedContainer{handle{h}}
 						err := j.Kill(ctx, req.Signal)
 						return j.Outcome(), "created", err
 					case StateRunning:
-						j := RunningContainer{anyContainer.handle}
+						j := RunningContainer{handle{h}}
 						err := j.Kill(ctx, req.Signal)
 						return j.Outcome(), "running", err
 					}
@@ -502,16 +497,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.ExitMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
 					req := testExitRequest(c)
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateCreated:
-						j := CreatedContainer{anyContainer.handle}
+						j := CreatedContainer{handle{h}}
 						next, err := j.Exit(ctx, req.ExitCode)
 						return next.Outcome(), "stopped", err
 					case StateRunning:
-						j := RunningContainer{anyContainer.handle}
+						j := RunningContainer{handle{h}}
 						next, err := j.Exit(ctx, req.ExitCode)
 						return next.Outcome(), "stopped", err
 					}
@@ -529,11 +523,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					}
 					return m.DeleteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Container, c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
-					anyContainer := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Container], c fsmtest.Call) (out fsm.Outcome[Container], end string, err error) {
+					switch h.Held().State {
 					case StateStopped:
-						j := StoppedContainer{anyContainer.handle}
+						j := StoppedContainer{handle{h}}
 						next, err := j.Delete(ctx)
 						return next, "deleted", err
 					}

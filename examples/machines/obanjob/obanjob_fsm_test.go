@@ -451,31 +451,31 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j ScheduledJob) error {
-					held = fsmtest.Holding[Job]{State: "scheduled", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "scheduled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j AvailableJob) error {
-					held = fsmtest.Holding[Job]{State: "available", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "available", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ExecutingJob) error {
-					held = fsmtest.Holding[Job]{State: "executing", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "attempted_by": fsm.Some(j.AttemptedBy()) == r.AttemptedBy}}
+					held = fsmtest.Holding[Job]{State: "executing", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "attempted_by": fsm.Some(j.AttemptedBy()) == r.AttemptedBy}}
 					return nil
 				},
 				func(j RetryableJob) error {
-					held = fsmtest.Holding[Job]{State: "retryable", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "error": fsm.Some(j.Error()) == r.Error}}
+					held = fsmtest.Holding[Job]{State: "retryable", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "error": fsm.Some(j.Error()) == r.Error}}
 					return nil
 				},
 				func(j CompletedJob) error {
-					held = fsmtest.Holding[Job]{State: "completed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}}
+					held = fsmtest.Holding[Job]{State: "completed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt, "completed_at": fsm.Some(j.CompletedAt()) == r.CompletedAt}}
 					return nil
 				},
 				func(j CancelledJob) error {
-					held = fsmtest.Holding[Job]{State: "cancelled", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"cancelled_at": fsm.Some(j.CancelledAt()) == r.CancelledAt}}
+					held = fsmtest.Holding[Job]{State: "cancelled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"cancelled_at": fsm.Some(j.CancelledAt()) == r.CancelledAt}}
 					return nil
 				},
 				func(j DiscardedJob) error {
-					held = fsmtest.Holding[Job]{State: "discarded", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"discarded_at": fsm.Some(j.DiscardedAt()) == r.DiscardedAt}}
+					held = fsmtest.Holding[Job]{State: "discarded", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"discarded_at": fsm.Some(j.DiscardedAt()) == r.DiscardedAt}}
 					return nil
 				},
 			)
@@ -536,12 +536,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFetchRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateAvailable:
-						j := AvailableJob{anyJob.handle}
+						j := AvailableJob{handle{h}}
 						next, err := j.Fetch(ctx, req.Queue)
 						return next.Outcome(), "executing", err
 					}
@@ -559,11 +558,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CompleteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateExecuting:
-						j := ExecutingJob{anyJob.handle}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Complete(ctx)
 						return next.Outcome(), "completed", err
 					}
@@ -581,12 +579,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FailMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateExecuting:
-						j := ExecutingJob{anyJob.handle}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Fail(ctx, req.RetryAt, req.Error)
 						if err != nil {
 							return out, end, err
@@ -611,12 +608,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.SnoozeMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testSnoozeRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateExecuting:
-						j := ExecutingJob{anyJob.handle}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Snooze(ctx, req.ScheduledAt)
 						return next.Outcome(), "scheduled", err
 					}
@@ -634,12 +630,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CancelWorkMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testCancelWorkRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateExecuting:
-						j := ExecutingJob{anyJob.handle}
+						j := ExecutingJob{handle{h}}
 						next, err := j.CancelWork(ctx, req.Error)
 						return next.Outcome(), "cancelled", err
 					}
@@ -657,12 +652,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.DiscardMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testDiscardRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateExecuting:
-						j := ExecutingJob{anyJob.handle}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Discard(ctx, req.Error)
 						return next.Outcome(), "discarded", err
 					}
@@ -680,23 +674,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CancelMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateScheduled:
-						j := ScheduledJob{anyJob.handle}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					case StateAvailable:
-						j := AvailableJob{anyJob.handle}
+						j := AvailableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					case StateExecuting:
-						j := ExecutingJob{anyJob.handle}
+						j := ExecutingJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					case StateRetryable:
-						j := RetryableJob{anyJob.handle}
+						j := RetryableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					}
@@ -714,27 +707,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.RetryMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateScheduled:
-						j := ScheduledJob{anyJob.handle}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						return next.Outcome(), "available", err
 					case StateRetryable:
-						j := RetryableJob{anyJob.handle}
+						j := RetryableJob{handle{h}}
 						next, err := j.Retry(ctx)
 						return next.Outcome(), "available", err
 					case StateCompleted:
-						j := CompletedJob{anyJob.handle}
+						j := CompletedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						return next.Outcome(), "available", err
 					case StateCancelled:
-						j := CancelledJob{anyJob.handle}
+						j := CancelledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						return next.Outcome(), "available", err
 					case StateDiscarded:
-						j := DiscardedJob{anyJob.handle}
+						j := DiscardedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						return next.Outcome(), "available", err
 					}

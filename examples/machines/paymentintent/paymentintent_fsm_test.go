@@ -481,31 +481,31 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j RequiresPaymentMethodPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_payment_method", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[PaymentIntent]{State: "requires_payment_method", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RequiresConfirmationPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_confirmation", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}}
+					held = fsmtest.Holding[PaymentIntent]{State: "requires_confirmation", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}}
 					return nil
 				},
 				func(j RequiresActionPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_action", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "next_action": fsm.Some(j.NextAction()) == r.NextAction}}
+					held = fsmtest.Holding[PaymentIntent]{State: "requires_action", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "next_action": fsm.Some(j.NextAction()) == r.NextAction}}
 					return nil
 				},
 				func(j ProcessingPaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "processing", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}}
+					held = fsmtest.Holding[PaymentIntent]{State: "processing", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod}}
 					return nil
 				},
 				func(j RequiresCapturePaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "requires_capture", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "capture_before": fsm.Some(j.CaptureBefore()) == r.CaptureBefore}}
+					held = fsmtest.Holding[PaymentIntent]{State: "requires_capture", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"payment_method": fsm.Some(j.PaymentMethod()) == r.PaymentMethod, "capture_before": fsm.Some(j.CaptureBefore()) == r.CaptureBefore}}
 					return nil
 				},
 				func(r PaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "succeeded", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[PaymentIntent]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(r PaymentIntent) error {
-					held = fsmtest.Holding[PaymentIntent]{State: "canceled", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[PaymentIntent]{State: "canceled", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 			)
@@ -544,20 +544,19 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.UpdateMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testUpdateRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresPaymentMethodPaymentIntent{handle{h}}
 						err := j.Update(ctx, req.Amount)
 						return j.Outcome(), "requires_payment_method", err
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresConfirmationPaymentIntent{handle{h}}
 						err := j.Update(ctx, req.Amount)
 						return j.Outcome(), "requires_confirmation", err
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresActionPaymentIntent{handle{h}}
 						err := j.Update(ctx, req.Amount)
 						return j.Outcome(), "requires_action", err
 					}
@@ -575,16 +574,15 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.AttachMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testAttachRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresPaymentMethodPaymentIntent{handle{h}}
 						next, err := j.Attach(ctx, req.PaymentMethod)
 						return next.Outcome(), "requires_confirmation", err
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresConfirmationPaymentIntent{handle{h}}
 						err := j.Attach(ctx, req.PaymentMethod)
 						return j.Outcome(), "requires_confirmation", err
 					}
@@ -602,12 +600,11 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.ConfirmMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testConfirmRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresConfirmationPaymentIntent{handle{h}}
 						next, err := j.Confirm(ctx, req.Outcome, req.NextAction, req.DeclineCode, req.CaptureBefore)
 						if err != nil {
 							return out, end, err
@@ -639,12 +636,11 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.SettleActionMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testSettleActionRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresActionPaymentIntent{handle{h}}
 						next, err := j.SettleAction(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
 						if err != nil {
 							return out, end, err
@@ -678,12 +674,11 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.SettleMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testSettleRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateProcessing:
-						j := ProcessingPaymentIntent{anyPaymentIntent.handle}
+						j := ProcessingPaymentIntent{handle{h}}
 						next, err := j.Settle(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
 						if err != nil {
 							return out, end, err
@@ -712,12 +707,11 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.IncrementAuthorizationMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testIncrementAuthorizationRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{anyPaymentIntent.handle}
+						j := RequiresCapturePaymentIntent{handle{h}}
 						err := j.IncrementAuthorization(ctx, req.Amount)
 						return j.Outcome(), "requires_capture", err
 					}
@@ -735,12 +729,11 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.CaptureMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testCaptureRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{anyPaymentIntent.handle}
+						j := RequiresCapturePaymentIntent{handle{h}}
 						next, err := j.Capture(ctx, req.Amount, req.AtOnce)
 						if err != nil {
 							return out, end, err
@@ -770,28 +763,27 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 					}
 					return m.CancelMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r PaymentIntent, c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testCancelRequest(c)
-					anyPaymentIntent := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRequiresPaymentMethod:
-						j := RequiresPaymentMethodPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresPaymentMethodPaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, req.CancellationReason)
 						return next, "canceled", err
 					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresConfirmationPaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, req.CancellationReason)
 						return next, "canceled", err
 					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{anyPaymentIntent.handle}
+						j := RequiresActionPaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, req.CancellationReason)
 						return next, "canceled", err
 					case StateProcessing:
-						j := ProcessingPaymentIntent{anyPaymentIntent.handle}
+						j := ProcessingPaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, req.CancellationReason)
 						return next, "canceled", err
 					case StateRequiresCapture:
-						j := RequiresCapturePaymentIntent{anyPaymentIntent.handle}
+						j := RequiresCapturePaymentIntent{handle{h}}
 						next, err := j.Cancel(ctx, req.CancellationReason)
 						return next, "canceled", err
 					}

@@ -406,23 +406,23 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j PendingPod) error {
-					held = fsmtest.Holding[Pod]{State: "pending", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Pod]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RunningPod) error {
-					held = fsmtest.Holding[Pod]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"node": fsm.Some(j.Node()) == r.Node}}
+					held = fsmtest.Holding[Pod]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"node": fsm.Some(j.Node()) == r.Node}}
 					return nil
 				},
 				func(r Pod) error {
-					held = fsmtest.Holding[Pod]{State: "succeeded", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Pod]{State: "succeeded", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(r Pod) error {
-					held = fsmtest.Holding[Pod]{State: "failed", Record: r, Ref: j.Ref()}
+					held = fsmtest.Holding[Pod]{State: "failed", Handle: j.held, Record: r, Ref: j.Ref()}
 					return nil
 				},
 				func(j UnknownPod) error {
-					held = fsmtest.Holding[Pod]{State: "unknown", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"node": fsm.Some(j.Node()) == r.Node, "status_reason": fsm.Some(j.StatusReason()) == r.StatusReason}}
+					held = fsmtest.Holding[Pod]{State: "unknown", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"node": fsm.Some(j.Node()) == r.Node, "status_reason": fsm.Some(j.StatusReason()) == r.StatusReason}}
 					return nil
 				},
 			)
@@ -461,12 +461,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					}
 					return m.BindMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Pod, c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
 					req := testBindRequest(c)
-					anyPod := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingPod{anyPod.handle}
+						j := PendingPod{handle{h}}
 						err := j.Bind(ctx, req.Node)
 						return j.Outcome(), "pending", err
 					}
@@ -484,12 +483,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					}
 					return m.ReportMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Pod, c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
 					req := testReportRequest(c)
-					anyPod := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingPod{anyPod.handle}
+						j := PendingPod{handle{h}}
 						next, err := j.Report(ctx, req.Waiting, req.Restarting, req.Running, req.Failed)
 						if err != nil {
 							return out, end, err
@@ -502,7 +500,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						)
 						return out, end, err
 					case StateRunning:
-						j := RunningPod{anyPod.handle}
+						j := RunningPod{handle{h}}
 						next, err := j.Report(ctx, req.Waiting, req.Restarting, req.Running, req.Failed)
 						if err != nil {
 							return out, end, err
@@ -515,7 +513,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						)
 						return out, end, err
 					case StateUnknown:
-						j := UnknownPod{anyPod.handle}
+						j := UnknownPod{handle{h}}
 						next, err := j.Report(ctx, req.Waiting, req.Restarting, req.Running, req.Failed)
 						if err != nil {
 							return out, end, err
@@ -552,16 +550,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					}
 					return m.EvictMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Pod, c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
 					req := testEvictRequest(c)
-					anyPod := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingPod{anyPod.handle}
+						j := PendingPod{handle{h}}
 						next, err := j.Evict(ctx, req.StatusReason)
 						return next, "failed", err
 					case StateRunning:
-						j := RunningPod{anyPod.handle}
+						j := RunningPod{handle{h}}
 						next, err := j.Evict(ctx, req.StatusReason)
 						return next, "failed", err
 					}
@@ -579,20 +576,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					}
 					return m.DeleteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Pod, c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
 					req := testDeleteRequest(c)
-					anyPod := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingPod{anyPod.handle}
+						j := PendingPod{handle{h}}
 						err := j.Delete(ctx, req.DeletionAt)
 						return j.Outcome(), "pending", err
 					case StateRunning:
-						j := RunningPod{anyPod.handle}
+						j := RunningPod{handle{h}}
 						err := j.Delete(ctx, req.DeletionAt)
 						return j.Outcome(), "running", err
 					case StateUnknown:
-						j := UnknownPod{anyPod.handle}
+						j := UnknownPod{handle{h}}
 						err := j.Delete(ctx, req.DeletionAt)
 						return j.Outcome(), "unknown", err
 					}
@@ -610,20 +606,19 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 					}
 					return m.HastenMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Pod, c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
 					req := testHastenRequest(c)
-					anyPod := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingPod{anyPod.handle}
+						j := PendingPod{handle{h}}
 						err := j.Hasten(ctx, req.DeletionAt)
 						return j.Outcome(), "pending", err
 					case StateRunning:
-						j := RunningPod{anyPod.handle}
+						j := RunningPod{handle{h}}
 						err := j.Hasten(ctx, req.DeletionAt)
 						return j.Outcome(), "running", err
 					case StateUnknown:
-						j := UnknownPod{anyPod.handle}
+						j := UnknownPod{handle{h}}
 						err := j.Hasten(ctx, req.DeletionAt)
 						return j.Outcome(), "unknown", err
 					}

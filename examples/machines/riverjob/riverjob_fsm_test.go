@@ -474,35 +474,35 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j PendingJob) error {
-					held = fsmtest.Holding[Job]{State: "pending", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "pending", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ScheduledJob) error {
-					held = fsmtest.Holding[Job]{State: "scheduled", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "scheduled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j AvailableJob) error {
-					held = fsmtest.Holding[Job]{State: "available", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "available", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}}
+					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}}
 					return nil
 				},
 				func(j RetryableJob) error {
-					held = fsmtest.Holding[Job]{State: "retryable", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"error": fsm.Some(j.Error()) == r.Error}}
+					held = fsmtest.Holding[Job]{State: "retryable", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"error": fsm.Some(j.Error()) == r.Error}}
 					return nil
 				},
 				func(j CompletedJob) error {
-					held = fsmtest.Holding[Job]{State: "completed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}}
+					held = fsmtest.Holding[Job]{State: "completed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "attempted_at": fsm.Some(j.AttemptedAt()) == r.AttemptedAt}}
 					return nil
 				},
 				func(j CancelledJob) error {
-					held = fsmtest.Holding[Job]{State: "cancelled", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt}}
+					held = fsmtest.Holding[Job]{State: "cancelled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt}}
 					return nil
 				},
 				func(j DiscardedJob) error {
-					held = fsmtest.Holding[Job]{State: "discarded", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "error": fsm.Some(j.Error()) == r.Error}}
+					held = fsmtest.Holding[Job]{State: "discarded", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"finalized_at": fsm.Some(j.FinalizedAt()) == r.FinalizedAt, "error": fsm.Some(j.Error()) == r.Error}}
 					return nil
 				},
 			)
@@ -541,11 +541,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.PromoteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.Promote(ctx)
 						if err != nil {
 							return out, end, err
@@ -592,12 +591,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return []fsm.Outcome[Job]{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFetchRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateAvailable:
-						j := AvailableJob{anyJob.handle}
+						j := AvailableJob{handle{h}}
 						next, err := j.Fetch(ctx, req.Queue)
 						return next.Outcome(), "running", err
 					}
@@ -615,11 +613,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CompleteMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Complete(ctx)
 						return next.Outcome(), "completed", err
 					}
@@ -637,12 +634,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.FailMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Fail(ctx, req.RetryAt, req.Error)
 						if err != nil {
 							return out, end, err
@@ -669,12 +665,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.SnoozeMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testSnoozeRequest(c)
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.Snooze(ctx, req.Until)
 						if err != nil {
 							return out, end, err
@@ -700,11 +695,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CancelWorkMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						next, err := j.CancelWork(ctx)
 						return next.Outcome(), "cancelled", err
 					}
@@ -722,27 +716,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.CancelMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					case StateScheduled:
-						j := ScheduledJob{anyJob.handle}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					case StateAvailable:
-						j := AvailableJob{anyJob.handle}
+						j := AvailableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					case StateRunning:
-						j := RunningJob{anyJob.handle}
+						j := RunningJob{handle{h}}
 						err := j.Cancel(ctx)
 						return j.Outcome(), "running", err
 					case StateRetryable:
-						j := RetryableJob{anyJob.handle}
+						j := RetryableJob{handle{h}}
 						next, err := j.Cancel(ctx)
 						return next.Outcome(), "cancelled", err
 					}
@@ -760,11 +753,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					}
 					return m.RetryMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Job, c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
-					anyJob := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
 					case StatePending:
-						j := PendingJob{anyJob.handle}
+						j := PendingJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
@@ -775,7 +767,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						)
 						return out, end, err
 					case StateScheduled:
-						j := ScheduledJob{anyJob.handle}
+						j := ScheduledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
@@ -786,7 +778,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						)
 						return out, end, err
 					case StateAvailable:
-						j := AvailableJob{anyJob.handle}
+						j := AvailableJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
@@ -797,7 +789,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						)
 						return out, end, err
 					case StateRetryable:
-						j := RetryableJob{anyJob.handle}
+						j := RetryableJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
@@ -808,7 +800,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						)
 						return out, end, err
 					case StateCompleted:
-						j := CompletedJob{anyJob.handle}
+						j := CompletedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
@@ -819,7 +811,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						)
 						return out, end, err
 					case StateCancelled:
-						j := CancelledJob{anyJob.handle}
+						j := CancelledJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err
@@ -830,7 +822,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						)
 						return out, end, err
 					case StateDiscarded:
-						j := DiscardedJob{anyJob.handle}
+						j := DiscardedJob{handle{h}}
 						next, err := j.Retry(ctx)
 						if err != nil {
 							return out, end, err

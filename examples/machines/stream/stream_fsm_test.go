@@ -555,31 +555,31 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j IdleStream) error {
-					held = fsmtest.Holding[Stream]{State: "idle", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Stream]{State: "idle", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ReservedLocalStream) error {
-					held = fsmtest.Holding[Stream]{State: "reserved_local", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Stream]{State: "reserved_local", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ReservedRemoteStream) error {
-					held = fsmtest.Holding[Stream]{State: "reserved_remote", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Stream]{State: "reserved_remote", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j OpenStream) error {
-					held = fsmtest.Holding[Stream]{State: "open", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Stream]{State: "open", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j HalfClosedLocalStream) error {
-					held = fsmtest.Holding[Stream]{State: "half_closed_local", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Stream]{State: "half_closed_local", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j HalfClosedRemoteStream) error {
-					held = fsmtest.Holding[Stream]{State: "half_closed_remote", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Stream]{State: "half_closed_remote", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ClosedStream) error {
-					held = fsmtest.Holding[Stream]{State: "closed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"closed_by": fsm.Some(j.ClosedBy()) == r.ClosedBy}}
+					held = fsmtest.Holding[Stream]{State: "closed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"closed_by": fsm.Some(j.ClosedBy()) == r.ClosedBy}}
 					return nil
 				},
 			)
@@ -618,12 +618,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.SendHeadersMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testSendHeadersRequest(c)
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						next, err := j.SendHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -636,7 +635,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.SendHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -649,7 +648,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						next, err := j.SendHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -662,7 +661,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.SendHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -689,12 +688,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.RecvHeadersMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testRecvHeadersRequest(c)
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -708,7 +706,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -722,7 +720,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -736,7 +734,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -750,7 +748,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -764,7 +762,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -778,7 +776,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateClosed:
-						j := ClosedStream{anyStream.handle}
+						j := ClosedStream{handle{h}}
 						next, err := j.RecvHeaders(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -806,12 +804,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.SendDataMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testSendDataRequest(c)
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						next, err := j.SendData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -824,7 +821,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.SendData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -851,12 +848,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.RecvDataMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testRecvDataRequest(c)
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -870,7 +866,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -884,7 +880,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -898,7 +894,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -912,7 +908,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -926,7 +922,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -940,7 +936,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						)
 						return out, end, err
 					case StateClosed:
-						j := ClosedStream{anyStream.handle}
+						j := ClosedStream{handle{h}}
 						next, err := j.RecvData(ctx, req.EndStream)
 						if err != nil {
 							return out, end, err
@@ -968,11 +964,10 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.SendPushPromiseMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						next, err := j.SendPushPromise(ctx)
 						return next.Outcome(), "reserved_local", err
 					}
@@ -990,35 +985,34 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.RecvPushPromiseMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						next, err := j.RecvPushPromise(ctx)
 						return next.Outcome(), "reserved_remote", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						err := j.RecvPushPromise(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						err := j.RecvPushPromise(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						err := j.RecvPushPromise(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						err := j.RecvPushPromise(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						err := j.RecvPushPromise(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					case StateClosed:
-						j := ClosedStream{anyStream.handle}
+						j := ClosedStream{handle{h}}
 						err := j.RecvPushPromise(ctx)
 						return j.Outcome(), "closed", err
 					}
@@ -1036,28 +1030,27 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.SendRstStreamMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testSendRstStreamRequest(c)
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.SendRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.SendRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						next, err := j.SendRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.SendRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.SendRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					}
@@ -1075,32 +1068,31 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.RecvRstStreamMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testRecvRstStreamRequest(c)
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						err := j.RecvRstStream(ctx, req.ErrorCode)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						next, err := j.RecvRstStream(ctx, req.ErrorCode)
 						return next.Outcome(), "closed", err
 					}
@@ -1118,23 +1110,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.SendWindowUpdateMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					switch h.Held().State {
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						err := j.SendWindowUpdate(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						err := j.SendWindowUpdate(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						err := j.SendWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						err := j.SendWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
@@ -1152,31 +1143,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.RecvWindowUpdateMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						err := j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						err := j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						err := j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						err := j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						err := j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						err := j.RecvWindowUpdate(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
@@ -1194,31 +1184,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.SendPriorityMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						err := j.SendPriority(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						err := j.SendPriority(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						err := j.SendPriority(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						err := j.SendPriority(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						err := j.SendPriority(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						err := j.SendPriority(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}
@@ -1236,31 +1225,30 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 					}
 					return m.RecvPriorityMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r Stream, c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
-					anyStream := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
+					switch h.Held().State {
 					case StateIdle:
-						j := IdleStream{anyStream.handle}
+						j := IdleStream{handle{h}}
 						err := j.RecvPriority(ctx)
 						return j.Outcome(), "idle", err
 					case StateReservedLocal:
-						j := ReservedLocalStream{anyStream.handle}
+						j := ReservedLocalStream{handle{h}}
 						err := j.RecvPriority(ctx)
 						return j.Outcome(), "reserved_local", err
 					case StateReservedRemote:
-						j := ReservedRemoteStream{anyStream.handle}
+						j := ReservedRemoteStream{handle{h}}
 						err := j.RecvPriority(ctx)
 						return j.Outcome(), "reserved_remote", err
 					case StateOpen:
-						j := OpenStream{anyStream.handle}
+						j := OpenStream{handle{h}}
 						err := j.RecvPriority(ctx)
 						return j.Outcome(), "open", err
 					case StateHalfClosedLocal:
-						j := HalfClosedLocalStream{anyStream.handle}
+						j := HalfClosedLocalStream{handle{h}}
 						err := j.RecvPriority(ctx)
 						return j.Outcome(), "half_closed_local", err
 					case StateHalfClosedRemote:
-						j := HalfClosedRemoteStream{anyStream.handle}
+						j := HalfClosedRemoteStream{handle{h}}
 						err := j.RecvPriority(ctx)
 						return j.Outcome(), "half_closed_remote", err
 					}

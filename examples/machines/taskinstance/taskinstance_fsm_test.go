@@ -725,55 +725,55 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			j := Hold(m, r, actor)
 			_ = j.Switch(
 				func(j NoneTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "none", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[TaskInstance]{State: "none", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j ScheduledTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "scheduled", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[TaskInstance]{State: "scheduled", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j QueuedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "queued", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"queued_at": fsm.Some(j.QueuedAt()) == r.QueuedAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "queued", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"queued_at": fsm.Some(j.QueuedAt()) == r.QueuedAt}}
 					return nil
 				},
 				func(j RunningTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "running", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"hostname": fsm.Some(j.Hostname()) == r.Hostname, "started_at": fsm.Some(j.StartedAt()) == r.StartedAt, "heartbeat_at": fsm.Some(j.HeartbeatAt()) == r.HeartbeatAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"hostname": fsm.Some(j.Hostname()) == r.Hostname, "started_at": fsm.Some(j.StartedAt()) == r.StartedAt, "heartbeat_at": fsm.Some(j.HeartbeatAt()) == r.HeartbeatAt}}
 					return nil
 				},
 				func(j RestartingTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "restarting", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "restarting", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"started_at": fsm.Some(j.StartedAt()) == r.StartedAt}}
 					return nil
 				},
 				func(j UpForRetryTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "up_for_retry", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "up_for_retry", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}}
 					return nil
 				},
 				func(j UpForRescheduleTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "up_for_reschedule", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "up_for_reschedule", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_try_at": fsm.Some(j.NextTryAt()) == r.NextTryAt}}
 					return nil
 				},
 				func(j DeferredTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "deferred", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_method": fsm.Some(j.NextMethod()) == r.NextMethod}}
+					held = fsmtest.Holding[TaskInstance]{State: "deferred", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"next_method": fsm.Some(j.NextMethod()) == r.NextMethod}}
 					return nil
 				},
 				func(j SuccessTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "success", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "success", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}}
 					return nil
 				},
 				func(j FailedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "failed", Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}}
+					held = fsmtest.Holding[TaskInstance]{State: "failed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"ended_at": fsm.Some(j.EndedAt()) == r.EndedAt}}
 					return nil
 				},
 				func(j SkippedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "skipped", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[TaskInstance]{State: "skipped", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j UpstreamFailedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "upstream_failed", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[TaskInstance]{State: "upstream_failed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 				func(j RemovedTaskInstance) error {
-					held = fsmtest.Holding[TaskInstance]{State: "removed", Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[TaskInstance]{State: "removed", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
 					return nil
 				},
 			)
@@ -812,11 +812,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.ScheduleMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateNone:
-						j := NoneTaskInstance{anyTaskInstance.handle}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.Schedule(ctx)
 						return next.Outcome(), "scheduled", err
 					}
@@ -856,11 +855,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return []fsm.Outcome[TaskInstance]{j.Outcome()}, nil
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateScheduled:
-						j := ScheduledTaskInstance{anyTaskInstance.handle}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.Queue(ctx)
 						return next.Outcome(), "queued", err
 					}
@@ -883,11 +881,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.StartMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateQueued:
-						j := QueuedTaskInstance{anyTaskInstance.handle}
+						j := QueuedTaskInstance{handle{h}}
 						next, err := j.Start(ctx)
 						return next.Outcome(), "running", err
 					}
@@ -905,11 +902,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.HeartbeatMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						err := j.Heartbeat(ctx)
 						return j.Outcome(), "running", err
 					}
@@ -927,11 +923,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.SucceedMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Succeed(ctx)
 						return next.Outcome(), "success", err
 					}
@@ -949,12 +944,11 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.FailMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					req := testFailRequest(c)
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Fail(ctx, req.Final, req.NextTryAt)
 						if err != nil {
 							return out, end, err
@@ -984,11 +978,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.SkipWorkMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.SkipWork(ctx)
 						return next.Outcome(), "skipped", err
 					}
@@ -1006,12 +999,11 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.RescheduleMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					req := testRescheduleRequest(c)
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Reschedule(ctx, req.NextTryAt)
 						return next.Outcome(), "up_for_reschedule", err
 					}
@@ -1029,12 +1021,11 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.DeferMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					req := testDeferRequest(c)
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Defer(ctx, req.NextMethod, req.TriggerEndsAt)
 						return next.Outcome(), "deferred", err
 					}
@@ -1052,11 +1043,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.ResumeMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateDeferred:
-						j := DeferredTaskInstance{anyTaskInstance.handle}
+						j := DeferredTaskInstance{handle{h}}
 						next, err := j.Resume(ctx)
 						return next.Outcome(), "scheduled", err
 					}
@@ -1079,23 +1069,22 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.FailUpstreamMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateNone:
-						j := NoneTaskInstance{anyTaskInstance.handle}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.FailUpstream(ctx)
 						return next.Outcome(), "upstream_failed", err
 					case StateScheduled:
-						j := ScheduledTaskInstance{anyTaskInstance.handle}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.FailUpstream(ctx)
 						return next.Outcome(), "upstream_failed", err
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{anyTaskInstance.handle}
+						j := UpForRetryTaskInstance{handle{h}}
 						next, err := j.FailUpstream(ctx)
 						return next.Outcome(), "upstream_failed", err
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{anyTaskInstance.handle}
+						j := UpForRescheduleTaskInstance{handle{h}}
 						next, err := j.FailUpstream(ctx)
 						return next.Outcome(), "upstream_failed", err
 					}
@@ -1113,15 +1102,14 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.SkipMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateNone:
-						j := NoneTaskInstance{anyTaskInstance.handle}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.Skip(ctx)
 						return next.Outcome(), "skipped", err
 					case StateScheduled:
-						j := ScheduledTaskInstance{anyTaskInstance.handle}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.Skip(ctx)
 						return next.Outcome(), "skipped", err
 					}
@@ -1139,40 +1127,39 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.ClearMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					req := testClearRequest(c)
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+					switch h.Held().State {
 					case StateSuccess:
-						j := SuccessTaskInstance{anyTaskInstance.handle}
+						j := SuccessTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateFailed:
-						j := FailedTaskInstance{anyTaskInstance.handle}
+						j := FailedTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateSkipped:
-						j := SkippedTaskInstance{anyTaskInstance.handle}
+						j := SkippedTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{anyTaskInstance.handle}
+						j := UpstreamFailedTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{anyTaskInstance.handle}
+						j := UpForRetryTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{anyTaskInstance.handle}
+						j := UpForRescheduleTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateDeferred:
-						j := DeferredTaskInstance{anyTaskInstance.handle}
+						j := DeferredTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "none", err
 					case StateRunning:
-						j := RunningTaskInstance{anyTaskInstance.handle}
+						j := RunningTaskInstance{handle{h}}
 						next, err := j.Clear(ctx, req.MaxTries)
 						return next.Outcome(), "restarting", err
 					}
@@ -1190,11 +1177,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.KillMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateRestarting:
-						j := RestartingTaskInstance{anyTaskInstance.handle}
+						j := RestartingTaskInstance{handle{h}}
 						next, err := j.Kill(ctx)
 						return next.Outcome(), "up_for_retry", err
 					}
@@ -1224,47 +1210,46 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.RemoveMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateNone:
-						j := NoneTaskInstance{anyTaskInstance.handle}
+						j := NoneTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateScheduled:
-						j := ScheduledTaskInstance{anyTaskInstance.handle}
+						j := ScheduledTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateQueued:
-						j := QueuedTaskInstance{anyTaskInstance.handle}
+						j := QueuedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateUpForRetry:
-						j := UpForRetryTaskInstance{anyTaskInstance.handle}
+						j := UpForRetryTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateUpForReschedule:
-						j := UpForRescheduleTaskInstance{anyTaskInstance.handle}
+						j := UpForRescheduleTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateDeferred:
-						j := DeferredTaskInstance{anyTaskInstance.handle}
+						j := DeferredTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateSuccess:
-						j := SuccessTaskInstance{anyTaskInstance.handle}
+						j := SuccessTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateFailed:
-						j := FailedTaskInstance{anyTaskInstance.handle}
+						j := FailedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateSkipped:
-						j := SkippedTaskInstance{anyTaskInstance.handle}
+						j := SkippedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					case StateUpstreamFailed:
-						j := UpstreamFailedTaskInstance{anyTaskInstance.handle}
+						j := UpstreamFailedTaskInstance{handle{h}}
 						next, err := j.Remove(ctx)
 						return next.Outcome(), "removed", err
 					}
@@ -1282,11 +1267,10 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 					}
 					return m.RestoreMany(ctx, items)
 				},
-				Held: func(ctx context.Context, r TaskInstance, c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
-					anyTaskInstance := Hold(m, r, c.Actor)
-					switch r.State {
+				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
+					switch h.Held().State {
 					case StateRemoved:
-						j := RemovedTaskInstance{anyTaskInstance.handle}
+						j := RemovedTaskInstance{handle{h}}
 						next, err := j.Restore(ctx)
 						return next.Outcome(), "none", err
 					}
