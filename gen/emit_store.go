@@ -82,8 +82,55 @@ func (s *store) descriptor(f *jen.File) {
 			}
 			g.Line()
 		}),
+		s.projection(),
 		jen.Line(),
 	)
+}
+
+// projection describes the derived machine to the audit.
+func (s *store) projection() jen.Code {
+	p := s.m.Projection
+	if p == nil {
+		return jen.Null()
+	}
+	rule := func(g *jen.Group, r *spec.ProjectionRule) {
+		parts := []jen.Code{jen.Id("State").Op(":").Lit(r.State.Name)}
+		for _, x := range []struct {
+			name string
+			refs []spec.StateRef
+		}{{"Any", r.Any}, {"All", r.All}, {"None", r.None}} {
+			if x.refs != nil {
+				parts = append(parts, jen.Id(x.name).Op(":").Add(raw(stringsExpr(storedStates(distinct(states(x.refs)))))))
+			}
+		}
+		if r.AtLeast > 0 {
+			parts = append(parts, jen.Id("AtLeast").Op(":").Add(raw(fmt.Sprint(r.AtLeast))))
+		}
+		g.Line().Values(parts...)
+	}
+	var key []string
+	for _, k := range p.Key {
+		key = append(key, k.Field.Stored())
+	}
+	fields := []jen.Code{
+		jen.Line().Id("Entity").Op(":").Lit(p.Entity),
+		jen.Line().Id("Key").Op(":").Add(raw(stringsExpr(key))),
+		jen.Line().Id("Rules").Op(":").Index().Add(fsmName("ProjectionRule")).ValuesFunc(func(g *jen.Group) {
+			for _, r := range p.Rules {
+				rule(g, r)
+			}
+			g.Line()
+		}),
+	}
+	if len(p.Transitions) > 0 {
+		fields = append(fields, jen.Line().Id("Moves").Op(":").Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
+			for _, t := range p.Transitions {
+				g.Line().Values(jen.Id("From").Op(":").Lit(t.From.Name), jen.Id("To").Op(":").Lit(t.To.Name))
+			}
+			g.Line()
+		}))
+	}
+	return jen.Line().Id("Projection").Op(":").Op("&").Add(fsmName("Projection")).Values(append(fields, jen.Line())...)
 }
 
 // outcome adds the name of what a call leads to.

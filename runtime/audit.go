@@ -33,6 +33,8 @@ const (
 	CheckBeyond   = "beyond"   // the log does not go on after the record's revision
 	CheckOrphan   = "orphan"   // no log is without its record
 	CheckProbe    = "probe"    // what a probe of the world says
+
+	CheckProjection = "projection" // each step moves the projection of its group as the machine allows
 )
 
 // String returns the finding in one line.
@@ -116,6 +118,9 @@ func (m *Machine[R]) audit(ctx context.Context, o *AuditOptions[R], run *checkRu
 		return err
 	}
 	if err := m.auditOrphans(ctx, yield); err != nil {
+		return err
+	}
+	if err := m.auditProjection(ctx, yield); err != nil {
 		return err
 	}
 	report()

@@ -10,6 +10,7 @@ type Descriptor[R any] struct {
 	Decode     func(Row) (R, error) // unknown words and wrong types are errors; invariants are not looked at
 	Check      func(*R) []Violation // MUST and SHOULD
 	Operations []*Operation[R]      // in the order of the specification
+	Projection *Projection          // nil when there is none
 }
 
 // Operation is the static part of one operation.

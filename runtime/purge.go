@@ -110,6 +110,9 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (g
 	}
 	e := m.record(opPurge, row, o.Actor, o.Reason)
 	e.RequestID = fmt.Sprintf("%s%s:%d", reserved, opPurge, row.Rev)
+	if e.Inputs, err = m.purgedFrom(row); err != nil {
+		return false, err
+	}
 	e.Sum = Checksum(&e)
 	w := Write{Prev: row.Ref(), PrevState: row.State, Event: e}
 	u := m.unit(&Operation[R]{Name: "purge"}, row.ID, e.RequestID)
@@ -136,6 +139,20 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (g
 		return gone, err
 	}
 	return gone, m.run(ctx, u)
+}
+
+// purgedFrom makes the inputs of a purge. The audit must know from which group of
+// the projection a record is missing: a number tells that, which tells nothing
+// of the record.
+func (m *Machine[R]) purgedFrom(row *Row) (JSON, error) {
+	if m.d.Projection == nil {
+		return JSON{"{}"}, nil
+	}
+	group, err := m.d.Projection.groupOf(m.schema, row)
+	if err != nil {
+		return JSON{}, err
+	}
+	return JSON{fmt.Sprintf(`{"group":"%016x"}`, groupNumber(group))}, nil
 }
 
 // record makes a record-only event that no operation makes.

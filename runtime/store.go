@@ -85,7 +85,7 @@ type Reader interface {
 	// RequestN.
 	Request(id, requestID string) ([]Event, error)
 	// Log returns at most limit events of all records that stand behind the
-	// cursor, in the order of the log: that of their commits, those of one
+	// cursor, in the order of the log: that of their commits (but see Blurred), those of one
 	// record by (Rev, N). Nothing ever comes to stand before an event that was
 	// returned: where writers work side by side, an event is held back while one
 	// is open that may still do that. A cursor of another log is ErrCursor. In a
@@ -108,6 +108,16 @@ type Inspector interface {
 	// their log does not end with: it lacks the event that led to the row's
 	// revision and state, or goes on after it.
 	Loose(after string, limit int) ([]string, error)
+}
+
+// Blurred is a Reader whose Log may give two events of different records in
+// another order than they were made in, although it gives those of one record as
+// they were made, and misses none. The audit takes events of which nobody knows
+// which was the first in the order that speaks for them.
+type Blurred interface {
+	// Blurred reports whether b, which Log gives after a, may have been made
+	// before it.
+	Blurred(a, b *Entry) bool
 }
 
 // Double is a group of rows that hold one place of a unique rule.

@@ -97,6 +97,16 @@ func (r reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	return entries, nil
 }
 
+var _ fsm.Blurred = reader{}
+
+// Blurred reports whether two events are of one transaction: then the log gives
+// them by id.
+func (r reader) Blurred(a, b *fsm.Entry) bool {
+	first, known := readCursor(a.Cursor)
+	second, too := readCursor(b.Cursor)
+	return known && too && first.mod == second.mod
+}
+
 // behind returns what stands behind a place in the log, at most limit.
 func (r reader) behind(start logged, limit int) (found []logged, err error) {
 	prefix := r.t.keys.base + partLog

@@ -14,6 +14,10 @@ import (
 // the generated function derives with the rules of the table.
 func (s *suite[R]) projection(t *testing.T) {
 	p := s.m.Projection
+	audited := s.d.Descriptor.Projection
+	if audited == nil || audited.Entity != p.Entity || !slices.Equal(audited.Key, s.m.storedNames(list(p.Key)...)) {
+		t.Fatalf("the audit knows the projection %+v, want that of %s by %s", audited, p.Entity, p.Key)
+	}
 	size := 4
 	for _, r := range p.Rules {
 		size = max(size, int(r.AtLeast)+1)
@@ -32,7 +36,14 @@ func (s *suite[R]) projection(t *testing.T) {
 			}
 			records = append(records, r)
 		}
+		counts := map[string]int64{}
+		for _, row := range rows {
+			counts[row.State]++
+		}
 		want := s.m.project(rows)
+		if got := audited.State(counts); got != want.State {
+			rep.errorf("the audit takes %v for %q, want %q", group, got, want.State)
+		}
 		got := s.d.Project(records)
 		reached[want.State] = true
 		if got.State != want.State {
@@ -67,6 +78,9 @@ func (s *suite[R]) projection(t *testing.T) {
 		}
 	}
 	if s.d.Leads == nil {
+		if audited.Moves != nil {
+			t.Errorf("the audit allows the moves %v only, the machine allows all", audited.Moves)
+		}
 		return
 	}
 	for _, from := range states {
@@ -74,6 +88,9 @@ func (s *suite[R]) projection(t *testing.T) {
 			want := slices.ContainsFunc(p.Moves, func(x Move) bool { return x.From == from && x.To == to })
 			if got := s.d.Leads(from, to); got != want {
 				t.Errorf("%s may lead to %s: %t, want %t", from, to, got, want)
+			}
+			if got := slices.Contains(audited.Moves, fsm.Move{From: from, To: to}); got != want {
+				t.Errorf("the audit lets %s lead to %s: %t, want %t", from, to, got, want)
 			}
 		}
 	}

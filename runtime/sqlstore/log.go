@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -29,6 +30,16 @@ type logOrder struct {
 	// refused is the answer to who reads the log, where the server has none in an
 	// order that misses nothing.
 	refused error
+	// blurred is fsm.Blurred; nil: the order is that in which events were made.
+	blurred func(a, b *fsm.Entry) bool
+}
+
+var _ fsm.Blurred = (*reader)(nil)
+
+// Blurred reports whether the log may give two events the wrong way round.
+func (r *reader) Blurred(a, b *fsm.Entry) bool {
+	o := r.t.dialect.ordered(r.t.schema.Table + "_events")
+	return o.blurred != nil && o.blurred(a, b)
 }
 
 // Log returns the events of all records behind the cursor.
@@ -129,10 +140,20 @@ func (p *postgres) ordered(table string) logOrder {
 		},
 		lost: `SELECT EXISTS (SELECT 1 FROM ` + quote(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
 			$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())`,
+		blurred: func(a, b *fsm.Entry) bool {
+			first, _, _ := strings.Cut(string(a.Cursor), ".")
+			second, _, _ := strings.Cut(string(b.Cursor), ".")
+			return first == second || b.At.Before(a.At.Add(blur))
+		},
 		column: "xid",
 		behind: `greatest(pg_current_xact_id(), (SELECT "xid" FROM ` + quote(table) + ` WHERE "id" = ? ORDER BY "rev" DESC, "n" DESC LIMIT 1))`,
 	}
 }
+
+// blur is how much later an event of another transaction must have been made so
+// that it surely came later: a transaction with a lower number may have waited
+// for the group meanwhile, and clocks differ.
+const blur = 10 * time.Second
 
 // insertBehind returns the statement that appends an event behind those of its
 // record, where the plain one may not do that. It is for transactions that may

@@ -20,8 +20,8 @@ var (
 	// for. See WithServer.
 	ErrServer = errors.New("it is another server than the store was opened for")
 	// ErrNotOffered says that the server has not what the call needs; nothing was
-	// done.
-	ErrNotOffered = errors.New("the server does not offer what this needs")
+	// done. It is an errors.ErrUnsupported.
+	ErrNotOffered = fmt.Errorf("the server does not offer what this needs: %w", errors.ErrUnsupported)
 )
 
 // WithServer says which server the store may be on: PostgreSQL, the default, which

@@ -365,6 +365,22 @@ var descriptor = fsm.Descriptor[Execution]{
 		opFinish,
 		opExpire,
 	},
+	Projection: &fsm.Projection{
+		Entity: "Job",
+		Key:    []string{"job_id"},
+		Rules: []fsm.ProjectionRule{
+			{State: "succeeded", Any: []string{"done"}},
+			{State: "running", Any: []string{"leased", "in_progress", "committed"}},
+			{State: "failed", All: []string{"aborted"}, AtLeast: 5},
+			{State: "pending"},
+		},
+		Moves: []fsm.Move{
+			{From: "pending", To: "running"},
+			{From: "running", To: "succeeded"},
+			{From: "running", To: "pending"},
+			{From: "running", To: "failed"},
+		},
+	},
 }
 
 func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {

@@ -270,6 +270,23 @@ var descriptor = fsm.Descriptor[Part]{
 		opInspect,
 		opReinspect,
 	},
+	Projection: &fsm.Projection{
+		Entity: "Batch",
+		Key:    []string{"batch", "line"},
+		Rules: []fsm.ProjectionRule{
+			{State: "scrapped", Any: []string{"bad"}, AtLeast: 3},
+			{State: "passed", All: []string{"good"}, None: []string{"bad"}, AtLeast: 2},
+			{State: "clean", None: []string{"bad", "waiting"}},
+			{State: "in_work"},
+		},
+		Moves: []fsm.Move{
+			{From: "in_work", To: "scrapped"},
+			{From: "in_work", To: "passed"},
+			{From: "in_work", To: "clean"},
+			{From: "passed", To: "in_work"},
+			{From: "clean", To: "in_work"},
+		},
+	},
 }
 
 func (req AddRequest) call(op *fsm.Operation[Part]) fsm.Call[Part] {

@@ -1,0 +1,429 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+)
+
+// What a pass over the log may hold. A log with more groups is read again, each
+// time for as many groups as there is room for.
+const (
+	maxGroups   = 1 << 14
+	maxMembers  = 1 << 16 // records whose group is known without a look
+	maxTogether = 64      // steps of a group of which nobody knows which was the first
+	maxOrders   = 1 << 12 // what is tried to find an order that is right
+)
+
+// auditProjection follows the projections through the log of all records, step by
+// step, and yields the first step of each group that moved it as the machine does
+// not allow. A group with something else wrong is left out, and so is what a
+// group did before a record of it was purged, which nobody knows any more.
+func (m *Machine[R]) auditProjection(ctx context.Context, yield func(Finding) bool) error {
+	return m.auditProjectionIn(ctx, maxGroups, yield)
+}
+
+func (m *Machine[R]) auditProjectionIn(ctx context.Context, room int, yield func(Finding) bool) error {
+	p := m.d.Projection
+	if p == nil || len(p.Moves) == 0 {
+		return nil
+	}
+	for from := uint64(0); ; {
+		f := &follower[R]{m: m, p: p, room: room, from: from, to: math.MaxUint64,
+			groups: map[string]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
+		err := f.pass(ctx)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil // the store has no log of all records
+		}
+		if err == nil {
+			err = f.tell(ctx, yield)
+		}
+		if err != nil || f.to == math.MaxUint64 {
+			return err
+		}
+		from = f.to + 1
+	}
+}
+
+// follower follows the groups whose numbers are between from and to.
+type follower[R any] struct {
+	m        *Machine[R]
+	p        *Projection
+	room     int
+	from, to uint64
+	groups   map[string]*group
+	groupOf  map[string]*group // of some records
+	met      idFilter          // of all records that are or were in one of the groups
+	blurred  Blurred           // nil: the log tells the order
+}
+
+// group is what is known of the records with one key.
+type group struct {
+	key      string
+	where    []Cond
+	number   uint64
+	records  map[string]int64 // by stored state
+	together []taken          // steps whose order is not known yet
+	last     Entry            // of them
+	blind    bool             // there are too many of them
+	found    *Finding         // the first step that is wrong
+	more     int              // and how many after it
+	dropped  bool
+}
+
+// taken is a step of one record, as its group sees it.
+type taken struct {
+	ref      Ref
+	from, to string // stored states; empty: not in the group
+	version  int
+	judged   bool
+}
+
+func (f *follower[R]) pass(ctx context.Context) error {
+	for after := Cursor(""); ; {
+		n := 0
+		err := f.m.table.View(ctx, func(r Reader) error {
+			f.blurred, _ = r.(Blurred)
+			page, err := r.Log(after, pageSize)
+			if err != nil {
+				return err
+			}
+			for i := range page {
+				f.entry(r, &page[i])
+				after = page[i].Cursor
+			}
+			n = len(page)
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
+		if n < pageSize {
+			break
+		}
+	}
+	for _, g := range f.groups {
+		f.settle(g)
+	}
+	return nil
+}
+
+// entry takes the next event of the log.
+func (f *follower[R]) entry(r Reader, e *Entry) {
+	switch {
+	case e.Operation == opPurge && e.RecordOnly():
+		f.purged(&e.Event)
+		return
+	case e.RecordOnly() || e.Operation == opPurged:
+		return
+	}
+	s := f.m.schema
+	step := taken{ref: e.Ref(), version: e.Version, judged: f.judges(&e.Event)}
+	changes, _ := e.Changes.members() // what cannot be read is told by other checks
+	moved := slices.ContainsFunc(f.p.Key, func(name string) bool { return changes[name] != nil })
+	switch {
+	case e.Rev == 1:
+		var row Row
+		if foldEvent(s, &row, &e.Event) != nil {
+			return
+		}
+		step.to = e.To
+		f.step(f.join(&row), e, step)
+	case moved:
+		before := f.find(r, e.ID, e.Rev-1)
+		delete(f.groupOf, e.ID)
+		now := f.find(r, e.ID, e.Rev)
+		if before == now {
+			step.from, step.to = e.From, e.To
+			f.step(now, e, step)
+			return
+		}
+		left := step
+		left.from, step.to = e.From, e.To
+		f.step(before, e, left)
+		f.step(now, e, step)
+	case e.From != e.To && f.met.has(e.ID):
+		step.from, step.to = e.From, e.To
+		f.step(f.find(r, e.ID, e.Rev), e, step)
+	}
+}
+
+// judges reports whether a step is one that the machine can take. One of a later
+// version is not judged, nor what an older one did that this one cannot do.
+func (f *follower[R]) judges(e *Event) bool {
+	s := f.m.schema
+	if e.Version == s.Version {
+		return !ownEvent(s, e)
+	}
+	op := f.m.byStored[e.Operation]
+	return e.Version < s.Version && op != nil && slices.Contains(op.Moves, Move{e.From, e.To})
+}
+
+// find returns the group of a record as of a revision; nil when it is none of
+// those that are followed, or when the log does not tell.
+func (f *follower[R]) find(r Reader, id string, rev int64) *group {
+	if g, known := f.groupOf[id]; known {
+		if g.dropped {
+			return nil
+		}
+		return g
+	}
+	row, _, err := f.m.rowAt(r, id, rev, nil)
+	if err != nil {
+		return nil // what is wrong with its log is told by other checks
+	}
+	return f.join(&row)
+}
+
+// join notes a record's group and returns it; nil when it is not followed.
+func (f *follower[R]) join(row *Row) *group {
+	key, err := f.p.groupOf(f.m.schema, row)
+	if err != nil {
+		return nil
+	}
+	n := groupNumber(key)
+	if n < f.from || n > f.to {
+		return nil
+	}
+	g := f.groups[key]
+	if g == nil {
+		g = &group{key: key, number: n, records: map[string]int64{}}
+		for _, name := range f.p.Key {
+			c := Cond{Column: name, Op: OpEq, Value: row.Values[f.m.schema.Column(name)]}
+			if c.Value == nil {
+				c.Op = OpAbsent
+			}
+			g.where = append(g.where, c)
+		}
+		f.groups[key] = g
+		for len(f.groups) > f.room && f.to > f.from {
+			f.narrow()
+		}
+		if g.dropped {
+			return nil
+		}
+	}
+	for id := range f.groupOf {
+		if len(f.groupOf) < maxMembers {
+			break
+		}
+		delete(f.groupOf, id)
+	}
+	f.groupOf[row.ID] = g
+	f.met.add(row.ID)
+	return g
+}
+
+// narrow leaves the upper half of the groups to the next pass.
+func (f *follower[R]) narrow() {
+	f.to = f.from + (f.to-f.from)/2
+	for key, g := range f.groups {
+		if g.number > f.to {
+			g.dropped = true
+			delete(f.groups, key)
+		}
+	}
+}
+
+// purged forgets what the group of a purged record did so far, or all groups
+// where the purge does not say which it was.
+func (f *follower[R]) purged(e *Event) {
+	delete(f.groupOf, e.ID)
+	forget := func(g *group) {
+		for _, s := range g.together {
+			g.apply(s)
+		}
+		g.together, g.found, g.more = nil, nil, 0
+	}
+	inputs, _ := e.Inputs.members()
+	for _, g := range f.groups {
+		if at, said := inputs["group"]; !said || string(at) == fmt.Sprintf("%q", fmt.Sprintf("%016x", g.number)) {
+			forget(g)
+		}
+	}
+}
+
+// step hands a step to its group. Steps that may have been taken in another order
+// are judged when all of them are there.
+func (f *follower[R]) step(g *group, e *Entry, s taken) {
+	if g == nil {
+		return
+	}
+	if len(g.together) > 0 || g.blind {
+		if f.blurred == nil || !f.blurred.Blurred(&g.last, e) {
+			f.settle(g)
+			g.blind = false
+		}
+	}
+	g.last = Entry{Event: Event{ID: e.ID, Rev: e.Rev, N: e.N, At: e.At}, Cursor: e.Cursor}
+	if len(g.together) == maxTogether {
+		steps := g.together
+		if wrong, _ := f.judge(g, steps); wrong == nil { // no reason to doubt the order
+			g.undo(steps[maxTogether/2:])
+			g.together = slices.Clone(steps[maxTogether/2:])
+		} else {
+			g.together, g.blind = nil, true
+		}
+	}
+	if g.blind {
+		g.apply(s)
+		return
+	}
+	g.together = append(g.together, s)
+}
+
+func (g *group) apply(s taken) {
+	g.count(s.from, -1)
+	g.count(s.to, 1)
+}
+
+// undo takes the newest steps back.
+func (g *group) undo(steps []taken) {
+	for _, s := range slices.Backward(steps) {
+		g.apply(taken{from: s.to, to: s.from})
+	}
+}
+
+func (g *group) count(state string, n int64) {
+	if state == "" {
+		return
+	}
+	if g.records[state] += n; g.records[state] == 0 {
+		delete(g.records, state)
+	}
+}
+
+// settle judges the steps that are together: in the order of the log, and where
+// that is not right, in any other.
+func (f *follower[R]) settle(g *group) {
+	steps := g.together
+	g.together = nil
+	wrong, more := f.judge(g, steps)
+	if wrong == nil || len(steps) > 1 && f.orderly(g, steps) {
+		return
+	}
+	if g.found == nil {
+		g.found = wrong
+	} else {
+		more++
+	}
+	g.more += more
+}
+
+// judge takes steps in their order. It returns the first one that is wrong, and
+// how many after it are.
+func (f *follower[R]) judge(g *group, steps []taken) (wrong *Finding, more int) {
+	for _, s := range steps {
+		before := f.p.State(g.records)
+		g.apply(s)
+		after := f.p.State(g.records)
+		if !s.judged || f.p.leads(before, after) {
+			continue
+		}
+		if wrong != nil {
+			more++
+			continue
+		}
+		wrong = &Finding{ID: s.ref.ID, Rev: s.ref.Rev, Check: CheckProjection, Must: s.version == f.m.schema.Version,
+			Message: fmt.Sprintf("the step from %q to %q moves the %s %s from %q to %q, which the machine does not allow",
+				s.from, s.to, f.p.Entity, g.key, before, after)}
+		if !wrong.Must {
+			wrong.Message += fmt.Sprintf("; version %d may have allowed it, this is version %d", s.version, f.m.schema.Version)
+		}
+	}
+	return wrong, more
+}
+
+// tell yields what is wrong with the groups, unless something else is.
+func (f *follower[R]) tell(ctx context.Context, yield func(Finding) bool) error {
+	var wrong []*group
+	for _, g := range f.groups {
+		if g.found != nil {
+			wrong = append(wrong, g)
+		}
+	}
+	slices.SortFunc(wrong, func(a, b *group) int {
+		if a.key < b.key {
+			return -1
+		}
+		return 1
+	})
+	for _, g := range wrong {
+		told, err := f.told(ctx, g)
+		if err != nil {
+			return err
+		}
+		if told {
+			continue
+		}
+		if g.more > 0 {
+			g.found.Message += fmt.Sprintf("; %d more steps of this group do the like", g.more)
+		}
+		if !yield(*g.found) {
+			return errBrokenOff
+		}
+	}
+	return nil
+}
+
+// told reports whether a record of the group is wrong by itself or holds what
+// another one holds too: the audit has said so already.
+func (f *follower[R]) told(ctx context.Context, g *group) (bool, error) {
+	bad := func(id string) (bool, error) {
+		found, err := f.m.auditRecord(ctx, id, nil)
+		return slices.ContainsFunc(found, func(f Finding) bool { return f.Must }), err
+	}
+	if told, err := bad(g.found.ID); told || err != nil {
+		return told, err
+	}
+	for row, err := range f.m.rows(ctx, Query{Where: g.where}) {
+		told := false
+		if err == nil {
+			told, err = bad(row.ID)
+		}
+		for i := range f.m.schema.Uniques {
+			q, holds := placeOf(f.m.schema, &f.m.schema.Uniques[i], &row)
+			if told || !holds || err != nil {
+				continue
+			}
+			err = f.m.table.View(ctx, func(r Reader) error {
+				n, err := r.Count(q)
+				told = n > 1
+				return err
+			})
+		}
+		if told || err != nil {
+			return told, err
+		}
+	}
+	return false, nil
+}
+
+// idFilter knows which ids were added, in memory that is bounded: of many it may
+// take one that was not added for one that was, never the other way round.
+type idFilter []uint64
+
+func (f idFilter) bits(id string) [2]uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(id)) // never fails
+	sum := h.Sum64()
+	return [2]uint64{sum % filterBits, sum >> 32 % filterBits}
+}
+
+func (f idFilter) add(id string) {
+	for _, b := range f.bits(id) {
+		f[b/64] |= 1 << (b % 64)
+	}
+}
+
+func (f idFilter) has(id string) bool {
+	for _, b := range f.bits(id) {
+		if f[b/64]&(1<<(b%64)) == 0 {
+			return false
+		}
+	}
+	return true
+}
