@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"strings"
 )
 
 // What a pass over the log may hold. A log with more groups is read again, each
@@ -15,7 +16,7 @@ const (
 	maxGroups   = 1 << 14
 	maxMembers  = 1 << 16 // records whose group is known without a look
 	maxTogether = 64      // steps of a group of which nobody knows which was the first
-	maxOrders   = 1 << 12 // what is tried to find an order that is right
+	maxOrders   = 1 << 15 // what is tried to find an order that is right
 )
 
 // auditProjection follows the projections through the log of all records, step by
@@ -32,14 +33,17 @@ func (m *Machine[R]) auditProjectionIn(ctx context.Context, room int, yield func
 		return nil
 	}
 	for from := uint64(0); ; {
-		f := &follower[R]{m: m, p: p, room: room, from: from, to: math.MaxUint64,
-			groups: map[string]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
+		f := newFollower(m, room, from, math.MaxUint64)
 		err := f.pass(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil // the store has no log of all records
 		}
-		if err == nil {
-			err = f.tell(ctx, yield)
+		if err == nil && len(f.wrong()) > 0 { // or a purge took away what was not read yet: look again
+			again := newFollower(m, 2*room, f.from, f.to)
+			if err = again.pass(ctx); err == nil {
+				f.confirm(again)
+				err = f.tell(ctx, yield)
+			}
 		}
 		if err != nil || f.to == math.MaxUint64 {
 			return err
@@ -58,6 +62,12 @@ type follower[R any] struct {
 	groupOf  map[string]*group // of some records
 	met      idFilter          // of all records that are or were in one of the groups
 	blurred  Blurred           // nil: the log tells the order
+	purges   uint64            // the sum over the records that were emptied, less that over those that were purged
+}
+
+func newFollower[R any](m *Machine[R], room int, from, to uint64) *follower[R] {
+	return &follower[R]{m: m, p: m.d.Projection, room: room, from: from, to: to,
+		groups: map[string]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
 }
 
 // group is what is known of the records with one key.
@@ -107,6 +117,9 @@ func (f *follower[R]) pass(ctx context.Context) error {
 	}
 	for _, g := range f.groups {
 		f.settle(g)
+		if f.purges != 0 { // the log does not show a purge yet, which may be of any group
+			g.found = nil
+		}
 	}
 	return nil
 }
@@ -117,7 +130,12 @@ func (f *follower[R]) entry(r Reader, e *Entry) {
 	case e.Operation == opPurge && e.RecordOnly():
 		f.purged(&e.Event)
 		return
-	case e.RecordOnly() || e.Operation == opPurged:
+	case e.RecordOnly():
+		return
+	case e.Operation == opPurged:
+		if e.Rev == 1 {
+			f.purges += groupNumber(e.ID)
+		}
 		return
 	}
 	s := f.m.schema
@@ -231,6 +249,7 @@ func (f *follower[R]) narrow() {
 // purged forgets what the group of a purged record did so far, or all groups
 // where the purge does not say which it was.
 func (f *follower[R]) purged(e *Event) {
+	f.purges -= groupNumber(e.ID)
 	delete(f.groupOf, e.ID)
 	forget := func(g *group) {
 		for _, s := range g.together {
@@ -337,21 +356,31 @@ func (f *follower[R]) judge(g *group, steps []taken) (wrong *Finding, more int) 
 	return wrong, more
 }
 
-// tell yields what is wrong with the groups, unless something else is.
-func (f *follower[R]) tell(ctx context.Context, yield func(Finding) bool) error {
+// wrong returns the groups with a finding, by key.
+func (f *follower[R]) wrong() []*group {
 	var wrong []*group
 	for _, g := range f.groups {
 		if g.found != nil {
 			wrong = append(wrong, g)
 		}
 	}
-	slices.SortFunc(wrong, func(a, b *group) int {
-		if a.key < b.key {
-			return -1
+	slices.SortFunc(wrong, func(a, b *group) int { return strings.Compare(a.key, b.key) })
+	return wrong
+}
+
+// confirm keeps what a second pass found too.
+func (f *follower[R]) confirm(again *follower[R]) {
+	for _, g := range f.wrong() {
+		other := again.groups[g.key]
+		if other == nil || other.found == nil || other.found.ID != g.found.ID || other.found.Rev != g.found.Rev {
+			g.found = nil
 		}
-		return 1
-	})
-	for _, g := range wrong {
+	}
+}
+
+// tell yields what is wrong with the groups, unless something else is.
+func (f *follower[R]) tell(ctx context.Context, yield func(Finding) bool) error {
+	for _, g := range f.wrong() {
 		told, err := f.told(ctx, g)
 		if err != nil {
 			return err

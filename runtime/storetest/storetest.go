@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"peers", peerTests},
 		{"outbox", outboxTests},
 		{"engine", engineTests},
+		{"projection", projectionTests},
 		{"mend", mendTests},
 		{"race", raceTests},
 		{"crowd", crowdTests},
