@@ -59,7 +59,9 @@ type AuditOptions[R any] struct {
 // them; nothing at all when everything is right. It never writes. An error ends
 // it. Records are read in pages, so it may run beside other work; each record
 // is compared with its log in one consistent snapshot. What it keeps in memory
-// does not grow with the number of records or the length of a log.
+// does not grow with the number of records or the length of a log. Where the
+// machine has a projection with transitions, it reads the log of all records at
+// the end, once for some thousand groups, and twice where it finds something.
 func (m *Machine[R]) Audit(ctx context.Context, probes ...Probe[R]) iter.Seq2[Finding, error] {
 	return m.AuditWith(ctx, AuditOptions[R]{Probes: probes})
 }

@@ -330,7 +330,9 @@ func TestProjectionOfABusyGroup(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []bool{false, true} {
 		store := &wrapped{Store: newStore()}
-		m := lanes(t, store, nil)
+		m := lanes(t, store, func(p *fsm.Projection) { // there are 150
+			p.Rules = slices.Insert(p.Rules, 0, fsm.ProjectionRule{State: "flooded", Any: []string{"sent"}, AtLeast: 151})
+		})
 		must(t)(m.Create(t.Context(), storetest.Register(meta("p0"), in("p0"))))
 		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p0"}, storetest.Hold(meta("hold"), "a", start.Add(time.Hour))))
 		for i := range 150 {

@@ -11,11 +11,11 @@ import fsm "github.com/fsmgen/fsmgen/runtime"
 
 type fault struct {
 	name  string
-	plant func(h *hand)
-	resum *fsm.Event // the event whose checksum is made right afterwards
-	want  string     // check and id
-	open  string     // what the check at open counts; "refused": it does not open
-	keep  bool       // with resum: the chain is left as it was
+	plant func(h *hand) // nil: crammed
+	resum *fsm.Event    // the event whose checksum is made right afterwards
+	want  string        // check and id
+	open  string        // what the check at open counts; "refused": it does not open
+	keep  bool          // with resum: the chain is left as it was
 }
 
 func at(id string, rev, n int64) *fsm.Event { return &fsm.Event{ID: id, Rev: rev, N: n} }
@@ -77,5 +77,6 @@ var corpus = []fault{
 	{"a recorded call edited with care", members(event("p1", 72, 2), object{"actor": "eve"}), at("p1", 72, 2), "history p1", "", true},
 	{"history and record edited alike", all(members(row("p4"), values(object{"lane": "z"})),
 		members(event("p4", 1, 0), object{"changes": object{"lane": "z"}, "image": object{"lane": "z"}})), at("p4", 1, 0), "history p4", "", true},
+	{"a guard that was passed by", nil, nil, "projection p7", "", false},
 	{"a chain that was edited", members(event("p2", 2, 0), object{"chain": 7}), nil, "history p2", "", false},
 }

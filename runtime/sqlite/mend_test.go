@@ -60,7 +60,7 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	for _, f := range corpus {
 		check, id, _ := strings.Cut(f.want, " ")
-		if f.want == "" || check == fsm.CheckUnique {
+		if f.want == "" || check == fsm.CheckUnique || check == fsm.CheckProjection { // what is wrong between records
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {

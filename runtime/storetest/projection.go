@@ -28,6 +28,18 @@ func Lanes() *fsm.Projection {
 	}
 }
 
+// Unasked is a call as a program would make it that does not look at other
+// records: a guard that counts them lets it through. It is for those who look
+// for what an audit finds.
+func Unasked(c fsm.Call[Parcel]) fsm.Call[Parcel] {
+	decide := c.Decide
+	c.Peers = nil
+	c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		return decide(p, id, []int64{0}, now)
+	}
+	return c
+}
+
 // without returns a projection that does not allow a move.
 func without(p *fsm.Projection, from, to string) *fsm.Projection {
 	p.Moves = slices.DeleteFunc(p.Moves, func(m fsm.Move) bool { return m == fsm.Move{From: from, To: to} })
@@ -130,6 +142,17 @@ var projectionTests = []test{
 		d.follows("never full", without(Lanes(), "busy", "full"), "p3@3")
 		d.follows("never busy", without(Lanes(), "idle", "busy"), "p1@2", "op2@2")
 		d.follows("any move", &fsm.Projection{Entity: "Lane", Key: []string{"lane"}, Rules: Lanes().Rules})
+	}},
+	{"a guard that was passed by is found", func(b *bench) {
+		d := b.open()
+		for i := range 4 {
+			id := fmt.Sprintf("p%d", i)
+			d.hold(id, "a")
+			d.tick(time.Minute)
+			d.must(d.Apply(d.ctx, fsm.Ref{ID: id}, Unasked(Shelve(Meta{}, "slot "+id, "t"))))
+			d.tick(time.Minute)
+		}
+		d.follows("four in a lane", Lanes(), "p3@3")
 	}},
 	{"the audit follows records from group to group", func(b *bench) {
 		d := b.open()
