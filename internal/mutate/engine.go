@@ -40,6 +40,10 @@ var engineFiles = []engineFile{
 	{"runtime/sqlstore", "committer.go"},
 	{"runtime/sqlstore", "postgres_write.go"},
 	{"runtime/sqlstore", "postgres_batch.go"},
+	{"runtime", "many.go"},
+	{"runtime", "observe.go"},
+	{"runtime", "pick_many.go"},
+	{"runtime/sqlstore", "many.go"},
 }
 
 // group is the name of a file's line in the table.
@@ -77,7 +81,7 @@ func engineJudges() map[string]*judge {
 		"tests of sqlstore":               {dir: "./runtime/sqlstore", flags: []string{"-test.skip=Postgres"}},
 		"tests of sqlite":                 {dir: "./runtime/sqlite", flags: []string{"-test.skip=^Test(KilledProcess|BackupIsRestored|Busy)$"}},
 		"tests of sqlstore on PostgreSQL": {dir: "./runtime/sqlstore"},
-		"tests of postgres":               {dir: "./runtime/postgres", run: "^Test(Conformance|Joined.*|RefusedAtTheCommit|EffectMeetsAnother|LostAnswer|NextPassesOverLockedRecords)$"},
+		"tests of postgres":               {dir: "./runtime/postgres", run: "^Test(Conformance|Joined.*|Log.*|RefusedAtTheCommit|EffectMeetsAnother|LostAnswer|NextPassesOverLockedRecords)$"},
 	}
 	for _, dir := range machines {
 		name := filepath.Base(dir)

@@ -1,0 +1,253 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// step is a write as the engine makes them: its event says what its row says.
+func step(change func(w *fsm.Write)) *fsm.Write {
+	w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: "x", State: "off", Rev: 4},
+		Event:  fsm.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1},
+		Outbox: &fsm.Delivery{ID: "x", Rev: 4, Effect: "e", Key: "k"}}
+	change(w)
+	return w
+}
+
+// Writes share a statement when they are of one machine and one kind, and their
+// events say no more than their rows.
+func TestWhoSharesAStatement(t *testing.T) {
+	t.Parallel()
+	tab, other := &table{}, &table{}
+	creation := step(func(w *fsm.Write) {
+		w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From, w.Outbox.Rev = 0, "", 1, 1, "", 1
+	})
+	base := step(func(*fsm.Write) {})
+	for name, c := range map[string]struct {
+		a, b *fsm.Write
+		t    *table
+		want bool
+	}{
+		"two moves":                   {base, base, tab, true},
+		"two creations":               {creation, creation, tab, true},
+		"a move and a creation":       {base, creation, tab, false},
+		"a creation and a move":       {creation, base, tab, false},
+		"of two machines":             {base, base, other, false},
+		"without an effect":           {base, step(func(w *fsm.Write) { w.Outbox = nil }), tab, true},
+		"no row":                      {base, step(func(w *fsm.Write) { w.Row = nil }), tab, false},
+		"a later event of a revision": {base, step(func(w *fsm.Write) { w.Event.N = 1 }), tab, false},
+		"an event of another record":  {base, step(func(w *fsm.Write) { w.Event.ID, w.Outbox.ID = "y", "y" }), tab, false},
+		"a row of another record":     {base, step(func(w *fsm.Write) { w.Row.ID = "y" }), tab, false},
+		"after another record":        {base, step(func(w *fsm.Write) { w.Prev.ID = "y" }), tab, false},
+		"a row of another revision":   {base, step(func(w *fsm.Write) { w.Row.Rev = 5 }), tab, false},
+		"a revision left out":         {base, step(func(w *fsm.Write) { w.Row.Rev, w.Event.Rev, w.Outbox.Rev = 5, 5, 5 }), tab, false},
+		"an event to elsewhere":       {base, step(func(w *fsm.Write) { w.Event.To = "on" }), tab, false},
+		"an event from elsewhere":     {base, step(func(w *fsm.Write) { w.Event.From = "off" }), tab, false},
+		"an effect of another record": {base, step(func(w *fsm.Write) { w.Outbox.ID = "y" }), tab, false},
+		"an effect of another step":   {base, step(func(w *fsm.Write) { w.Outbox.Rev = 3 }), tab, false},
+	} {
+		if got := togetherInStatement(&job{t: tab, w: c.a}, &job{t: c.t, w: c.b}); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+		if got := togetherInStatement(&job{t: c.t, w: c.b}, &job{t: tab, w: c.a}); got != c.want {
+			t.Errorf("%s, the other way round: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// writtenDB is a server that answers a batch with ids, and a single write with how
+// many events it wrote.
+type writtenDB struct {
+	ids     []string
+	events  int64
+	refuse  error // the statement
+	spoilt  error // the end of its rows
+	asked   []string
+	strange bool // it answers with what is no id
+}
+
+func (d *writtenDB) Connect(context.Context) (driver.Conn, error) { return d, nil }
+func (d *writtenDB) Driver() driver.Driver                        { return nil }
+func (*writtenDB) Prepare(string) (driver.Stmt, error)            { return nil, driver.ErrSkip }
+func (*writtenDB) Close() error                                   { return nil }
+func (*writtenDB) Begin() (driver.Tx, error)                      { return nil, driver.ErrSkip }
+
+func (d *writtenDB) ExecContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Result, error) {
+	d.asked = append(d.asked, text)
+	return driver.RowsAffected(d.events), d.refuse
+}
+
+func (d *writtenDB) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
+	d.asked = append(d.asked, text)
+	if !strings.HasPrefix(text, "WITH w AS") { // why nothing was written: nobody is there
+		return noRows{}, nil
+	}
+	return &idRows{d, d.ids}, d.refuse
+}
+
+type idRows struct {
+	*writtenDB
+	left []string
+}
+
+func (*idRows) Columns() []string { return []string{"id"} }
+func (*idRows) Close() error      { return nil }
+func (r *idRows) Next(values []driver.Value) error {
+	if len(r.left) == 0 {
+		if r.spoilt != nil {
+			return r.spoilt
+		}
+		return io.EOF
+	}
+	if values[0], r.left = r.left[0], r.left[1:]; r.strange {
+		values[0] = nil
+	}
+	return nil
+}
+
+// Whoever a statement wrote is told so; the others try alone. What becomes of a
+// statement whose answer was lost nobody knows.
+func TestCommitStatement(t *testing.T) {
+	t.Parallel()
+	const deadlock, died = state("40P01"), state("57P01")
+	for name, c := range map[string]struct {
+		db     writtenDB
+		writes string
+		want   []error // tries says that it tries alone
+		broken bool
+	}{
+		"all":                           {db: writtenDB{ids: []string{"a", "b"}}, writes: "ab", want: []error{nil, nil}},
+		"one":                           {db: writtenDB{ids: []string{"b"}}, writes: "ab", want: []error{errTries, nil}},
+		"none":                          {writes: "ab", want: []error{errTries, errTries}},
+		"taken back":                    {db: writtenDB{ids: []string{"a", "b"}, refuse: deadlock}, writes: "ab", want: []error{errTries, errTries}},
+		"taken back at the commit":      {db: writtenDB{ids: []string{"a", "b"}, spoilt: deadlock}, writes: "ab", want: []error{errTries, errTries}},
+		"the answer is lost":            {db: writtenDB{refuse: died}, writes: "ab", want: []error{fsm.ErrAmbiguous, fsm.ErrAmbiguous}, broken: true},
+		"the end of the answer is lost": {db: writtenDB{ids: []string{"a", "b"}, spoilt: died}, writes: "ab", want: []error{fsm.ErrAmbiguous, fsm.ErrAmbiguous}, broken: true},
+		"an answer that makes no sense": {db: writtenDB{ids: []string{"a", "b"}, strange: true}, writes: "ab", want: []error{fsm.ErrAmbiguous, fsm.ErrAmbiguous}, broken: true},
+		"alone":                         {db: writtenDB{events: 1}, writes: "a", want: []error{nil}},
+		"alone, and elsewhere":          {writes: "a", want: []error{fsm.ErrMoved}},
+		"alone, and taken back":         {db: writtenDB{refuse: deadlock}, writes: "a", want: []error{errTries}},
+		"alone, and the answer is lost": {db: writtenDB{refuse: died}, writes: "a", want: []error{fsm.ErrAmbiguous}, broken: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := sql.OpenDB(&c.db)
+			t.Cleanup(func() { pool.Close() })
+			conn, err := pool.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			s := &Store{dialect: Postgres()}
+			tab, err := newTable(s, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var batch []*job
+			for _, r := range c.writes {
+				batch = append(batch, &job{ctx: ctx, t: tab, w: step(func(w *fsm.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox = string(r), string(r), string(r), nil })})
+			}
+			cancel() // the caller of the first write has gone: the batch goes on
+			if broken := s.commitStatement(&session{conn: conn}, batch); broken != c.broken {
+				t.Errorf("broken is %t, want %t", broken, c.broken)
+			}
+			for i, j := range batch {
+				want := answered
+				if c.want[i] == errTries {
+					want = alone
+				}
+				if j.fate != want || want == answered && !errors.Is(j.err, c.want[i]) {
+					t.Errorf("write %d has fate %d and %v, want %v", i, j.fate, j.err, c.want[i])
+				}
+			}
+			if len(c.writes) > 1 && len(c.db.asked) != 1 {
+				t.Errorf("asked %q, want one statement", c.db.asked)
+			}
+		})
+	}
+}
+
+// errTries stands for a write whose caller tries by itself.
+var errTries = errors.New("tries alone")
+
+// A list of values is the text of a server's array.
+func TestArrays(t *testing.T) {
+	t.Parallel()
+	var a array
+	if got := a.text(); got != "{}" {
+		t.Errorf("an empty one is %s", got)
+	}
+	for _, v := range []any{nil, "", `a"b\c,{}`, int64(-7), 42, true, false, 1.5,
+		time.Date(2026, 3, 1, 12, 0, 0, 1500, time.FixedZone("elsewhere", 3600))} {
+		a.add(v)
+	}
+	want := `{NULL,"","a\"b\\c,{}",-7,42,true,false,1.5,"2026-03-01T11:00:00.000001Z"}`
+	if diff := cmp.Diff(want, a.text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The text of a write is made once for each shape.
+func TestTextsAreKept(t *testing.T) {
+	t.Parallel()
+	tab, err := newTable(&Store{dialect: Postgres()}, &fsm.Schema{Machine: "m", Table: "m",
+		Columns: []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString}, {Name: "b", Stored: "b", Kind: fsm.KindString}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func() (n int) {
+		tab.texts.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	row := func(w *fsm.Write) { w.Row.Values = []any{"v", "w"} }
+	texts := map[string]string{}
+	for name, change := range map[string]func(w *fsm.Write){
+		"plain":      func(w *fsm.Write) { row(w); w.Outbox = nil },
+		"a changed":  func(w *fsm.Write) { row(w); w.Outbox, w.Changed = nil, []int{0} },
+		"b changed":  func(w *fsm.Write) { row(w); w.Outbox, w.Changed = nil, []int{1} },
+		"an effect":  row,
+		"left":       func(w *fsm.Write) { row(w); w.Outbox, w.Leave = nil, true },
+		"held":       func(w *fsm.Write) { row(w); w.Outbox, w.Old = nil, &fsm.Row{Values: []any{"v", "w"}} },
+		"stays":      func(w *fsm.Write) { row(w); w.Outbox, w.Row.State, w.Event.To = nil, "on", "on" },
+		"a creation": func(w *fsm.Write) { row(w); w.Outbox, w.Prev.Rev = nil, 0 },
+	} {
+		before := kept()
+		first, args, err := tab.single(step(change), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept() != before+1 {
+			t.Errorf("%s: %d texts are kept, want one more than %d", name, kept(), before)
+		}
+		again, more, err := tab.single(step(change), false)
+		if err != nil || again != first || kept() != before+1 {
+			t.Errorf("%s: the second time it is %s, %v", name, again, err)
+		}
+		if diff := cmp.Diff(args, more); diff != "" {
+			t.Errorf("%s: arguments of the second time (-first +second):\n%s", name, diff)
+		}
+		for other, text := range texts {
+			if text == first {
+				t.Errorf("%s has the text of %s: %s", name, other, text)
+			}
+		}
+		texts[name] = first
+	}
+	l := &line{silent: true}
+	l.put("a", "b")
+	l.val(1, fsm.KindInt)
+	if l.Len() != 0 || len(l.args) != 1 {
+		t.Errorf("a silent line says %q with %d arguments", l.String(), len(l.args))
+	}
+}
