@@ -42,6 +42,10 @@ test: ## every test
 e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a short round of faults (needs a C compiler)
 	cd internal/e2e && $(GO) test -count=1 -timeout 20m ./...
 
+.PHONY: e2e
+e2e: ## use the page of fsmgen serve in Chromium (needs Node; installs Chromium when missing; ONLY=words of tests; pictures in internal/browser/shots)
+	internal/browser/check.sh $(ONLY)
+
 .PHONY: race
 race: ## every test under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./...

@@ -80,7 +80,7 @@ function buildTabs() {
   };
   show(byId("tabs"), list.map((t, i) => el("button", { type: "button", role: "tab", id: "tab-" + t.id, "aria-controls": "panel-" + t.id,
     onclick: () => select(t.id), onkeydown: (e) => key(e, i) }, t.title)));
-  show(byId("panels"), list.map((t) => el("div", { role: "tabpanel", id: "panel-" + t.id, "aria-labelledby": "tab-" + t.id, class: "panel", hidden: true })));
+  show(byId("panels"), list.map((t) => el("div", { role: "tabpanel", id: "panel-" + t.id, "aria-labelledby": "tab-" + t.id, class: "tabpanel", hidden: true })));
 }
 
 /** draw shows a file as it is now. */

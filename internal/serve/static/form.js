@@ -75,7 +75,7 @@ export function form(o, machine, given, run, cancel) {
     const { c, read } = control(input, id, given.now);
     let send;
     if (input.optional) {
-      send = el("input", { type: "checkbox", checked: !!input.deadline, "aria-label": `send ${input.name}` });
+      send = el("input", { type: "checkbox", id: "f-send-" + input.name, checked: !!input.deadline, "aria-label": `send ${input.name}` });
       const sync = () => { c.disabled = !send.checked; };
       send.addEventListener("change", sync);
       sync();
@@ -110,7 +110,8 @@ export function form(o, machine, given, run, cancel) {
     for (const read of reads) read(step.inputs);
     run(step);
   };
-  return el("form", { class: "form", id: "form", onsubmit: submit, "aria-labelledby": "form-title", novalidate: true,
+  return el("form", { class: "form", id: "form", onsubmit: submit, "aria-labelledby": "form-title", novalidate: true, "data-operation": o.name,
+    oninput: (e) => { e.target.dataset.typed = ""; },
     onkeydown: (e) => { if (e.key === "Escape") { e.stopPropagation(); cancel(); } } },
     el("h3", { id: "form-title" }, o.name, !o.creates && !o.picks && given.record && el("span", { class: "muted" }, " on " + given.record)),
     o.doc && el("p", { class: "muted" }, o.doc),

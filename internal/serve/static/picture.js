@@ -33,6 +33,7 @@ export class Picture {
     svg.setAttribute("role", "group");
     svg.setAttribute("aria-label", `Picture of ${file.name}: arrow keys move between states and operations, Enter opens one`);
     this.svg = svg;
+    svg.style.setProperty("--natural", svg.getAttribute("width") + "px");
     for (const line of svg.querySelectorAll("[data-width]")) line.style.strokeWidth = line.dataset.width;
     const hits = this.hits();
     hits.forEach((hit, i) => {
@@ -84,6 +85,16 @@ export class Picture {
         (line.dataset.from === from || line.dataset.from === "") && (line.dataset.to === to || line.dataset.to === "");
       line.classList.toggle("walked", on);
     }
+    this.reveal(this.svg.querySelector(".hit.current") ?? this.hits()[0]);
+  }
+
+  /** reveal brings a rectangle into view where the picture is larger than its frame. */
+  reveal(hit) {
+    const { box } = this;
+    if (!hit || (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight)) return;
+    const a = hit.getBoundingClientRect(), b = box.getBoundingClientRect();
+    box.scrollLeft += a.left + a.width / 2 - b.left - b.width / 2;
+    box.scrollTop += a.top + a.height / 2 - b.top - b.height / 2;
   }
 }
 

@@ -38,8 +38,14 @@ export class Session {
     }
   }
 
-  /** play asks the server where the steps up to the cursor lead. */
+  /** play asks the server where the steps up to the cursor lead, and shows it. */
   async play() {
+    if (!(await this.ask())) return false;
+    this.render();
+    return true;
+  }
+
+  async ask() {
     try {
       this.view = await api(`machine/${this.app.n}/play`, { steps: this.s.steps.slice(0, this.s.cursor), now: this.s.now });
     } catch (e) {
@@ -50,37 +56,38 @@ export class Session {
     if (!this.view.records.some((r) => r.id === this.s.record)) this.s.record = this.view.records.at(-1)?.id ?? "";
     this.s.outcomes = this.view.steps.map((x) => x.outcome);
     store(this.key, this.s);
-    this.render();
     return true;
   }
 
   get last() { return this.view.steps.at(-1); }
 
   async add(step) {
-    this.s.steps = [...this.s.steps.slice(0, this.s.cursor), step];
-    this.s.cursor++;
-    this.s.number++;
-    if (step.actor && this.app.operation(step.operation)?.by === "caller") this.s.actor = step.actor;
-    const next = later(this.s.now, 1);
-    if (!(await this.play())) return;
-    if (this.view.stopped) { // the server cannot be asked for it: say why, and take it back
-      announce(this.view.stopped.replace(/^step \d+: /, ""));
-      const why = this.view.stopped;
-      this.s.cursor--;
-      this.s.steps.pop();
-      await this.play();
-      this.panel.querySelector("#result").prepend(el("p", { class: "problem" }, why));
-      return;
-    }
-    const done = this.last;
-    if (done.outcome !== "refused") {
-      this.s.now = next;
+    if (this.busy) return;
+    this.busy = true;
+    try { await this.append(step); } finally { this.busy = false; }
+  }
+
+  async append(step) {
+    const { s } = this, before = { ...s };
+    s.steps = [...s.steps.slice(0, s.cursor), step];
+    s.cursor++;
+    s.number++;
+    s.now = later(s.now, 1); // a step takes a second
+    if (!(await this.ask())) { Object.assign(s, before); return; }
+    const why = this.view.stopped, done = this.last;
+    if (why) Object.assign(s, before); // the server cannot be asked for it: take it back, and say why
+    else if (done.outcome === "refused") s.now = before.now;
+    else {
       this.open = "";
-      if (done.record) this.s.record = done.record;
+      s.record = done.record || s.record;
+      if (step.actor && this.app.operation(step.operation)?.by === "caller") s.actor = step.actor;
     }
-    await this.play();
-    announce(done.outcome === "refused" ? `${done.operation} was refused: ${done.refusal.title}` : `${done.operation}: ${words[done.outcome]}, ${done.record} is ${done.to}`);
+    if ((why || done.outcome === "refused") && !(await this.ask())) return;
+    store(this.key, s);
+    this.render();
     const result = this.panel.querySelector("#result");
+    if (why) result.prepend(el("p", { class: "problem" }, why));
+    announce(why || (done.outcome === "refused" ? `${done.operation} was refused: ${done.refusal.title}` : `${done.operation}: ${words[done.outcome]}, ${done.record} is ${done.to}`));
     result.focus({ preventScroll: true });
     result.scrollIntoView({ block: "nearest" });
   }
@@ -105,12 +112,14 @@ export class Session {
 
   /** openForm shows the form of an operation. */
   openForm(name) {
+    this.panel.querySelector("#form")?.remove(); // what was typed into it is meant no more
     this.open = name;
     this.render();
     const f = this.panel.querySelector("#form");
     if (!f) { announce(`${name} follows an effect and cannot be called`); return; }
     f.scrollIntoView({ block: "nearest" });
-    (f.querySelector("input:not([type=checkbox]), select, textarea") ?? f.querySelector("#run")).focus({ preventScroll: true });
+    const first = [...f.querySelectorAll("input:not([type=checkbox]), select, textarea")].find((c) => !c.disabled && !c.closest("details"));
+    (first ?? f.querySelector("#run")).focus({ preventScroll: true });
   }
 
   text() { return JSON.stringify({ machine: this.app.machine.name, meaning: this.app.machine.meaning, steps: this.s.steps.slice(0, this.s.cursor) }, null, 2); }
@@ -138,11 +147,33 @@ export class Session {
   render() {
     const { view, s } = this;
     const active = document.activeElement?.id;
+    const typed = this.typed();
     if (this.app.tab === "step") this.mark();
     show(this.panel, el("h2", {}, "Step through"), this.clockBar(), this.records(), this.operations(),
       el("section", { "aria-label": "Result", id: "result", tabindex: "-1" }, this.last && outcome(this.app, this.last)),
       this.waiting(), this.derived(), this.steps());
+    this.restore(typed);
     if (active && document.activeElement === document.body) this.panel.querySelector("#" + CSS.escape(active))?.focus({ preventScroll: true });
+  }
+
+  /** typed is what a person has put into the form that is open. */
+  typed() {
+    const f = this.panel.querySelector("#form");
+    return f && { operation: f.dataset.operation, more: f.querySelector("details")?.open,
+      values: [...f.querySelectorAll("[data-typed]")].map((c) => [c.id, c.type === "checkbox" ? c.checked : c.value]) };
+  }
+
+  /** restore puts it into the form that was made anew: after a refusal one mends, and does not begin again. */
+  restore(typed) {
+    const f = this.panel.querySelector("#form");
+    if (!typed || f?.dataset.operation !== typed.operation) return;
+    if (typed.more) f.querySelector("details").open = true;
+    for (const [id, value] of typed.values) {
+      const c = f.querySelector("#" + CSS.escape(id));
+      if (!c) continue;
+      if (c.type === "checkbox") { c.checked = value; c.dispatchEvent(new Event("change")); } else c.value = value;
+      c.dataset.typed = "";
+    }
   }
 
   clockBar() {
