@@ -22,47 +22,38 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/internal/address"
 )
 
 // Read counts the events of the machine of that name in a database: the path
 // of a SQLite file, or an address postgres://… . Errors never hold the password
-// of an address.
-func Read(ctx context.Context, address, machine string) ([]chart.Traffic, error) {
-	db, clean, err := open(address)
+// of an address: see package address.
+func Read(ctx context.Context, text, machine string) ([]chart.Traffic, error) {
+	a, err := address.Parse(text)
 	if err != nil {
 		return nil, err
 	}
+	db, err := open(a)
+	if err != nil {
+		return nil, a.Clean(err)
+	}
 	ts, err := count(ctx, db, machine)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return nil, errors.New(clean(err.Error()))
-	}
-	return ts, nil
+	return ts, a.Clean(errors.Join(err, db.Close()))
 }
 
-// IsPostgres reports whether an address is one of PostgreSQL.
-func IsPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
-}
-
-func open(address string) (*sql.DB, func(string) string, error) {
-	same := func(s string) string { return s }
-	if !IsPostgres(address) {
-		if _, err := os.Stat(address); err != nil {
-			return nil, nil, fmt.Errorf("%w; expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database", err)
+func open(a address.Address) (*sql.DB, error) {
+	if a.Dialect == "sqlite" {
+		if _, err := os.Stat(a.Text); err != nil {
+			return nil, fmt.Errorf("%w; expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database", err)
 		}
-		db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: address}).EscapedPath()+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)")
-		return db, same, err
+		return sql.Open("sqlite", "file:"+(&url.URL{Path: a.Text}).EscapedPath()+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)")
 	}
-	config, err := pgx.ParseConfig(address)
-	if err != nil { // its words may hold a part of the address, and so of the password
-		return nil, nil, errors.New("the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full")
+	config, err := pgx.ParseConfig(a.Text)
+	if err != nil {
+		return nil, err
 	}
 	config.RuntimeParams["default_transaction_read_only"] = "on"
-	clean := same
-	if config.Password != "" {
-		clean = func(s string) string { return strings.ReplaceAll(s, config.Password, "…") }
-	}
-	return stdlib.OpenDB(*config), clean, nil
+	return stdlib.OpenDB(*config), nil
 }
 
 func count(ctx context.Context, db *sql.DB, machine string) (ts []chart.Traffic, err error) {

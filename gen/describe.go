@@ -1,0 +1,68 @@
+package gen
+
+import (
+	"strings"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Facts are what the generated package tells the runtime about a machine and
+// what does not stand in the specification as it is: for who works on a machine's
+// tables without its package. They come from where the package has them from.
+type Facts struct {
+	Uniques    []UniqueFact
+	Indexes    []IndexFact
+	Operations []OperationFact // in the order of the specification
+}
+
+// UniqueFact is a rule that no two records in the states have the same values in
+// the fields: of `unique`, of a sequence, or of `dedupe_by`.
+type UniqueFact struct {
+	Name   string
+	Fields []*spec.Field
+	States []*spec.State // nil: all
+	Rule   *spec.Unique  // nil for implied rules
+}
+
+// IndexFact is a query that is made often.
+type IndexFact struct {
+	Name   string
+	Fields []*spec.Field
+	Order  []spec.Order
+	States []*spec.State // nil: all
+}
+
+// OperationFact is what an operation can do, branches included.
+type OperationFact struct {
+	Operation *spec.Operation
+	Moves     []Move
+	Recorded  []*spec.State // where a call may be recorded only: by the cell, by a branch or for a guard
+}
+
+// Move is one way from a state to a state. From is nil for a creation.
+type Move struct{ From, To *spec.State }
+
+// FactsOf returns the facts of a machine without findings of severity error.
+func FactsOf(m *spec.Machine) Facts {
+	var f Facts
+	for _, u := range uniqueRules(m) {
+		fact := UniqueFact{Name: u.name, Fields: u.fields, States: u.states}
+		for _, rule := range m.Unique {
+			if rule.Name == u.name {
+				fact.Rule = rule
+			}
+		}
+		f.Uniques = append(f.Uniques, fact)
+	}
+	for _, l := range lookups(m) {
+		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, States: l.states})
+	}
+	for _, o := range m.Operations {
+		fact := OperationFact{Operation: o, Recorded: recordedIn(m, o)}
+		for _, mv := range movesOf(o) {
+			fact.Moves = append(fact.Moves, Move{mv.from, mv.to})
+		}
+		f.Operations = append(f.Operations, fact)
+	}
+	return f
+}

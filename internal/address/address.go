@@ -1,0 +1,112 @@
+// Package address reads the address of a database as a person types it: the path
+// of a SQLite file, an address postgres://…, or PostgreSQL's "key=value" pairs.
+//
+// It guarantees that neither its errors nor those that went through Clean hold the
+// password, also of an address that cannot be read.
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Address is where a database is.
+type Address struct {
+	Text    string // as it was given: may hold a password
+	Dialect string // "sqlite" or "postgres"
+	Shown   string // for messages: the path, or host and database
+
+	secrets []string // in every form in which an error may have them
+}
+
+const expected = "expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database"
+
+var (
+	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	keyword = regexp.MustCompile(`^\s*(?:host|hostaddr|port|dbname|database|user|password|service|sslmode|passfile|application_name|connect_timeout|target_session_attrs)\s*=`)
+)
+
+// Parse reads an address. It does not look whether there is something, except
+// that a file whose name looks like an address is a file.
+func Parse(text string) (Address, error) {
+	a := Address{Text: text, Dialect: "sqlite", Shown: text}
+	if text == "" {
+		return a, errors.New("the address is empty; " + expected)
+	}
+	if _, err := os.Stat(text); err == nil {
+		return a, nil
+	}
+	head, rest, isURL := strings.Cut(text, "://")
+	switch {
+	case keyword.MatchString(text):
+	case isURL && (strings.EqualFold(head, "postgres") || strings.EqualFold(head, "postgresql")):
+		if err := ambiguous(text, rest); err != nil {
+			return Address{}, err
+		}
+	case isURL:
+		if !scheme.MatchString(head + ":") {
+			return Address{}, errors.New("the address is none of a database; " + expected)
+		}
+		return Address{}, fmt.Errorf("there is no database behind %s://; %s", strings.ToLower(head), expected)
+	case strings.HasPrefix(strings.ToLower(text), "file:"), strings.HasPrefix(text, ":"):
+		return Address{}, errors.New("the address is no path of a file; " + expected)
+	case strings.Contains(text, "@"), strings.Contains(strings.ToLower(text), "password"):
+		// Not a file that there is, and perhaps an address without its scheme: it is not repeated.
+		return Address{}, errors.New("there is no such file; " + expected)
+	default:
+		return a, nil
+	}
+	return server(text)
+}
+
+// ambiguous refuses what net/url and pgx read as something else than what was
+// meant: a password with / ? or # in it ends the host too early, and its rest
+// would be shown as the name of a database.
+func ambiguous(text, rest string) error {
+	u, err := url.Parse(text)
+	if err == nil && u.User == nil && strings.Contains(rest, "@") {
+		return errors.New("the address cannot be read: there is an @ behind the host; write the characters / ? # @ of a password as %2F %3F %23 %40")
+	}
+	return nil
+}
+
+// server reads an address of PostgreSQL.
+func server(text string) (Address, error) {
+	config, err := pgx.ParseConfig(text)
+	if err != nil { // its words may hold a part of the address, and so of the password
+		return Address{}, errors.New("the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full (the characters / ? # @ of a password are written %2F %3F %23 %40)")
+	}
+	a := Address{Text: text, Dialect: "postgres", Shown: fmt.Sprintf("the database %q at %s:%d", config.Database, config.Host, config.Port)}
+	p := config.Password
+	for _, form := range []string{p, url.QueryEscape(p), url.PathEscape(p), strings.Trim(strconv.Quote(p), `"`)} {
+		if form != "" && !slices.Contains(a.secrets, form) {
+			a.secrets = append(a.secrets, form)
+		}
+	}
+	return a, nil
+}
+
+// Clean returns an error without the password. What errors.Is and errors.As find
+// in it is gone when it held one.
+func (a Address) Clean(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	clean := text
+	for _, s := range a.secrets {
+		clean = strings.ReplaceAll(clean, s, "…")
+	}
+	if clean == text {
+		return err
+	}
+	return errors.New(clean)
+}

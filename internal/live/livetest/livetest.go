@@ -1,0 +1,93 @@
+// Package livetest makes the databases that tests of live databases look at, with
+// the generated packages of the examples.
+package livetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/events/jobstate"
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Start is when the first record is made; each call comes a minute later.
+var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// Jobs fills a store with five jobs of the queue: "job-1" has succeeded, "job-2" is
+// running, "job-3" has failed, and the last two wait.
+func Jobs(ctx context.Context, store fsm.Store) error {
+	if err := lifecycle.Migrate(ctx, store); err != nil {
+		return err
+	}
+	now := Start
+	m, err := lifecycle.Open(ctx, store, fsm.WithClock(func() time.Time {
+		now = now.Add(time.Minute)
+		return now
+	}))
+	if err != nil {
+		return err
+	}
+	for i := 1; i <= 5; i++ {
+		id := fmt.Sprint("job-", i)
+		if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))}); err != nil {
+			return err
+		}
+	}
+	for i := 1; i <= 3; i++ {
+		out, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: fmt.Sprint("claim ", i), Actor: "w1", Lease: Start.Add(time.Hour)})
+		if err == nil {
+			out, err = m.Start(ctx, out, lifecycle.StartRequest{RequestID: fmt.Sprint("start ", i), Actor: "w1"})
+		}
+		switch i {
+		case 1:
+			if err == nil {
+				_, err = m.Complete(ctx, out, lifecycle.CompleteRequest{RequestID: "complete 1", Actor: "w1", Result: fsm.MustJSON(`{"bytes":512}`)})
+			}
+		case 3:
+			if err == nil {
+				_, err = m.Fail(ctx, out, lifecycle.FailRequest{RequestID: "fail 3", Actor: "w1", Error: fsm.MustJSON(`"no answer"`)})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Plans fills a store with two jobs of an event log, with sets and with calls that
+// were recorded only: "plan-1" is done, "plan-2" runs.
+func Plans(ctx context.Context, store fsm.Store) error {
+	if err := jobstate.Migrate(ctx, store); err != nil {
+		return err
+	}
+	now := Start
+	m, err := jobstate.Open(ctx, store, fsm.WithClock(func() time.Time {
+		now = now.Add(time.Minute)
+		return now
+	}))
+	if err != nil {
+		return err
+	}
+	for i := 1; i <= 2; i++ {
+		id := fmt.Sprint("plan-", i)
+		if _, err := m.Create(ctx, jobstate.CreateRequest{ID: id, RequestID: "create " + id, Expected: fsm.NewSet("a", `b "<é>"`)}); err != nil {
+			return err
+		}
+		at := fsm.Ref{ID: id}
+		if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: "early " + id, Name: "a"}); err != nil {
+			return err
+		}
+		if _, err := m.JobKick(ctx, at, jobstate.JobKickRequest{RequestID: "kick " + id}); err != nil {
+			return err
+		}
+		for _, name := range []string{"a", `b "<é>"`}[:3-i] {
+			if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: name + id, Name: name}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
