@@ -306,10 +306,18 @@ func differs(s *Schema, a, b *Row) string {
 	}
 	for i := range s.Columns {
 		if !sameValue(a.Values[i], b.Values[i]) {
-			return fmt.Sprintf("%s is %v, not %v", s.Columns[i].Name, a.Values[i], b.Values[i])
+			return fmt.Sprintf("%s is %v, not %v", s.Columns[i].Name, told(a.Values[i]), told(b.Values[i]))
 		}
 	}
 	return ""
+}
+
+// told returns a value of a row as a finding tells it.
+func told(v any) any {
+	if v == nil {
+		return "absent"
+	}
+	return v
 }
 
 // requestFilter knows which request ids a log has shown so far, in memory that

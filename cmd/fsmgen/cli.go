@@ -19,8 +19,8 @@ import (
 // The exit codes, a promise to scripts.
 const (
 	exitOK       = 0
-	exitFindings = 1 // the specification has errors, or the disk is not what gen would write
-	exitUsage    = 2 // the command line, or a file it names, cannot be used
+	exitFindings = 1 // the specification has errors, the disk is not what gen would write, or a database not what the machine did
+	exitUsage    = 2 // the command line, or a file or database it names, cannot be used
 	exitInternal = 3 // a mistake in fsmgen itself
 )
 
@@ -105,9 +105,9 @@ func (c *cli) rootCommand() *cobra.Command {
 		Long: `fsmgen compiles the YAML definition of a state machine into a Go package:
 typed transition methods, exhaustive tests, SQL schemas and a diagram.
 
-Exit codes: 0 ok; 1 the specification has errors, or files on disk are not
-what fsmgen would write; 2 the command line or a file it names cannot be
-used; 3 a bug in fsmgen.`,
+Exit codes: 0 ok; 1 the specification has errors, files on disk are not what
+fsmgen would write, or a database or a log is not the machine's work; 2 the
+command line, or a file or database it names, cannot be used; 3 a bug in fsmgen.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -121,7 +121,7 @@ used; 3 a bug in fsmgen.`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(c.genCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
+	root.AddCommand(c.genCommand(), c.auditCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.logCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/live"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// auditFlags are the flags of `audit`.
+type auditFlags struct {
+	db            string
+	asJSON        bool
+	quiet         bool
+	repair, yes   bool
+	actor, reason string
+}
+
+func (c *cli) auditCommand() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit --db DATABASE SPEC",
+		Short: "Look through a database for what a machine could not have done",
+		Long: `Audit reads every record of a machine and its whole log, and says what is wrong:
+rows that break a rule or differ from the fold of their log, events that were
+altered or are missing, steps that the machine cannot take. SPEC is the
+specification that the database was made for; a database of another one is
+refused. The generated package is not needed.
+
+It reads and never writes, takes no lock, and may run beside the program: each
+record is compared with its log at one instant. What the program's own probes
+would say it does not ask.
+
+With --repair it says what a repair would change: the row of a record becomes the
+fold of its log, where the log is whole. Nothing is changed unless --yes is there,
+with the name of who does it and why; the log gets an event "__repair" with both
+and with the row as it was. A SQLite file must not be open in a program then.
+
+The exit code is 1 when a MUST rule is broken (with --yes: and is still), 2 when
+the database cannot be read.`,
+		Example: `  fsmgen audit --db jobs.db job.yaml
+  fsmgen audit --db "$DATABASE_URL" --json job.yaml
+  fsmgen audit --db jobs.db --repair job.yaml
+  fsmgen audit --db jobs.db --repair --yes --actor ann --reason 'disk fault of May 4' job.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: specFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },
+	}
+	databaseFlag(cmd, &f.db)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found as JSON")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no summary, only what is wrong")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "say how what was found can be repaired")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --repair: do it")
+	cmd.Flags().StringVar(&f.actor, "actor", "", "with --yes: who does it, for the log")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "with --yes: why, for the log")
+	return cmd
+}
+
+func (f *auditFlags) validate() error {
+	switch {
+	case f.yes && !f.repair:
+		return usagef("--yes says that a repair may be done; write --repair, too")
+	case !f.yes && (f.actor != "" || f.reason != ""):
+		return usagef("--actor and --reason stand in the log of what was repaired; write --repair --yes, too, or leave them out")
+	case f.yes && (f.actor == "" || f.reason == ""):
+		return usagef("the log says who repaired a record and why; write --actor NAME --reason TEXT")
+	}
+	return nil
+}
+
+func (c *cli) audit(path string, f auditFlags) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	s, err := c.sound(path)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interrupted()
+	defer stop()
+	db, err := c.open(ctx, f.db, s, f.yes)
+	if err != nil {
+		return err
+	}
+	a := &auditing{c: c, f: f, db: db, bar: c.newBar("records", f.quiet)}
+	if f.asJSON {
+		a.out = &auditJSON{c: c, db: db}
+	} else {
+		a.out = &auditText{c: c, f: f, db: db}
+	}
+	a.out.begin()
+	err = a.run(ctx)
+	a.bar.hide()
+	a.out.end(a.result, err)
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err != nil:
+		return usagef("%s: %w", plain(db.Address.Shown), broken(err))
+	case a.result.Errors > a.result.Repaired:
+		return errFindings
+	}
+	return nil
+}
+
+// auditResult is what an audit found in all.
+type auditResult struct {
+	Records    int64 `json:"records"`
+	Errors     int   `json:"errors"`   // findings that break a MUST
+	Warnings   int   `json:"warnings"` // others
+	Repairable int   `json:"-"`        // records that a repair would put right
+	Hopeless   int   `json:"-"`        // records that it would not
+	Repaired   int   `json:"repaired"` // errors of records that were repaired
+}
+
+// auditPrinter prints what is found while it is found.
+type auditPrinter interface {
+	begin()
+	finding(f fsm.Finding)
+	proposal(p live.Proposal, done bool)
+	end(r auditResult, err error)
+}
+
+// auditing is one run of the command.
+type auditing struct {
+	c      *cli
+	f      auditFlags
+	db     *live.DB
+	bar    *bar
+	out    auditPrinter
+	group  []fsm.Finding // of one record
+	result auditResult
+}
+
+func (a *auditing) run(ctx context.Context) error {
+	progress := func(done, total int64) {
+		a.result.Records = done
+		a.bar.set(done, total)
+	}
+	for f, err := range a.db.Audit(ctx, progress) {
+		if err != nil {
+			return err
+		}
+		a.bar.hide()
+		if len(a.group) > 0 && a.group[0].ID != f.ID {
+			if err := a.record(ctx); err != nil {
+				return err
+			}
+		}
+		a.out.finding(f)
+		if a.group = append(a.group, f); f.Must {
+			a.result.Errors++
+		} else {
+			a.result.Warnings++
+		}
+	}
+	return a.record(ctx)
+}
+
+// record ends the findings of one record: it is time to say how to repair it.
+func (a *auditing) record(ctx context.Context) error {
+	group := a.group
+	a.group = nil
+	if !a.f.repair || len(group) == 0 {
+		return nil
+	}
+	p, ok, err := a.db.Propose(ctx, group[0].ID, group)
+	if err != nil || !ok {
+		return err
+	}
+	done := false
+	if p.Why != "" {
+		a.result.Hopeless++
+	} else {
+		a.result.Repairable++
+		if a.f.yes {
+			if done, err = a.db.Repair(ctx, p.ID, a.f.actor, a.f.reason); err != nil {
+				return err
+			}
+		}
+	}
+	if done {
+		for _, f := range group {
+			if f.Must && f.Check != fsm.CheckUnique {
+				a.result.Repaired++
+			}
+		}
+	}
+	a.out.proposal(p, done)
+	return nil
+}
+
+// auditText prints for people.
+type auditText struct {
+	c  *cli
+	f  auditFlags
+	db *live.DB
+}
+
+func (t *auditText) begin() {
+	if t.db.Beside {
+		t.c.errorf("the tables are those of a later version, beside which programs of this one may work; they are judged by this one\n")
+	}
+}
+
+func (t *auditText) finding(f fsm.Finding) {
+	word, colour := "error", ansiRed
+	if !f.Must {
+		word, colour = "warning", ansiYellow
+	}
+	if colourful(t.c.out) {
+		word = colour + word + ":" + ansiOff
+	} else {
+		word += ":"
+	}
+	t.c.printf("%s: %s %s [%s]\n", plain(place(f.ID, f.Rev, f.N)), word, plain(f.Message), f.Check)
+}
+
+// place names a record, or an event of it.
+func place(id string, rev, n int64) string {
+	switch {
+	case rev == 0:
+		return id
+	case n == 0:
+		return fmt.Sprintf("%s@%d", id, rev)
+	}
+	return fmt.Sprintf("%s@%d.%d", id, rev, n)
+}
+
+func (t *auditText) proposal(p live.Proposal, done bool) {
+	if p.Why != "" {
+		t.c.printf("  cannot be repaired: %s\n", p.Why)
+		return
+	}
+	var changes []string
+	for _, ch := range p.Changes {
+		if p.Missing {
+			changes = append(changes, fmt.Sprintf("%s: %s", ch.Field, t.shown(ch, ch.New)))
+		} else {
+			changes = append(changes, fmt.Sprintf("%s: %s, not %s", ch.Field, t.shown(ch, ch.New), t.shown(ch, ch.Old)))
+		}
+	}
+	verb := "a repair would set"
+	if done {
+		verb = "repaired:"
+	}
+	if p.Missing {
+		verb = strings.NewReplacer("would set", "would make the row again with", "repaired:", "repaired: made the row again with").Replace(verb)
+	}
+	t.c.printf("  %s %s\n", verb, strings.Join(changes, "; "))
+}
+
+// shown returns a value of a row as people read it.
+func (t *auditText) shown(ch live.Change, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "absent"
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case string:
+		i := slices.IndexFunc(t.db.Machine.Schema().Columns, func(x fsm.Column) bool { return x.Name == ch.Field })
+		if i >= 0 && t.db.Machine.Schema().Columns[i].Kind == fsm.KindString {
+			return fmt.Sprintf("%q", v)
+		}
+		return plain(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func (t *auditText) end(r auditResult, err error) {
+	if err != nil || t.f.quiet {
+		return
+	}
+	entity := t.db.Spec.Entity
+	if r.Errors+r.Warnings == 0 {
+		t.c.printf("%s: %s and their logs, nothing is wrong\n", plain(t.db.Address.Shown), count(int(r.Records), entity))
+	} else {
+		t.c.printf("%s: %s and their logs, %s, %s\n", plain(t.db.Address.Shown), count(int(r.Records), entity), count(r.Errors, "error"), count(r.Warnings, "warning"))
+	}
+	for _, p := range t.db.Spec.Probes {
+		t.c.printf("not asked: the probe %s, which only the program can answer\n", p.Name)
+	}
+	switch {
+	case t.f.yes && r.Repairable+r.Hopeless > 0:
+		t.c.printf("%s repaired, %d cannot be\n", count(r.Repairable, "record"), r.Hopeless)
+	case r.Repairable > 0:
+		t.c.printf("nothing was changed; to repair %s, write --repair --yes --actor NAME --reason TEXT\n", count(r.Repairable, "record"))
+	case !t.f.repair && r.Errors > 0:
+		t.c.printf("--repair says what of it can be repaired\n")
+	}
+}

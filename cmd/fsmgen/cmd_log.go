@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/live"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// logFlags are the flags of `log`.
+type logFlags struct {
+	db     string
+	asJSON bool
+	follow bool
+}
+
+// followEvery is how often log --follow looks for new events.
+const followEvery = 250 * time.Millisecond
+
+func (c *cli) logCommand() *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use:   "log --db DATABASE SPEC [ID]",
+		Short: "Print the log of a record: who moved it, when, and what changed",
+		Long: `Log prints the events of one record in their order, or without ID those of all
+records in the order of their commits: time, revision, operation, states, who asked
+and with which request, and the fields that changed. 2.1 is a call that came at
+revision 2, was recorded and changed nothing.
+
+With --follow it goes on with what comes, until Ctrl-C. With --json each event is
+one line of JSON, in the form that CONTRACT.md describes and "fsmgen replay" reads.
+The database is only read.`,
+		Example: `  fsmgen log --db jobs.db job.yaml order-17
+  fsmgen log --db "$DATABASE_URL" --follow job.yaml order-17
+  fsmgen log --db jobs.db --json job.yaml > events.jsonl`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: specThen,
+		RunE: func(_ *cobra.Command, args []string) error {
+			id := ""
+			if len(args) == 2 {
+				if id = args[1]; id == "" {
+					return usagef("the id is empty; name a record, or leave it out for the log of all")
+				}
+			}
+			return c.log(args[0], id, f)
+		},
+	}
+	databaseFlag(cmd, &f.db)
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with the events that come, until Ctrl-C")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print each event as one line of JSON")
+	return cmd
+}
+
+func (c *cli) log(path, id string, f logFlags) error {
+	s, err := c.sound(path)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interrupted()
+	defer stop()
+	db, err := c.open(ctx, f.db, s, false)
+	if err != nil {
+		return err
+	}
+	err = c.printLog(ctx, db, id, f)
+	if f.follow && errors.Is(err, context.Canceled) {
+		err = nil // that is how one ends it
+	}
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return usagef("%s: %w", plain(db.Address.Shown), broken(err))
+	}
+	return nil
+}
+
+func (c *cli) printLog(ctx context.Context, db *live.DB, id string, f logFlags) error {
+	var row fsm.Row
+	var missing error
+	if id != "" {
+		if row, missing = db.Row(ctx, id); missing != nil && !errors.Is(missing, live.ErrNoRecord) {
+			return missing
+		}
+	}
+	if missing != nil && f.follow {
+		c.errorf("there is no %s with the id %q yet; waiting for it\n", db.Spec.Entity, id)
+	}
+	l := newLogPrinter(db.Spec, id == "", colourful(c.out))
+	n := 0
+	for e, err := range events(ctx, db, id, f.follow) {
+		if err != nil {
+			return err
+		}
+		n++
+		if !f.asJSON {
+			c.printf("%s", l.event(&e))
+		} else if err := c.printEvent(&e); err != nil {
+			return err
+		}
+	}
+	switch {
+	case id != "" && n == 0 && missing != nil:
+		return fmt.Errorf("there is no %s with the id %q", db.Spec.Entity, id)
+	case f.asJSON:
+	case id == "":
+		c.printf("%s\n", count(n, "event"))
+	case missing != nil && n > 0:
+		c.printf("%s has a log and no row: it was purged, or the row is lost (fsmgen audit tells)\n", plain(id))
+	default:
+		c.printf("%s is %s, at revision %d\n", plain(id), plain(l.state(row.State)), row.Rev)
+	}
+	return nil
+}
+
+// events returns the log of one record, or that of all.
+func events(ctx context.Context, db *live.DB, id string, follow bool) iter.Seq2[fsm.Event, error] {
+	switch {
+	case id != "" && follow:
+		return db.Follow(ctx, id, live.Place{}, followEvery)
+	case id != "":
+		return db.Events(ctx, id, live.Place{})
+	}
+	return func(yield func(fsm.Event, error) bool) {
+		list := db.Machine.Log(ctx, "")
+		if follow {
+			list = db.Machine.Watch(ctx, "")
+		}
+		for e, err := range list {
+			if !yield(e.Event, db.Address.Clean(err)) {
+				return
+			}
+		}
+	}
+}
+
+// printEvent prints an event as a line of JSON. Into a file or a pipe goes its exact
+// text, which its checksum covers.
+func (c *cli) printEvent(e *fsm.Event) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	text := b.Bytes()
+	if isTerminal(c.out) {
+		text = append(plainJSON(bytes.TrimSuffix(text, []byte("\n"))), '\n')
+	}
+	return c.write(text)
+}
+
+// logPrinter writes events for people.
+type logPrinter struct {
+	m          *spec.Machine
+	ids        bool // of all records
+	colours    bool
+	operations map[string]string // stored word -> name
+	states     map[string]string
+	operation  int // width of the column
+	move       int
+}
+
+func newLogPrinter(m *spec.Machine, ids, colours bool) *logPrinter {
+	l := &logPrinter{m: m, ids: ids, colours: colours, operations: map[string]string{}, states: map[string]string{}}
+	for _, s := range m.States {
+		l.states[s.Stored()] = s.Name
+	}
+	for _, o := range m.Operations {
+		l.operations[o.Stored()] = o.Name
+		l.operation = max(l.operation, utf8.RuneCountInString(o.Name))
+	}
+	longest := 0
+	for _, s := range m.States {
+		longest = max(longest, len(s.Name))
+	}
+	l.move = longest + max(longest+len(" -> "), len(", recorded only"))
+	return l
+}
+
+// state returns the name of a stored state.
+func (l *logPrinter) state(stored string) string {
+	if name, ok := l.states[stored]; ok {
+		return name
+	}
+	return stored
+}
+
+// event returns the lines of one event.
+func (l *logPrinter) event(e *fsm.Event) string {
+	var b strings.Builder
+	b.WriteString(e.At.UTC().Format("2006-01-02 15:04:05.000000Z"))
+	if l.ids {
+		fmt.Fprintf(&b, "  %s", plain(e.ID))
+	}
+	at := fmt.Sprint(e.Rev)
+	if e.RecordOnly() {
+		at = fmt.Sprintf("%d.%d", e.Rev, e.N)
+	}
+	operation := e.Operation
+	if name, ok := l.operations[operation]; ok {
+		operation = name
+	}
+	operation = fmt.Sprintf("%-*s", l.operation, plain(operation))
+	if l.colours {
+		operation = ansiBold + operation + ansiOff
+	}
+	move := plain(l.state(e.From)) + " -> " + plain(l.state(e.To))
+	switch {
+	case e.RecordOnly():
+		move = plain(l.state(e.To)) + ", recorded only"
+	case e.From == "":
+		move = "(new) -> " + plain(l.state(e.To))
+	}
+	fmt.Fprintf(&b, "  %-5s %s  %-*s", at, operation, l.move, move)
+	if e.Actor != "" {
+		fmt.Fprintf(&b, "  by %s", plain(e.Actor))
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&b, "  request %s", plain(e.RequestID))
+	}
+	text := strings.TrimRight(b.String(), " ") + "\n"
+	for _, d := range l.details(e) {
+		text += "    " + d + "\n"
+	}
+	return text
+}
+
+// details lists what an event has besides.
+func (l *logPrinter) details(e *fsm.Event) []string {
+	var list []string
+	if changed := l.changes(e); len(changed) > 0 {
+		list = append(list, strings.Join(changed, ", "))
+	}
+	if e.Guard != "" {
+		list = append(list, "the guard "+plain(e.Guard)+" failed")
+	}
+	if e.Cause != "" {
+		list = append(list, "follows "+plain(e.Cause))
+	}
+	if e.Reason != "" {
+		list = append(list, "reason: "+plain(e.Reason))
+	}
+	for _, k := range sortedKeys(e.Labels) {
+		list = append(list, "label "+plain(k)+": "+plain(e.Labels[k]))
+	}
+	if e.Version != l.m.Version {
+		list = append(list, fmt.Sprintf("written under version %d of the specification", e.Version))
+	}
+	return list
+}
+
+// changes lists the fields that an event changed, in the order of the specification,
+// and then those that it does not know.
+func (l *logPrinter) changes(e *fsm.Event) []string {
+	var members map[string]json.RawMessage
+	if e.Changes.IsZero() || e.Changes.Decode(&members) != nil {
+		return nil
+	}
+	var list []string
+	add := func(name string, set bool, value json.RawMessage) {
+		text := cut(plain(string(value)))
+		switch {
+		case text == "null":
+			list = append(list, plain(name)+" absent")
+		case set:
+			list = append(list, plain(name)+" + "+text)
+		default:
+			list = append(list, plain(name)+" = "+text)
+		}
+	}
+	for _, f := range l.m.Fields {
+		if v, ok := members[f.Stored()]; ok {
+			add(f.Name, f.Type.Kind == spec.KindSet, v)
+			delete(members, f.Stored())
+		}
+	}
+	for _, name := range sortedKeys(members) {
+		add(name, false, members[name])
+	}
+	return list
+}
+
+// longestValue is how much of a value stands in a line; --json has all of it.
+const longestValue = 160
+
+func cut(s string) string {
+	if utf8.RuneCountInString(s) <= longestValue {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", string([]rune(s)[:longestValue-20]), len(s))
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// isTerminal reports whether w is one that moves its cursor.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
+}
+
+// plain returns a text that came from outside as a terminal may have it: on one
+// line, and without anything that moves the cursor, changes the colours or turns
+// the direction of what follows.
+func plain(s string) string {
+	clean := strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s)
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !unsafeRune(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// unsafeRune reports whether a terminal may take r for something else than a
+// character to show.
+func unsafeRune(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) || r == '\uFEFF'
+}
+
+// plainJSON is plain for a JSON text, which stays the same value: what is unsafe can
+// stand in its strings only.
+func plainJSON(text []byte) []byte {
+	if strings.IndexFunc(string(text), func(r rune) bool { return r >= 0x7f && unsafeRune(r) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range string(text) {
+		if r >= 0x7f && unsafeRune(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return []byte(b.String())
+}
+
+// bar shows how far a long work has come, on a terminal and nowhere else.
+type bar struct {
+	w     io.Writer // nil: nowhere
+	what  string    // that is counted
+	shown bool
+	next  time.Time
+}
+
+// barEvery is how often it is drawn.
+const barEvery = 100 * time.Millisecond
+
+func (c *cli) newBar(what string, quiet bool) *bar {
+	b := &bar{what: what}
+	if !quiet && isTerminal(c.err) {
+		b.w = c.err
+	}
+	return b
+}
+
+// set draws it.
+func (b *bar) set(done, total int64) {
+	if b.w == nil || time.Now().Before(b.next) || total == 0 {
+		return
+	}
+	b.next = time.Now().Add(barEvery)
+	b.shown = true
+	const width = 30
+	full := int(min(done, total) * width / total)
+	_, _ = fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %d of %d %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, total, b.what)
+}
+
+// hide removes it, before something else is printed.
+func (b *bar) hide() {
+	if b.shown {
+		b.shown = false
+		b.next = time.Time{}
+		_, _ = io.WriteString(b.w, "\r\x1b[K")
+	}
+}
+
+// sortedKeys returns the keys of a map in bytewise order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
