@@ -37,6 +37,7 @@ the rows which do not fit the new version. Neither looks at a database.`,
 		Example: `  fsmgen diff old/job.yaml job.yaml
   fsmgen diff --against git:main job.yaml
   fsmgen diff --against git:v1.2.0 --format markdown job.yaml
+  fsmgen diff --against git:origin/main --format github job.yaml   # marks lines of a pull request
   fsmgen diff --against git:v1.2.0 --sql sqlite job.yaml > migration.sql`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: specFiles,
@@ -45,12 +46,12 @@ the rows which do not fit the new version. Neither looks at a database.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.against, "against", "", "take the old version from git:REVISION")
-	cmd.Flags().StringVar(&o.format, "format", formatText, "form of the report: text, json or markdown")
+	cmd.Flags().StringVar(&o.format, "format", formatText, "form of the report: text, json, markdown or github")
 	cmd.Flags().StringVar(&o.sql, "sql", "", "print the migration for sqlite or postgres")
 	cmd.Flags().StringVar(&o.rows, "rows", "", "print the queries for rows that do not fit, for sqlite or postgres")
 	cmd.Flags().StringVar(&o.enforce, "enforce", "full", "level of enforcement of the database: none, checks or full")
 	cmd.MarkFlagsMutuallyExclusive("sql", "rows", "format")
-	oneOf(cmd, "format", formatText, formatJSON, formatMarkdown)
+	oneOf(cmd, "format", formatText, formatJSON, formatMarkdown, formatGitHub)
 	oneOf(cmd, "sql", migration.SQLite, migration.Postgres)
 	oneOf(cmd, "rows", migration.SQLite, migration.Postgres)
 	oneOf(cmd, "enforce", "none", "checks", "full")
@@ -63,7 +64,7 @@ type diffOptions struct {
 }
 
 func (c *cli) diff(args []string, o diffOptions) error {
-	if err := allowed("--format", o.format, formatText, formatJSON, formatMarkdown); err != nil {
+	if err := allowed("--format", o.format, formatText, formatJSON, formatMarkdown, formatGitHub); err != nil {
 		return err
 	}
 	for flag, value := range map[string]string{"--sql": o.sql, "--rows": o.rows} {
@@ -90,6 +91,8 @@ func (c *cli) diff(args []string, o diffOptions) error {
 		}
 	case o.format == formatMarkdown:
 		c.printf("%s", report.Markdown())
+	case o.format == formatGitHub:
+		printGitHubDiff(c.out, next.name, report)
 	default:
 		c.printf("%s", report.Text())
 	}
