@@ -44,7 +44,7 @@ func (r *reader) Blurred(a, b *fsm.Entry) bool {
 
 // Log returns the events of all records behind the cursor.
 func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
-	o := r.t.dialect.ordered(r.t.schema.Table + "_events")
+	o := &r.t.order
 	if o.refused != nil {
 		return nil, o.refused
 	}
@@ -66,7 +66,7 @@ func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	if err != nil || len(list) > 0 || o.lost == "" {
 		return list, err
 	}
-	return nil, r.logIsWhole(&o, after, args)
+	return nil, r.logIsWhole(o, after, args)
 }
 
 // logIsWhole looks, where nothing new is found, whether that can be: a log or a
@@ -160,7 +160,7 @@ const blur = 10 * time.Second
 // see what was committed after they began: such a one has an older number than
 // the one before it. The parameters are those of the plain one, and the id.
 func (t *table) insertBehind(events, columns, places string) string {
-	o := t.dialect.ordered(t.schema.Table + "_events")
+	o := &t.order
 	if o.behind == "" {
 		return ""
 	}

@@ -16,7 +16,7 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	if err := x.t.fits(w); err != nil {
 		return err
 	}
-	err := x.t.dialect.unguarded(x.ctx, txQuerier{tx: x.tx}, x.t.schema.Table, func() error {
+	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, patience(0)}, x.t.schema.Table, func() error {
 		if _, err := x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?`, x.t.name), row.ID); err != nil {
 			return err
 		}

@@ -195,7 +195,7 @@ func metaTable(tables string) string {
 }
 
 func (t *table) migrate(x *txn, script, tables string) error {
-	q := txQuerier{tx: x.tx}
+	q := txQuerier{x.tx, patience(0)}
 	m, err := t.meta(x.ctx, q)
 	if err != nil {
 		return t.fault("read the meta table", err)

@@ -127,8 +127,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	n := len(writes)
 	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
 	w := func(i int) *fsm.Write { return writes[i] }
-	order := t.dialect.ordered(t.schema.Table + "_events")
-	key := shape{many: true, create: w(0).Prev.Rev == 0, behind: behind && order.behind != ""}
+	key := shape{many: true, create: w(0).Prev.Rev == 0, behind: behind && t.order.behind != ""}
 	mask := make([]byte, len(t.schema.Columns))
 	events := make([][]any, n)
 	for i := range writes {
@@ -175,11 +174,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	if key.leave {
 		g.put(", d AS (DELETE FROM ", t.part("_outbox"), ` AS x USING w WHERE w."leave" AND x."id" = w."id" AND x."rev" = w."rev" - 1)`)
 	}
-	g.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), `, "chain"`)
-	if key.behind {
-		g.put(", ", quote(order.column))
-	}
-	g.put(") SELECT ")
+	g.put(t.appending(key.behind))
 	for i, name := range eventColumns {
 		g.comma(i)
 		switch name {
@@ -201,7 +196,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	}
 	g.put(", ", chained(t.part("_events"), `w."id"`, `w."rev" - 1`, "0", `w."e_sum"`))
 	if key.behind {
-		g.put(", ", strings.Replace(order.behind, "?", `w."id"`, 1))
+		g.put(", ", strings.Replace(t.order.behind, "?", `w."id"`, 1))
 	}
 	g.put(` FROM w RETURNING "id"`)
 	if silent {

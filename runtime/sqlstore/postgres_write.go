@@ -64,7 +64,9 @@ func (l *line) same(d Dialect, column string, kind fsm.Kind, v any) {
 	if kind == fsm.KindJSON || kind == fsm.KindSet {
 		as = fsm.KindString // compared as text
 	}
-	l.put(" AND ", d.operand(quote(column), kind), " IS NOT DISTINCT FROM ")
+	if !l.silent {
+		l.put(" AND ", d.operand(quote(column), kind), " IS NOT DISTINCT FROM ")
+	}
 	l.val(v, as)
 }
 
@@ -96,9 +98,8 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	order := t.dialect.ordered(t.schema.Table + "_events")
 	key := t.shapeOf(w)
-	key.behind = behind && order.behind != ""
+	key.behind = behind && t.order.behind != ""
 	known, silent := t.texts.Load(key)
 	l := &line{silent: silent, args: make([]any, 0, 2*len(t.schema.Columns)+len(events)+16)}
 	l.put("WITH w AS (")
@@ -123,11 +124,9 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 		l.val(w.Prev.Rev, fsm.KindInt)
 		l.put(" AND EXISTS (SELECT 1 FROM w))")
 	}
-	l.put(" INSERT INTO ", t.part("_events"), " (", quoted(eventColumns), `, "chain"`)
-	if key.behind {
-		l.put(", ", quote(order.column))
+	if !silent {
+		l.put(t.appending(key.behind))
 	}
-	l.put(") SELECT ")
 	for i, v := range events {
 		l.comma(i)
 		l.val(v, eventKinds[eventColumns[i]])
@@ -136,10 +135,12 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 	rev, n := chainedTo(&w.Event)
 	first := len(l.args)
 	l.args = append(l.args, w.Event.ID, rev, n, int64(w.Event.Sum))
-	place := func(i int, as string) string { return "$" + strconv.Itoa(first+i) + "::" + as }
-	l.put(chained(t.part("_events"), place(1, "text"), place(2, "bigint"), place(3, "bigint"), place(4, "bigint")))
+	if !silent {
+		place := func(i int, as string) string { return "$" + strconv.Itoa(first+i) + "::" + as }
+		l.put(chained(t.part("_events"), place(1, "text"), place(2, "bigint"), place(3, "bigint"), place(4, "bigint")))
+	}
 	if key.behind {
-		before, after, _ := strings.Cut(order.behind, "?")
+		before, after, _ := strings.Cut(t.order.behind, "?")
 		l.put(", ", before)
 		l.val(w.Prev.ID, fsm.KindString)
 		l.put(after)
@@ -161,6 +162,15 @@ func (l *line) comma(i int) {
 	if i > 0 {
 		l.put(", ")
 	}
+}
+
+// appending begins the statement that appends events.
+func (t *table) appending(behind bool) string {
+	columns := quoted(eventColumns) + `, "chain"`
+	if behind {
+		columns += ", " + quote(t.order.column)
+	}
+	return " INSERT INTO " + t.part("_events") + " (" + columns + ") SELECT "
 }
 
 // part returns the quoted name of one of the machine's tables.
@@ -199,7 +209,9 @@ func (t *table) putMove(l *line, w *fsm.Write) {
 	}
 	for _, i := range w.Changed {
 		c := &t.schema.Columns[i]
-		l.put(", ", quote(c.Stored), " = ")
+		if !l.silent {
+			l.put(", ", quote(c.Stored), " = ")
+		}
 		l.val(w.Row.Values[i], c.Kind)
 	}
 	l.put(` WHERE "id" = `)

@@ -115,7 +115,7 @@ func (t *table) Retire(ctx context.Context) error {
 				return t.fault("take the write lock", err)
 			}
 		}
-		q := txQuerier{tx: x.tx}
+		q := txQuerier{x.tx, patience(0)}
 		m, err := t.meta(x.ctx, q)
 		switch {
 		case err != nil:

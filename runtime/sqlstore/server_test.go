@@ -184,9 +184,11 @@ func TestServerRefusals(t *testing.T) {
 	if err := p.known(cockroach); err != nil {
 		t.Fatal(err)
 	}
-	tab := &table{store: &Store{dialect: p, enforce: "full"}, dialect: p,
-		schema: &fsm.Schema{Machine: "parcel", Table: "parcel", Enforce: "full", SQL: map[string]string{
-			"postgres": "-- section: tables\n" + transactionColumn + "\n-- section: full\nCREATE TRIGGER x\n"}}}
+	tab, err := newTable(&Store{dialect: p, enforce: "full"}, &fsm.Schema{Machine: "parcel", Table: "parcel", Enforce: "full", SQL: map[string]string{
+		"postgres": "-- section: tables\n" + transactionColumn + "\n-- section: full\nCREATE TRIGGER x\n"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, _, err := tab.script(); !errors.Is(err, ErrNotOffered) || !strings.Contains(err.Error(), "WithEnforce") {
 		t.Errorf("the script at level full: %v, want ErrNotOffered that says how to go on", err)
 	}

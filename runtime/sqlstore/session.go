@@ -32,6 +32,11 @@ func (r *rows) Close() error {
 // patience is how long an answer of the server is waited for; 0: for ever.
 type patience time.Duration
 
+// bounder limits the time of statements.
+type bounder interface {
+	bound(ctx context.Context) (bound context.Context, done context.CancelFunc)
+}
+
 // bound returns a context that ends when patience does.
 func (p patience) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if p == 0 {
@@ -65,6 +70,7 @@ type session struct {
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts map[string]*sql.Stmt
 	patience
+	dog watchdog
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -91,7 +97,7 @@ func (s *session) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	ctx, done := s.bound(ctx)
+	ctx, done := s.dog.bound(ctx)
 	defer done()
 	if s.stmts == nil {
 		return s.conn.ExecContext(ctx, text, args...)
@@ -104,7 +110,7 @@ func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Resul
 }
 
 func (s *session) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	ctx, done := s.bound(ctx)
+	ctx, done := s.dog.bound(ctx)
 	if s.stmts == nil {
 		r, err := s.conn.QueryContext(ctx, text, args...)
 		return queried(done, r, err)
@@ -143,7 +149,7 @@ func (s *session) close(broken bool) {
 // transaction to end.
 func (s *session) within(tx *sql.Tx) querier {
 	if s.stmts == nil {
-		return txQuerier{tx, s.patience}
+		return txQuerier{tx, &s.dog}
 	}
 	return s
 }
@@ -151,7 +157,7 @@ func (s *session) within(tx *sql.Tx) querier {
 // txQuerier runs statements in a transaction that its caller owns.
 type txQuerier struct {
 	tx *sql.Tx
-	patience
+	bounder
 }
 
 func (q txQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
@@ -223,6 +229,7 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 	}
 	p.mu.Unlock()
 	s := &session{patience: patience(p.dialect.patience())}
+	s.dog.limit = p.dialect.patience()
 	if p.dialect.writers() != 0 {
 		s.stmts = map[string]*sql.Stmt{}
 	}

@@ -87,7 +87,7 @@ func (t *table) build() {
 		row = append(row, s.Columns[i].Stored)
 	}
 	rows, events, outbox, groups := quote(s.Table), quote(s.Table+"_events"), quote(s.Table+"_outbox"), quote(s.Table+"_groups")
-	t.name, t.columns = rows, quoted(row)
+	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 	chainedColumns := quoted(eventColumns) + `, "chain"`
 	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
@@ -123,26 +123,47 @@ func (t *table) build() {
 // update returns the statement that moves a row: the changed columns only, and
 // the state only when it changes, so that no index is touched for nothing.
 func (t *table) update(w *fsm.Write) (string, []any) {
-	b := &text{d: t.dialect}
-	fmt.Fprintf(b, `UPDATE %s SET "rev" = %s, "updated_at" = %s`, t.name, b.arg(w.Row.Rev), b.arg(t.bind(w.Row.UpdatedAt)))
+	key := t.shapeOf(w)
+	known, silent := t.texts.Load(key)
+	b := &text{d: t.dialect, args: make([]any, 0, 2*len(t.schema.Columns)+8)}
+	column := func(before, name string, kind fsm.Kind, after string, v any) {
+		b.args = append(b.args, t.bind(v))
+		if !silent {
+			name = quote(name)
+			if kind != 0 { // it is compared
+				name = t.dialect.operand(name, kind)
+			}
+			b.WriteString(before + name + after + b.param())
+		}
+	}
+	if !silent {
+		b.WriteString("UPDATE " + t.name + " SET ")
+	}
+	column("", "rev", 0, " = ", w.Row.Rev)
+	column(", ", "updated_at", 0, " = ", w.Row.UpdatedAt)
 	if w.Row.State != w.PrevState {
-		fmt.Fprintf(b, `, "state" = %s`, b.arg(w.Row.State))
+		column(", ", "state", 0, " = ", w.Row.State)
 	}
 	for _, i := range w.Changed {
-		fmt.Fprintf(b, ", %s = %s", quote(t.schema.Columns[i].Stored), b.arg(t.bind(w.Row.Values[i])))
+		column(", ", t.schema.Columns[i].Stored, 0, " = ", w.Row.Values[i])
 	}
-	fmt.Fprintf(b, ` WHERE "id" = %s AND "rev" = %s AND "state" = %s`, b.arg(w.Prev.ID), b.arg(w.Prev.Rev), b.arg(w.PrevState))
+	column(" WHERE ", "id", 0, " = ", w.Prev.ID)
+	column(" AND ", "rev", 0, " = ", w.Prev.Rev)
+	column(" AND ", "state", 0, " = ", w.PrevState)
 	if w.Old != nil {
-		same := func(column string, kind fsm.Kind, v any) {
-			fmt.Fprintf(b, " AND %s IS NOT DISTINCT FROM %s", t.dialect.operand(quote(column), kind), b.arg(t.bind(v)))
-		}
-		same("created_at", fsm.KindTime, w.Old.CreatedAt)
-		same("updated_at", fsm.KindTime, w.Old.UpdatedAt)
+		const same = " IS NOT DISTINCT FROM "
+		column(" AND ", "created_at", fsm.KindTime, same, w.Old.CreatedAt)
+		column(" AND ", "updated_at", fsm.KindTime, same, w.Old.UpdatedAt)
 		for i, v := range w.Old.Values {
-			same(t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, v)
+			column(" AND ", t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, same, v)
 		}
 	}
-	return b.String(), b.args
+	if silent {
+		return known.(string), b.args
+	}
+	text := b.String()
+	t.texts.Store(key, text)
+	return text, b.args
 }
 
 // states writes the condition on the state. The words are literals in the

@@ -157,3 +157,53 @@ func TestConditions(t *testing.T) {
 		}
 	}
 }
+
+// A text that is known from an earlier write is that of a write that comes first,
+// with the arguments of its own, and no text serves writes of another shape.
+func TestKnownTexts(t *testing.T) {
+	t.Parallel()
+	row := func(state string, lane any) *fsm.Row {
+		r := storetest.Encode(&storetest.Parcel{ID: "p", State: state, Rev: 2})
+		r.Values[storetest.Schema().Column("lane")] = lane
+		return &r
+	}
+	lane := storetest.Schema().Column("lane")
+	writes := []*fsm.Write{
+		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Changed: []int{lane}},
+		{Prev: fsm.Ref{ID: "q", Rev: 1}, PrevState: "waiting", Row: row("waiting", "b"), Changed: []int{lane}},
+		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("held", "a"), Changed: []int{lane}},
+		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a")},
+		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Old: row("waiting", "x"), Changed: []int{lane}},
+	}
+	for _, d := range []Dialect{SQLite(), Postgres()} {
+		used, err := newTable(&Store{dialect: d}, storetest.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			for i, w := range writes {
+				for _, behind := range []bool{false, true} {
+					fresh, err := newTable(&Store{dialect: d}, storetest.Schema())
+					if err != nil {
+						t.Fatal(err)
+					}
+					text := func(tab *table) (string, []any) {
+						if d.writers() == 1 {
+							return tab.update(w)
+						}
+						text, args, err := tab.single(w, behind)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return text, args
+					}
+					want, wantArgs := text(fresh)
+					got, args := text(used)
+					if diff := cmp.Diff([]any{want, wantArgs}, []any{got, args}); diff != "" {
+						t.Errorf("%s, write %d (-first +known):\n%s", d.Name(), i, diff)
+					}
+				}
+			}
+		}
+	}
+}

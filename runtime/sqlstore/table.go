@@ -18,6 +18,7 @@ type table struct {
 	schema  *fsm.Schema
 	name    string // quoted
 	columns string // quoted, of a whole row
+	order   logOrder
 	sql     statements
 	texts   sync.Map // shape -> the text of a write
 }
