@@ -54,7 +54,31 @@ func (m *Machine[R]) decideAll(work []target[R]) []*step[R] {
 			return nil
 		}
 	}
+	if m.passOn(steps) {
+		return nil
+	}
 	return steps
+}
+
+// passOn reports whether one step gives up a place of a unique rule and another
+// one takes one: the order of the calls may decide then, and one write has none.
+func (m *Machine[R]) passOn(steps []*step[R]) bool {
+	for i := range m.schema.Uniques {
+		u := &m.schema.Uniques[i]
+		given, taken := false, false
+		for _, s := range steps {
+			before, had := placeOf(m.schema, u, s.write.Old)
+			after, has := placeOf(m.schema, u, &s.row)
+			if had && has && sameConds(before.Where, after.Where) {
+				continue
+			}
+			given, taken = given || had, taken || has
+		}
+		if given && taken {
+			return true
+		}
+	}
+	return false
 }
 
 // decideAllNew decides on records that are to be made.

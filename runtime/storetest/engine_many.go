@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -79,6 +80,39 @@ var manyTests = []test{
 		}
 		for f, err := range d.Audit(d.ctx) {
 			d.Errorf("audit: %v, %v", f, err)
+		}
+	}},
+	{"a place is passed on in the order of the calls", func(b *bench) {
+		d := b.open()
+		shelve := func(slot string) fsm.Call[Parcel] { // without its guard, so that one write could do it
+			c := Shelve(Meta{}, slot, "t")
+			decide := c.Decide
+			c.Peers = nil
+			c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+				return decide(p, id, []int64{0}, now)
+			}
+			return c
+		}
+		var on []outcome
+		for i, id := range []string{"p1", "p2"} {
+			out := d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: id, Lane: "a"})))
+			out = d.must(d.Apply(d.ctx, out, Hold(Meta{Actor: "ann"}, "a", instant)))
+			on = append(on, d.must(d.Apply(d.ctx, out, shelve(fmt.Sprint("s", i+1)))))
+		}
+		before := d.dump()
+		for _, taker := range []int{0, 1} { // whichever a store would write first
+			giver := 1 - taker
+			_, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{
+				{At: on[taker], Call: shelve(on[giver].Record.Slot.Or(""))}, {At: on[giver], Call: shelve("s3")},
+			})
+			d.code(err, fsm.CodeNotUnique)
+			if err == nil || !strings.Contains(err.Error(), "item 0") {
+				d.Errorf("%v does not name item 0", err)
+			}
+			d.same(before, d.dump())
+		}
+		if _, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{{At: on[0], Call: shelve("s3")}, {At: on[1], Call: shelve("s1")}}); err != nil {
+			d.Errorf("a place that was given up before: %v", err)
 		}
 	}},
 	{"a large batch is made of writes like any other", func(b *bench) {
