@@ -42,8 +42,7 @@ func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, brok
 	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)})
 	if err != nil {
 		all(func(j *job) error { return j.t.fault("begin a transaction", err) })
-		meaning := s.dialect.failure(err)
-		return false, meaning == failOther || meaning == failLost
+		return false, s.dialect.failure(err) == failOther
 	}
 	done := false
 	defer func() {

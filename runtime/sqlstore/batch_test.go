@@ -125,6 +125,7 @@ func TestCommitTogether(t *testing.T) {
 		"no transaction":          {writes: "ab", refuse: map[string][]error{"begin": {busy}}, asked: say("begin"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
 		"no transaction any more": {writes: "ab", refuse: map[string][]error{"begin": {broke}}, asked: say("begin"), want: []error{broke, broke}, broken: true},
 		"the lock is taken":       {writes: "ab", refuse: map[string][]error{"claim": {busy}}, asked: say("begin", "claim", "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
+		"the lock cannot be had":  {writes: "ab", refuse: map[string][]error{"claim": {broke}}, asked: say("begin", "claim", "rollback"), want: []error{broke, broke}},
 		"no savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{save: {nil, broke}},
 			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, "rollback"), want: []error{broke, broke}},
 		"no way to the savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{back: {broke}},
