@@ -137,7 +137,7 @@ func TestWhoIsAloneCommits(t *testing.T) {
 		batch[0].answer(nil)
 		return false
 	})
-	for range 100 {
+	for range maxWaiting + 1 { // nobody takes up room after the answer
 		if err := d.ask(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
