@@ -209,6 +209,40 @@ func TestObserverOfDelivery(t *testing.T) {
 		"parcel.arrive id=p1 request=sys:arrive:4 actor=system calls=1", "= [p1/5:arrive] replayed=0")
 }
 
+// What a try wrote that was taken back is not told, when the next one finds that
+// the record has moved on.
+func TestObserverOfASecondTry(t *testing.T) {
+	t.Parallel()
+	var seen transcript
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed(), fsm.WithObserver(seen.observe))
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Dispatch(meta(""))))
+	tries := 0
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries > 1 {
+			return table.Update(ctx, f)
+		}
+		if err := table.Update(ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), errBack) }); !errors.Is(err, errBack) {
+			t.Error(err)
+		}
+		must(t)(m.Apply(ctx, out, note("", "x")))
+		return fsm.ErrMoved
+	}
+	seen.lines = nil
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	if last := seen.lines[len(seen.lines)-1]; last != "= [] replayed=0" || tries < 2 {
+		t.Errorf("after %d tries the observer heard %q, want no events", tries, last)
+	}
+}
+
 // Of several observers the first is the outermost; one may have nothing to say
 // at the end.
 func TestSeveralObservers(t *testing.T) {
