@@ -55,7 +55,7 @@ func (e engineFile) suites() []string {
 	case e.dir == "runtime":
 		return append(append([]string{"tests of memstore", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
 	case strings.HasPrefix(e.base, "postgres_"):
-		return []string{"tests of sqlstore on PostgreSQL", "tests of postgres"}
+		return []string{"tests of sqlstore", "tests of sqlstore on PostgreSQL", "tests of postgres"}
 	case e.base == "statement.go":
 		return append([]string{"tests of sqlstore", "tests of sqlite"}, each("%s over SQLite")...)
 	}

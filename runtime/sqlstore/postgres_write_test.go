@@ -1,0 +1,129 @@
+package sqlstore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// parcelStep is a write of a parcel: each value says where it comes from.
+func parcelStep(id string, change func(w *fsm.Write)) *fsm.Write {
+	at := func(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
+	values := func(of string, weight int64) []any {
+		return []any{of + " label", of + " lane", of + " slot", nil, weight, weight > 0, at(int(weight)), `{"of":"` + of + `"}`, "small", `["` + of + `"]`, weight}
+	}
+	w := &fsm.Write{
+		Prev: fsm.Ref{ID: id, Rev: 3}, PrevState: "waiting",
+		Row: &fsm.Row{ID: id, State: "held", Rev: 4, CreatedAt: at(1), UpdatedAt: at(2), Values: values(id+"'s new", 8)},
+		Event: fsm.Event{ID: id, Rev: 4, Operation: "hold", Name: "was_held", From: "waiting", To: "held", At: at(3), Actor: id + "'s actor", Reason: id + "'s reason",
+			RequestID: id + "'s request", RequestN: -1, Fingerprint: id + "'s print", Labels: map[string]string{"l": id}, Inputs: fsm.MustJSON(`{"in":1}`),
+			Changes: fsm.MustJSON(`{"ch":1}`), Image: fsm.MustJSON(`{"im":1}`), Version: 1, Sum: 99},
+	}
+	change(w)
+	if w.Old != nil {
+		w.Old = &fsm.Row{ID: id, State: "waiting", Rev: 3, CreatedAt: at(1), UpdatedAt: at(4), Values: values(id+"'s old", 7)}
+	}
+	if w.Outbox != nil {
+		w.Outbox = &fsm.Delivery{ID: id, Rev: w.Row.Rev, Effect: "carry", Key: id + "'s key", Attempts: 2, Due: at(5), LastError: id + "'s error"}
+	}
+	if w.Prev.Rev == 0 {
+		w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From = "", 1, 1, ""
+	}
+	return w
+}
+
+// The statements of writes to a server are what the golden file shows, each with
+// its arguments, for a reader to judge.
+func TestTextsOfWrites(t *testing.T) {
+	t.Parallel()
+	plain := func(*fsm.Write) {}
+	created := func(w *fsm.Write) { w.Prev.Rev = 0 }
+	stays := func(w *fsm.Write) { w.Row.State, w.Event.To, w.Changed = "waiting", "waiting", []int{4, 7} }
+	held := func(w *fsm.Write) { w.Old, w.Changed = &fsm.Row{}, []int{0} }
+	asks := func(w *fsm.Write) { w.Outbox, w.Changed = &fsm.Delivery{}, []int{3, 9} }
+	leaves := func(w *fsm.Write) { w.Leave = true }
+	both := func(a, b func(*fsm.Write)) func(*fsm.Write) { return func(w *fsm.Write) { a(w); b(w) } }
+	bare := storetest.Schema()
+	bare.Uniques = append(bare.Uniques, fsm.UniqueRule{Name: "nowhere", Columns: []string{"lane"}, States: []string{}})
+	var b strings.Builder
+	for _, c := range []struct {
+		name   string
+		writes []func(*fsm.Write) // one: a statement for it
+		behind bool
+		schema *fsm.Schema // nil: that of parcels
+	}{
+		{"a move that changes no column", []func(*fsm.Write){plain}, false, nil},
+		{"the same in a transaction", []func(*fsm.Write){plain}, true, nil},
+		{"a call that stays", []func(*fsm.Write){stays}, false, nil},
+		{"a move of a held record", []func(*fsm.Write){held}, false, nil},
+		{"a move that asks for an effect", []func(*fsm.Write){asks}, false, nil},
+		{"a move that leaves an effect behind", []func(*fsm.Write){leaves}, false, nil},
+		{"a creation", []func(*fsm.Write){created}, false, nil},
+		{"a creation that asks for an effect, in a transaction", []func(*fsm.Write){both(created, asks)}, true, nil},
+		{"moves", []func(*fsm.Write){plain, plain}, false, nil},
+		{"moves in a transaction", []func(*fsm.Write){plain, plain}, true, nil},
+		{"calls that stay", []func(*fsm.Write){stays, stays}, false, nil},
+		{"a move, one of a held record, and one that stays", []func(*fsm.Write){plain, held, stays}, false, nil},
+		{"a move, and one that asks for an effect", []func(*fsm.Write){plain, asks}, false, nil},
+		{"a move, and one that leaves an effect behind", []func(*fsm.Write){plain, leaves}, false, nil},
+		{"creations", []func(*fsm.Write){created, both(created, asks)}, false, nil},
+		{"creations where a rule is over no state", []func(*fsm.Write){created, created}, false, bare},
+	} {
+		tab := parcels(t, Postgres())
+		if c.schema != nil {
+			var err error
+			if tab, err = newTable(&Store{dialect: Postgres()}, c.schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var list []*fsm.Write
+		for i, change := range c.writes {
+			list = append(list, parcelStep(string(rune('c'-i)), change))
+		}
+		var text string
+		for i := range 2 { // made anew, and as it is kept
+			now, args, err := "", []any(nil), error(nil)
+			if len(list) == 1 {
+				now, args, err = tab.single(list[0], c.behind)
+			} else {
+				now, args, err = tab.many(list, c.behind)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := now
+			for j, a := range args {
+				if at, ok := a.(time.Time); ok {
+					a = at.UTC().Format(time.RFC3339Nano)
+				}
+				shown += fmt.Sprintf("\n--   $%d = %#v", j+1, a)
+			}
+			if i == 1 && shown != text {
+				t.Errorf("%s: the second time it is\n%s\n, at first it was\n%s", c.name, shown, text)
+			}
+			text = shown
+		}
+		fmt.Fprintf(&b, "-- %s\n%s\n\n", c.name, text)
+	}
+	path := filepath.Join("testdata", "writes.postgres.sql")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("statements (-want +got; make them anew with -update and look at them):\n%s", diff)
+	}
+}
