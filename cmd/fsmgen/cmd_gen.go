@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +29,7 @@ type genFlags struct {
 	testStore []string
 	check     bool
 	asJSON    bool
+	watch     bool
 }
 
 func (c *cli) genCommand() *cobra.Command {
@@ -45,11 +49,15 @@ earlier run that are no longer produced are reported and left alone.
 For a rolling deployment, --beside names the version before this one, as a file
 or in git: after the new package's Migrate, programs of that version go on
 working on the same tables until the new package's EndRollOut. It is refused
-when the two versions cannot be open at once.`,
+when the two versions cannot be open at once.
+
+With --watch it goes on until it is interrupted, and generates whenever one of
+the files changed. Findings are printed, and the last sound package stays.`,
 		Example: `  fsmgen gen specs/lifecycle.yaml
   fsmgen gen -o . job.yaml          # the package job in this folder
   fsmgen gen --check specs/*.yaml   # in CI: fail when files are not up to date
   fsmgen gen --beside job.v1.yaml job.yaml
+  fsmgen gen --watch job.yaml       # while you write: generate at each save
 
   //go:generate go tool fsmgen gen job.yaml`,
 		Args:              cobra.MinimumNArgs(1),
@@ -59,6 +67,11 @@ when the two versions cannot be open at once.`,
 				if cmd.Flags().Changed(name) && value == "" {
 					return usagef("--%s is empty; give it a value or leave it out", name)
 				}
+			}
+			if f.watch {
+				ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+				defer stop()
+				return c.watch(ctx, args, f)
 			}
 			return c.gen(args, f)
 		},
@@ -70,6 +83,9 @@ when the two versions cannot be open at once.`,
 	cmd.Flags().StringSliceVar(&f.testStore, "test-store", nil, "stores that the tests use besides the one in memory: sqlite, postgres")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file is not up to date")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found and done as JSON")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and generate whenever a specification changes; ctrl-c ends")
+	cmd.MarkFlagsMutuallyExclusive("watch", "check")
+	cmd.MarkFlagsMutuallyExclusive("watch", "json")
 	oneOf(cmd, "enforce", "none", "checks", "full")
 	oneOf(cmd, "test-store", "sqlite", "postgres")
 	if err := cmd.MarkFlagDirname("output"); err != nil {
