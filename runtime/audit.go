@@ -26,12 +26,13 @@ const (
 	CheckNumber   = "number"   // record-only events count from 1 at each revision
 	CheckChain    = "chain"    // each step starts where the one before it ended
 	CheckEdge     = "edge"     // each step is one that the machine can take
-	CheckSum      = "checksum" // no event was altered
+	CheckSum      = "checksum" // no event was altered, each can be read
 	CheckHistory  = "history"  // no event was altered and given a new checksum
 	CheckRequest  = "request"  // no request id stands twice in one scope
 	CheckFold     = "fold"     // the record equals the fold of its log
 	CheckBeyond   = "beyond"   // the log does not go on after the record's revision
 	CheckOrphan   = "orphan"   // no log is without its record
+	CheckIndex    = "index"    // the store finds each record under what it says, and under nothing else
 	CheckProbe    = "probe"    // what a probe of the world says
 
 	CheckProjection = "projection" // each step moves the projection of its group as the machine allows
@@ -116,7 +117,11 @@ func (m *Machine[R]) audit(ctx context.Context, o *AuditOptions[R], run *checkRu
 			report()
 		}
 	}
-	if err := m.auditUniques(ctx, yield); err != nil {
+	shared, err := m.auditUniques(ctx, yield)
+	if err != nil {
+		return err
+	}
+	if err := m.auditIndexes(ctx, shared, yield); err != nil {
 		return err
 	}
 	if err := m.auditOrphans(ctx, yield); err != nil {
@@ -175,13 +180,8 @@ func (m *Machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 		if err != nil {
 			return err
 		}
-		for e, err := range r.Events(id, 0) {
-			if err != nil {
-				return err
-			}
-			if err := x.event(r, &e); err != nil {
-				return err
-			}
+		if err := x.log(r); err != nil {
+			return err
 		}
 		rec, decoded = x.row(&row)
 		return nil

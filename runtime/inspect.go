@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -22,7 +23,10 @@ type inspection[R any] struct {
 	last     uint32 // Chain of the newest event
 	chained  bool   // the store keeps chains
 	requests requestFilter
-	found    []Finding
+	purged   bool // the log says that the record was purged
+	// What an event that cannot be read leaves unknown:
+	noState, noStep, noLast bool // state; stepped; last
+	found                   []Finding
 }
 
 func (x *inspection[R]) report(e *Event, check, format string, args ...any) {
@@ -45,6 +49,40 @@ func (x *inspection[R]) add(f Finding) {
 	}
 }
 
+// log looks at all events.
+func (x *inspection[R]) log(r Reader) error {
+	for e, err := range r.Events(x.id, 0) {
+		var unreadable *EventError
+		switch {
+		case errors.As(err, &unreadable):
+			x.unreadable(unreadable)
+			continue
+		case err != nil:
+			return err
+		}
+		if e.Operation == opPurge && e.RecordOnly() {
+			x.purged = true
+		}
+		if err := x.event(r, &e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unreadable looks at an event of which only its place is known. The fold ends,
+// and what it would have told the next event is not asked of that one.
+func (x *inspection[R]) unreadable(err *EventError) {
+	e := Event{ID: err.ID, Rev: err.Rev, N: err.N}
+	x.report(&e, CheckSum, "%v", err)
+	x.noLast = true
+	if x.n = e.N; e.RecordOnly() {
+		return
+	}
+	x.rev, x.noState, x.noStep = e.Rev, true, true
+	x.foldErr = errLogShort
+}
+
 // event looks at the next event of the log.
 func (x *inspection[R]) event(r Reader, e *Event) error {
 	if sum := Checksum(e); sum != e.Sum {
@@ -63,10 +101,11 @@ func (x *inspection[R]) event(r Reader, e *Event) error {
 // a difference it goes on from what the event says, so that it is told once;
 // after a gap nobody knows.
 func (x *inspection[R]) history(e *Event) {
-	before, follows := x.stepped, e.Rev == x.rev+1
+	before, follows := x.stepped, e.Rev == x.rev+1 && !x.noStep
 	if e.RecordOnly() {
-		before, follows = x.last, e.Rev == x.rev && e.N == x.n+1
+		before, follows = x.last, e.Rev == x.rev && e.N == x.n+1 && !x.noLast
 	}
+	x.noLast, x.noStep = false, x.noStep && e.RecordOnly()
 	x.chained = x.chained || e.Chain != 0
 	if want := Chained(before, e); x.chained && follows && e.Chain != want {
 		x.report(e, CheckHistory, "the chain of checksums is %08x here, it says %08x: an event was altered and given a new checksum", want, e.Chain)
@@ -82,6 +121,9 @@ func (x *inspection[R]) recorded(e *Event) {
 	if e.Rev != x.rev || e.N != x.n+1 {
 		x.report(e, CheckNumber, "record-only event %d.%d follows %d.%d", e.Rev, e.N, x.rev, x.n)
 	}
+	if x.noState {
+		x.state, x.noState = e.From, false
+	}
 	switch {
 	case e.From != x.state || e.To != x.state:
 		x.report(e, CheckChain, "it was recorded in state %q, the record was in %q", e.From, x.state)
@@ -94,6 +136,9 @@ func (x *inspection[R]) recorded(e *Event) {
 // step looks at a transition. Where one is missing it is not known what the next
 // one should have started from, and the fold ends.
 func (x *inspection[R]) step(e *Event) {
+	if x.noState {
+		x.state, x.noState = e.From, false
+	}
 	switch {
 	case e.Rev != x.rev+1:
 		x.report(e, CheckRevision, "revision %d follows %d", e.Rev, x.rev)
@@ -197,6 +242,9 @@ func (x *inspection[R]) request(r Reader, e *Event) error {
 	}
 	if x.requests.met(e.RequestID) { // or seems so: the log knows
 		events, err := r.Request(x.id, e.RequestID)
+		if isUnreadable(err) {
+			return nil // which is told
+		}
 		if err != nil {
 			return err
 		}
@@ -209,6 +257,9 @@ func (x *inspection[R]) request(r Reader, e *Event) error {
 		return nil
 	}
 	events, err := r.Request("", e.RequestID)
+	if isUnreadable(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -227,6 +278,12 @@ func (x *inspection[R]) request(r Reader, e *Event) error {
 		x.report(e, CheckRequest, "request id %q, number %d, stands %d times%s", e.RequestID, e.RequestN, n, other)
 	}
 	return nil
+}
+
+// isUnreadable reports whether an event could not be read.
+func isUnreadable(err error) bool {
+	var unreadable *EventError
+	return errors.As(err, &unreadable)
 }
 
 // row compares the row with its log and its rules. A row that cannot be decoded

@@ -165,6 +165,12 @@ func (m *Machine[R]) looseRows(ctx context.Context, f func(id string, told bool)
 func looseRow(r Reader, row *Row) (bool, error) {
 	ends := false
 	for e, err := range r.Events(row.ID, row.Rev) {
+		if isUnreadable(err) {
+			if e.RecordOnly() {
+				continue
+			}
+			return true, nil
+		}
 		if err != nil {
 			return false, err
 		}
@@ -272,16 +278,21 @@ func placeOf(s *Schema, u *UniqueRule, row *Row) (q Query, holds bool) {
 	return q, true
 }
 
-func (m *Machine[R]) auditUniques(ctx context.Context, yield func(Finding) bool) error {
+// auditUniques yields the groups of records that share a place, and returns the
+// rules that some do.
+func (m *Machine[R]) auditUniques(ctx context.Context, yield func(Finding) bool) (shared []*UniqueRule, err error) {
 	broken := false
-	err := m.doubles(ctx, func(_ *UniqueRule, f Finding) bool {
+	err = m.doubles(ctx, func(u *UniqueRule, f Finding) bool {
+		if !slices.Contains(shared, u) {
+			shared = append(shared, u)
+		}
 		broken = !yield(f)
 		return !broken
 	})
 	if broken {
-		return errBrokenOff
+		return nil, errBrokenOff
 	}
-	return err
+	return shared, err
 }
 
 // isLoose reports whether a record that a check at open has quarantined is still

@@ -8,7 +8,8 @@ import (
 
 // Repair puts the row of a record right after its log: where they differ, and
 // where the row is gone, the row becomes the fold of the log. The log never
-// changes; it gets a record-only event "__repair" that says who did it and why,
+// changes; where only the store's own indexes say something else of the record,
+// they are made anew. The log gets a record-only event "__repair" that says who did it and why,
 // and holds the row as it was in its inputs. It returns the record and whether
 // there was anything to do.
 //
@@ -34,7 +35,9 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 			return err
 		}
 		if differs(m.schema, &old, &row) == "" {
-			return nil
+			if found, err := indexed(tx, id); found || err != nil {
+				return err
+			}
 		}
 		mender, ok := tx.(Mender)
 		if !ok {
@@ -64,16 +67,11 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 // foldWhole folds a log in which nothing is wrong.
 func (m *Machine[R]) foldWhole(r Reader, id string) (Row, error) {
 	x := &inspection[R]{m: m, id: id}
-	for e, err := range r.Events(id, 0) {
-		if err != nil {
-			return Row{}, err
-		}
-		if e.Operation == opPurge { // what stands before it was emptied and is not judged
-			return Row{}, m.refusal(CodePurged, nil, id, "")
-		}
-		if err := x.event(r, &e); err != nil {
-			return Row{}, err
-		}
+	if err := x.log(r); err != nil {
+		return Row{}, err
+	}
+	if x.purged { // what stands before it was emptied and is not judged
+		return Row{}, m.refusal(CodePurged, nil, id, "")
 	}
 	if len(x.found) > 0 {
 		refused := m.refusal(CodeQuarantined, nil, id, "")

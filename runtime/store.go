@@ -3,6 +3,7 @@ package fsm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -78,7 +79,9 @@ type Reader interface {
 	Rows(q Query) iter.Seq2[Row, error]
 	// Count returns how many rows fit the query; Order and Limit do not matter.
 	Count(q Query) (int64, error)
-	// Events returns the log of a record from revision from on, by (Rev, N).
+	// Events returns the log of a record from revision from on, by (Rev, N). Of an
+	// event that is there and cannot be read it yields the place, with an
+	// *EventError, and goes on.
 	Events(id string, from int64) iter.Seq2[Event, error]
 	// Request returns the events that carry the request id. With an id: those
 	// of that record. With an empty id: those whose scope is the machine, by
@@ -119,6 +122,38 @@ type Blurred interface {
 	// before it.
 	Blurred(a, b *Entry) bool
 }
+
+// Indexed is a Reader of a store that keeps the keys itself by which rows are
+// found. The audit asks it what these say.
+type Indexed interface {
+	// Misindexed looks at a part of the rows and keys: from the place on that it
+	// gave as next, at first an empty one, until next is empty. It returns the
+	// keys that do not say what a row says, in no order.
+	Misindexed(place string) (wrong []Misindexed, next string, err error)
+}
+
+// Misindexed is a key of an index that is missing, wrong or left over.
+type Misindexed struct {
+	ID      string // of the record whose key it is, or that it names
+	Key     string
+	Problem string
+}
+
+// EventError says that an event cannot be read: what is stored is none.
+type EventError struct {
+	ID     string
+	Rev, N int64
+	Key    string // where it is stored, in the store's words
+	Err    error
+}
+
+// Error names the event and where it is stored.
+func (e *EventError) Error() string {
+	return fmt.Sprintf("event %d.%d of %q, stored under %q, cannot be read: %v", e.Rev, e.N, e.ID, e.Key, e.Err)
+}
+
+// Unwrap returns what is wrong with it.
+func (e *EventError) Unwrap() error { return e.Err }
 
 // Double is a group of rows that hold one place of a unique rule.
 type Double struct {

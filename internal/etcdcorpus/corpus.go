@@ -3,8 +3,8 @@
 // that Repair mends what the log tells.
 //
 // The faults are those of the corpus over SQLite, where a key of etcd can have
-// them. Index keys that lie are found where the record lies
-// too: no check asks for them alone. Repair makes those of its record anew.
+// them, and the index keys that a store of its own has. Repair makes those of a
+// record anew.
 package etcdcorpus
 
 import fsm "github.com/fsmgen/fsmgen/runtime"
@@ -77,6 +77,19 @@ var corpus = []fault{
 	{"a recorded call edited with care", members(event("p1", 72, 2), object{"actor": "eve"}), at("p1", 72, 2), "history p1", "", true},
 	{"history and record edited alike", all(members(row("p4"), values(object{"lane": "z"})),
 		members(event("p4", 1, 0), object{"changes": object{"lane": "z"}, "image": object{"lane": "z"}})), at("p4", 1, 0), "history p4", "", true},
+	{"a state's key that is missing", gone("i/waiting\x00p4"), nil, "index p4", "", false},
+	{"a deadline's key that is missing", func(h *hand) { h.drop(h.found("x/due.release\x00", "p1")) }, nil, "index p1", "", false},
+	{"a deadline's key that says another state", func(h *hand) { h.put(h.found("x/due.release\x00", "p1"), "waiting\x00p1") }, nil, "index p1", "", false},
+	{"a state's key that is left over", func(h *hand) { h.put("i/waiting\x00p2", "") }, nil, "index p2", "", false},
+	{"a key of no record", func(h *hand) { h.put("i/waiting\x00p9", "") }, nil, "index p9", "", false},
+	{"a place that is missing", func(h *hand) { h.drop(h.found("c/one_per_slot\x00", "p2")) }, nil, "index p2", "", false},
+	{"a place that another one has", func(h *hand) { h.put(h.found("c/one_per_slot\x00", "p2"), "p4") }, nil, "index p2", "", false},
+	{"a place that is left over", func(h *hand) { h.put("c/one_per_slot\x00\x01none\x00", "p3") }, nil, "index p3", "", false},
+	{"an event that is no JSON", func(h *hand) { h.put(event("p1", 50, 0), "{") }, nil, "checksum p1", "", false},
+	{"a move that is no JSON", func(h *hand) { h.put(event("p2", 2, 0), "null null") }, nil, "checksum p2", "", false},
+	{"a recorded call that is no JSON", func(h *hand) { h.put(event("p1", 72, 2), "[]") }, nil, "checksum p1", "", false},
+	{"a creation that is no JSON", func(h *hand) { h.put(event("p4", 1, 0), "") }, nil, "checksum p4", "fold", false},
+	{"a newest event that is no JSON", func(h *hand) { h.put(event("p5", 4, 0), "?") }, nil, "checksum p5", "fold", false},
 	{"a guard that was passed by", nil, nil, "projection p7", "", false},
 	{"a chain that was edited", members(event("p2", 2, 0), object{"chain": 7}), nil, "history p2", "", false},
 }

@@ -98,6 +98,18 @@ func (h *hand) get(key string) string {
 	return string(got.KVs[0].Value)
 }
 
+// found returns the key that begins so and speaks of a record.
+func (h *hand) found(begins, id string) string {
+	h.Helper()
+	for _, kv := range keys(h, h.endpoint, h.prefix+begins) {
+		if strings.HasSuffix(string(kv.Value), id) {
+			return strings.TrimPrefix(string(kv.Key), h.prefix)
+		}
+	}
+	h.Fatalf("no key below %q speaks of %q", begins, id)
+	return ""
+}
+
 // edit changes the object under a key: nil takes a member out. Members that are
 // not named keep their bytes, over which checksums are made.
 func (h *hand) edit(key string, members object) {

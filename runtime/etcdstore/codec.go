@@ -235,7 +235,7 @@ func decodeEvent(id string, text []byte) (fsm.Event, error) {
 
 // decodeLogged reads besides under which revision of etcd the event stands.
 func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) {
-	var doc struct {
+	type event struct {
 		Rev         int64             `json:"rev"`
 		N           int64             `json:"n"`
 		Operation   string            `json:"operation"`
@@ -259,6 +259,7 @@ func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) 
 		Chain       uint32            `json:"chain"`
 		Since       int64             `json:"since"`
 	}
+	var doc event
 	fail := func(err error) (fsm.Event, int64, error) {
 		return fsm.Event{}, 0, fmt.Errorf("an event of %q: %w", id, err)
 	}

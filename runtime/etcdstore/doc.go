@@ -28,7 +28,9 @@
 //
 // Purge leaves two events of a record, emptied, and their request ids; Repair
 // reads all index keys of the machine, since nobody knows what a hand did there.
-// No check of the audit asks whether index keys lie.
+// The audit compares the index keys with the rows (fsm.CheckIndex), and Repair
+// makes those of a record anew; a key that names no record at all is told by its
+// name, and deleted by hand.
 //
 // Calls go to one endpoint until it fails, then to the next. A try has one second
 // (WithTryTimeout). When the answer to a write is lost after it was sent, by a

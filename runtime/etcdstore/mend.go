@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -76,7 +77,9 @@ func (x *txn) reshelve(row *fsm.Row) error {
 		case err != nil:
 			return err
 		case taken && string(holder) != row.ID:
-			return &fsm.ConflictError{Rule: p.rule}
+			if holds, err := x.holds(string(holder), p); holds || err != nil {
+				return errors.Join(err, &fsm.ConflictError{Rule: p.rule})
+			}
 		}
 		x.track(p.key)
 		wanted[p.key] = []byte(row.ID)
@@ -113,6 +116,18 @@ func (x *txn) reshelve(row *fsm.Row) error {
 		x.regroup(key, row.ID)
 	}
 	return nil
+}
+
+// holds reports whether a record holds a place by what its row says.
+func (x *txn) holds(id string, p taken) (bool, error) {
+	key := x.t.keys.row(id)
+	text, found, err := x.get(key)
+	if err != nil || !found {
+		return false, err
+	}
+	x.track(key)
+	row := x.t.rowAsItIs(id, text)
+	return slices.Contains(x.t.taken(&row), p), nil
 }
 
 // regroup notes that the members of a group change, where the key is of an index

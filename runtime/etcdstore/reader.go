@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -79,8 +80,8 @@ func (r reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 		sp := r.t.keys.events(id)
 		sp.from = r.t.keys.event(id, max(from, 0), 0)
 		err := r.walk(sp, false, func(e entry) (bool, error) {
-			event, err := decodeEvent(id, e.value)
-			return err == nil && yield(event, nil), err
+			event, err := r.t.event(id, e.key, e.value)
+			return yield(event, err), nil
 		})
 		if err != nil {
 			yield(fsm.Event{}, err)
@@ -134,6 +135,19 @@ func (r reader) machineRequest(requestID string) ([]fsm.Event, error) {
 	return r.eventsAt(ids, names)
 }
 
+// event decodes an event; what is none comes with its place.
+func (t *table) event(id, key string, value []byte) (fsm.Event, error) {
+	rev, n, err := cutPlace(strings.TrimPrefix(key, t.keys.events(id).from))
+	if err != nil {
+		return fsm.Event{}, fmt.Errorf("etcdstore: the key %q is none of an event: %w", key, err)
+	}
+	e, err := decodeEvent(id, value)
+	if err != nil {
+		return fsm.Event{ID: id, Rev: rev, N: n}, &fsm.EventError{ID: id, Rev: rev, N: n, Key: key, Err: err}
+	}
+	return e, nil
+}
+
 // eventsAt reads events by their keys.
 func (r reader) eventsAt(ids, names []string) ([]fsm.Event, error) {
 	if err := r.load(names...); err != nil {
@@ -148,7 +162,7 @@ func (r reader) eventsAt(ids, names []string) ([]fsm.Event, error) {
 		if !found {
 			continue // the log was cut
 		}
-		e, err := decodeEvent(ids[i], value)
+		e, err := r.t.event(ids[i], name, value)
 		if err != nil {
 			return nil, err
 		}

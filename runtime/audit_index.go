@@ -1,0 +1,109 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// maxKeys is how many keys the audit remembers to have told, so that one that is
+// another record's too is told once.
+const maxKeys = 1 << 12
+
+// auditIndexes yields the keys of the store's own indexes that do not say what
+// their records say. What follows from something that is told already is left
+// out: the records have another fault, or share a place of one of the rules.
+func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*UniqueRule, yield func(Finding) bool) error {
+	told := map[string]bool{}
+	for place := ""; ; {
+		var wrong []Misindexed
+		err := m.table.View(ctx, func(r Reader) (err error) {
+			wrong = nil
+			if in, is := r.(Indexed); is {
+				wrong, place, err = in.Misindexed(place)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, w := range wrong {
+			if told[w.Key] {
+				continue
+			}
+			if len(told) < maxKeys {
+				told[w.Key] = true
+			}
+			follows, err := m.followsFromMore(ctx, w.ID, shared)
+			if err != nil {
+				return err
+			}
+			if !follows && !yield(Finding{ID: w.ID, Check: CheckIndex, Must: true, Message: fmt.Sprintf("the key %q %s", w.Key, w.Problem)}) {
+				return errBrokenOff
+			}
+		}
+		if place == "" {
+			return nil
+		}
+	}
+}
+
+// followsFromMore reports whether something else is wrong with a record.
+func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*UniqueRule) (bool, error) {
+	found, err := m.auditRecord(ctx, id, nil)
+	if err != nil || slices.ContainsFunc(found, func(f Finding) bool { return f.Must }) {
+		return true, err
+	}
+	follows := false
+	err = m.table.View(ctx, func(r Reader) error {
+		row, err := r.Row(id)
+		if errors.Is(err, ErrNotFound) {
+			follows, err = orphan(r, id)
+			return err
+		}
+		for _, u := range shared {
+			q, holds := placeOf(m.schema, u, &row)
+			if !holds || err != nil {
+				continue
+			}
+			for other, rowErr := range r.Rows(Query{States: q.States}) { // no index is asked
+				if rowErr != nil {
+					return rowErr
+				}
+				same, holds := placeOf(m.schema, u, &other)
+				follows = follows || holds && other.ID != id && slices.Equal(q.Where, same.Where)
+			}
+		}
+		return err
+	})
+	return follows, err
+}
+
+// orphan reports whether there is a log of an id without a row that was not
+// purged.
+func orphan(r Reader, id string) (bool, error) {
+	for _, err := range r.Events(id, 0) {
+		if err != nil && !isUnreadable(err) {
+			return false, err
+		}
+		gone, err := buried(r, id)
+		return !gone, err
+	}
+	return false, nil
+}
+
+// indexed reports whether the store finds a record under what it says.
+func indexed(r Reader, id string) (bool, error) {
+	in, is := r.(Indexed)
+	for place := ""; is; {
+		wrong, next, err := in.Misindexed(place)
+		if err != nil || slices.ContainsFunc(wrong, func(w Misindexed) bool { return w.ID == id }) {
+			return false, err
+		}
+		if place = next; place == "" {
+			break
+		}
+	}
+	return true, nil
+}
