@@ -29,10 +29,15 @@ picture, states, operations and matrix; stepping through records, with undo, eac
 change and each refusal explained; counterexamples of the model checker, step by
 step. The page follows changes of the files.
 
+With --db it also shows what a database holds: how many records are in each state,
+those whose deadline has passed, a record's history, and what an audit finds. The
+database is opened for reading only.
+
 It listens on this computer alone, at a free port that it prints, unless --addr
 says otherwise. It writes nothing, has no login, and needs no network.`,
 		Example: `  fsmgen serve specs/lifecycle.yaml
-  fsmgen serve specs/*.yaml --addr 127.0.0.1:8080`,
+  fsmgen serve specs/*.yaml --addr 127.0.0.1:8080
+  fsmgen serve specs/lifecycle.yaml --db jobs.db`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: specFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,6 +46,7 @@ says otherwise. It writes nothing, has no login, and needs no network.`,
 			return c.serve(ctx, args, f)
 		},
 	}
+	cmd.Flags().StringVar(&f.database, "db", "", "also show what this database holds, which is never written: the path of a SQLite file, or postgres://...")
 	cmd.Flags().StringVar(&f.address, "addr", "127.0.0.1:0", "address to listen on; port 0 is a free one")
 	return cmd
 }
@@ -58,7 +64,16 @@ func (c *cli) serve(ctx context.Context, paths []string, f serveFlags) error {
 	if _, err := sourcesOf(paths, c.read); err != nil {
 		return err
 	}
-	s, err := serve.New(serve.Options{Files: paths, Check: validate.Source})
+	o := serve.Options{Files: paths, Check: validate.Source}
+	if f.database != "" {
+		database, end, err := serve.OpenDatabase(f.database)
+		if err != nil {
+			return usagef("--db: %w", err)
+		}
+		defer func() { _ = end() }() // it was only read
+		o.Database = database
+	}
+	s, err := serve.New(o)
 	if err != nil {
 		return usageError{err}
 	}

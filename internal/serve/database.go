@@ -23,7 +23,7 @@ type Database interface {
 // Overview is what a database holds of a machine.
 type Overview struct {
 	Now     string       `json:"now"`
-	Counts  []StateCount `json:"counts"`  // in the order of the machine, then states that it does not have
+	Counts  []StateCount `json:"counts"`  // in the order of the machine
 	Overdue []Overdue    `json:"overdue"` // oldest deadline first
 	Recent  []Listed     `json:"recent"`  // records that changed last, newest first
 	More    bool         `json:"more"`    // there are more overdue records than are listed
@@ -31,9 +31,8 @@ type Overview struct {
 
 // StateCount is how many records are in a state.
 type StateCount struct {
-	State   string `json:"state"`
-	Count   int64  `json:"count"`
-	Unknown bool   `json:"unknown,omitempty"` // the machine has no such state
+	State string `json:"state"`
+	Count int64  `json:"count"`
 }
 
 // Overdue is a record whose deadline has passed.
@@ -59,7 +58,7 @@ type History struct {
 	Record *Listed     `json:"record"` // nil when there is none
 	Fields []NamedText `json:"fields"`
 	Events []LogEvent  `json:"events"`
-	More   bool        `json:"more"` // there are more events than are listed
+	More   bool        `json:"more"` // there are earlier events than those listed
 }
 
 // NamedText is a value as text.
@@ -88,7 +87,6 @@ type LogEvent struct {
 // Audit is what an audit found.
 type Audit struct {
 	Records  int64          `json:"records"`
-	Events   int64          `json:"events"`
 	Findings []AuditFinding `json:"findings"`
 	More     bool           `json:"more"`
 }

@@ -58,7 +58,7 @@ export class Database {
     const all = v.counts.reduce((n, c) => n + c.count, 0);
     return [el("h3", {}, "Records by state"), el("p", { class: "muted" }, `${plural(all, "record")}, read at ${clockText(v.now)}`),
       table("Records by state", ["state", "records", "share"], v.counts.map((c) => [
-        [badge(c.state, this.app.role(c.state)), c.unknown && el("span", { class: "tag due" }, "unknown to the machine")], String(c.count),
+        badge(c.state, this.app.role(c.state)), String(c.count),
         el("meter", { min: "0", max: String(Math.max(all, 1)), value: c.count, "aria-label": `share of ${c.state}` })]), "numbers")];
   }
 
@@ -86,14 +86,14 @@ export class Database {
         el("p", { class: "muted" }, [clockText(e.at), `revision ${e.rev}${e.recordOnly ? `, recorded only (${e.n})` : ""}`, e.event !== e.operation && e.operation,
           e.actor && "by " + e.actor, e.reason && `because ${e.reason}`, e.request && "request " + e.request, e.cause && "follows " + e.cause].filter(Boolean).join(" · ")),
         e.changes.length > 0 && el("ul", { class: "needed" }, e.changes.map((c) => el("li", {}, el("code", {}, c.name), ": ", c.text)))))),
-      log.more && el("p", { class: "muted" }, "There are more events."));
+      log.more && el("p", { class: "muted" }, "There are earlier events."));
   }
 
   findings(a) {
     return el("section", { "aria-label": "Audit", class: "outcome " + (a.findings.length ? "refused" : "accepted") },
       el("h3", {}, el("span", { class: "mark " + (a.findings.length ? "refused" : "accepted") }, a.findings.length ? "broken" : "holds"), " ",
         a.findings.length ? plural(a.findings.length, "finding") : "Nothing breaks a rule"),
-      el("p", { class: "muted" }, `${plural(a.records, "record")} and ${plural(a.events, "event")} were looked at`),
+      el("p", { class: "muted" }, `${plural(a.records, "record")} and their logs were looked at`),
       a.findings.length > 0 && table("Findings of the audit", ["record", "rule", "what"], a.findings.map((f) => [f.id ? this.link(f.id) : "", [f.rule, !f.must && " (should)"], f.text])),
       a.more && el("p", { class: "muted" }, "There are more."));
   }
