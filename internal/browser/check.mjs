@@ -1,15 +1,18 @@
 // Uses the page of fsmgen serve as a person does, in a real Chromium.
 //
-//   node check.mjs BINARY [WORD...]
+//   node check.mjs FOLDER [WORD...]
 //
-// runs the tests whose names hold one of the words. Exit code 1 when one fails.
+// runs the tests whose names hold one of the words, with the programs fsmgen and
+// seed in the folder. Exit code 1 when one fails.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, eventually, folder, open, root, run, serve, shot, text } from "./harness.mjs";
 import { evil, kinds, outbox, small } from "./specs.mjs";
 
-const [bin, ...words] = process.argv.slice(2);
+const [programs, ...words] = process.argv.slice(2);
+const bin = join(programs, "fsmgen");
 const lifecycle = "specs/lifecycle.yaml";
 const broken = "internal/validate/testdata/FSM801/bad.yaml";
 
@@ -393,6 +396,47 @@ const tests = {
       await page.setViewportSize({ width: 1360, height: 900 });
       await shot(page, scheme + "-ingest");
     }
+  },
+
+  async "shows what a database holds, and writes nothing"(t) {
+    const file = join(folder(t, {}), "jobs.db");
+    execFileSync(join(programs, "seed"), [file]);
+    const before = readFileSync(file);
+    const { address } = await serve(t, bin, [lifecycle, "specs/task.yaml", "--db", file]);
+    for (const scheme of ["light", "dark"]) {
+      const page = await open(t, address, { colorScheme: scheme });
+      const written = [];
+      page.on("request", (r) => { if (r.method() !== "GET" && !r.url().endsWith("/play")) written.push(r.method() + " " + r.url()); });
+      await page.click("#tab-database");
+      await page.waitForSelector("#panel-database .numbers");
+      assert.match(await text(page, "#panel-database .numbers"), /queued\s+3[\s\S]*running\s+1[\s\S]*succeeded\s+1/);
+      assert.match(await text(page, '[aria-label="Records whose deadline has passed"]'), /job-2\s+running\s+stall \(lease\)\s+2026-01-02 04:04:05/);
+      await page.click("#db-audit");
+      await eventually(async () => assert.match(await text(page, '[aria-label="Audit"]'), /1 finding[\s\S]*job-1[\s\S]*result/), "the audit");
+      await page.click('[aria-label="Audit"] button >> text=job-1');
+      await eventually(async () => assert.match(await text(page, "#timeline"), /job-1 succeeded revision 4[\s\S]*enqueued[\s\S]*claimed[\s\S]*by w1[\s\S]*bytes/), "the history");
+      assert.equal(await page.locator("#timeline li.only, #timeline ol > li").count(), 4);
+      await accessible(page, "database, " + scheme);
+      await shot(page, scheme + "-database");
+      await page.fill("#db-id", evil);
+      await press(page, "Enter");
+      await eventually(async () => assert.ok((await text(page, "#timeline h3")).includes(evil)), "an id that is no HTML");
+      assert.equal(await page.locator("img").count(), 0);
+      assert.equal(await page.evaluate(() => window.hacked), undefined);
+      await page.fill("#db-id", "nobody");
+      await page.click("#db-history");
+      await eventually(async () => assert.match(await text(page, "#panel-database"), /There is no record "nobody"/), "no such record");
+      await page.click("#db-refresh");
+      await announced(page, /The database was read/);
+      await page.setViewportSize({ width: 360, height: 740 });
+      await noScroll(page, "the database at 360");
+      await shot(page, scheme + "-narrow-database");
+      page.expectedErrors.push(/status of 502/);
+      await page.click("#machines a >> text=task");
+      await eventually(async () => assert.match(await text(page, "#panel-database .problem"), /does not hold the machine task/), "another machine");
+      assert.deepEqual(written, []);
+    }
+    assert.ok(before.equals(readFileSync(file)), "the file is what it was");
   },
 
   async "is still where that is asked for"(t) {

@@ -21,5 +21,5 @@ if [[ ! node_modules/.package-lock.json -nt package-lock.json ]]; then
 fi
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
-(cd ../.. && go build -o "$bin/fsmgen" ./cmd/fsmgen)
-node check.mjs "$bin/fsmgen" "$@"
+(cd ../.. && go build -o "$bin/" ./cmd/fsmgen ./internal/browser/seed)
+node check.mjs "$bin" "$@"

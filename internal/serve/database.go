@@ -42,7 +42,8 @@ type Overdue struct {
 	Operation string `json:"operation"`
 	Field     string `json:"field"`
 	Deadline  string `json:"deadline"`
-	Late      string `json:"late"` // for how long
+	Late      string `json:"late"`             // for how long
+	Broken    bool   `json:"broken,omitempty"` // it breaks a rule: see the audit
 }
 
 // Listed is a record in a list.
@@ -51,6 +52,7 @@ type Listed struct {
 	State   string `json:"state"`
 	Rev     int64  `json:"rev"`
 	Updated string `json:"updated"`
+	Broken  bool   `json:"broken,omitempty"` // it breaks a rule: see the audit
 }
 
 // History is a record with its log.

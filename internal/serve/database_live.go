@@ -111,10 +111,17 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 	slices.SortStableFunc(v.Overdue, func(a, b Overdue) int { return strings.Compare(a.Deadline, b.Deadline) })
 	last := fsm.Query{Order: []fsm.Order{{Column: "updated_at", Descending: true}}, Limit: mostRecent}
 	for r, err := range db.Machine.List(ctx, last) {
-		if err != nil {
+		var broken *fsm.Refusal
+		if err != nil && (!errors.As(err, &broken) || broken.Code != fsm.CodeQuarantined) {
 			return v, d.address.Clean(err)
 		}
-		v.Recent = append(v.Recent, listed(r))
+		one := Listed{ID: r.ID, Rev: r.Rev, Updated: stamp(r.UpdatedAt), Broken: broken != nil}
+		if r.State != nil {
+			one.State = r.State.Name
+		} else if broken != nil {
+			one.State = broken.State
+		}
+		v.Recent = append(v.Recent, one)
 	}
 	return v, nil
 }
@@ -130,24 +137,24 @@ func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operati
 	}
 	n := 0
 	for r, err := range db.Machine.List(ctx, q) {
-		if err != nil {
+		if err != nil && !errors.Is(err, fsm.ErrQuarantined) {
 			return err
 		}
 		if n++; n > mostOverdue {
 			v.More = true
 			break
 		}
-		due := r.Value(db.Spec, t.After).AsTime().Add(t.Plus)
+		at := r.Value(db.Spec, t.After)
+		if r.State == nil || at.Kind != interp.KindTime {
+			continue // an audit says what is wrong with it
+		}
+		due := at.AsTime().Add(t.Plus)
 		v.Overdue = append(v.Overdue, Overdue{
-			ID: r.ID, State: r.State.Name, Operation: o.Name, Field: t.After.Name,
+			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: t.After.Name,
 			Deadline: due.Format("2006-01-02T15:04:05.000000Z"), Late: now.Sub(due).Truncate(time.Second).String(),
 		})
 	}
 	return nil
-}
-
-func listed(r interp.Record) Listed {
-	return Listed{ID: r.ID, State: r.State.Name, Rev: r.Rev, Updated: stamp(r.UpdatedAt)}
 }
 
 func (d *liveDatabase) History(ctx context.Context, m *spec.Machine, id string) (History, error) {

@@ -37,6 +37,8 @@ export class Database {
 
   link(id) { return el("button", { type: "button", class: "link", onclick: () => this.history(id).then(() => this.panel.querySelector("#timeline")?.focus()) }, id); }
 
+  broken(r) { return r.broken && el("span", { class: "tag due" }, "breaks a rule"); }
+
   render() {
     const active = document.activeElement?.id;
     const v = this.view;
@@ -50,7 +52,7 @@ export class Database {
       v && [this.counts(v), this.overdue(v)],
       this.lookup(), this.log && this.timeline(this.log),
       v && v.recent.length > 0 && [el("h3", {}, "Changed last"),
-        table("Records that changed last", ["record", "state", "revision", "changed"], v.recent.map((r) => [this.link(r.id), badge(r.state, this.app.role(r.state)), String(r.rev), clockText(r.updated)]))]);
+        table("Records that changed last", ["record", "state", "revision", "changed"], v.recent.map((r) => [[this.link(r.id), this.broken(r)], badge(r.state, this.app.role(r.state)), String(r.rev), clockText(r.updated)]))]);
     if (active && document.activeElement === document.body) this.panel.querySelector("#" + CSS.escape(active))?.focus({ preventScroll: true });
   }
 
@@ -65,7 +67,7 @@ export class Database {
   overdue(v) {
     return [el("h3", {}, "Overdue"), v.overdue.length === 0 ? el("p", { class: "muted" }, "No deadline has passed.") :
       table("Records whose deadline has passed", ["record", "state", "waits for", "deadline", "late by"], v.overdue.map((o) => [
-        this.link(o.id), badge(o.state, this.app.role(o.state)), `${o.operation} (${o.field})`, clockText(o.deadline), o.late])),
+        [this.link(o.id), this.broken(o)], badge(o.state, this.app.role(o.state)), `${o.operation} (${o.field})`, clockText(o.deadline), o.late])),
     v.more && el("p", { class: "muted" }, "There are more.")];
   }
 
