@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,6 +154,39 @@ func TestWriteAllOrNothing(t *testing.T) {
 	}
 	if info, err := os.Stat(old); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode of old.go changed: %v, %v", info.Mode(), err)
+	}
+}
+
+// Files are written side by side; one that cannot be written leaves none of the
+// others, nor anything beside them, and the error is that of the first.
+func TestWriteManyOrNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var targets []*target
+	for i := range 3 * syncs {
+		name := fmt.Sprintf("f%02d.go", i)
+		if i == syncs || i == 2*syncs {
+			name = strings.Repeat("x", 245) + name // fits, but what stands beside it does not
+		}
+		targets = append(targets, &target{path: filepath.Join(dir, "new", name), data: []byte(name), status: statusMissing})
+	}
+	if err := writeAll(targets); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("f%02d.go", syncs)) {
+		t.Errorf("got %v, want the first file that cannot be written", err)
+	}
+	if diff := cmp.Diff([]string(nil), filesBelow(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	good := slices.DeleteFunc(targets, func(t *target) bool { return len(t.path) > len(dir)+245 })
+	if err := writeAll(good); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range good {
+		if got, err := os.ReadFile(g.path); string(got) != string(g.data) {
+			t.Errorf("%s holds %q, %v", g.path, got, err)
+		}
+	}
+	if n := len(filesBelow(t, dir)); n != 1+len(good) {
+		t.Errorf("%d files, want %d and their folder", n, len(good))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 )
@@ -154,19 +155,25 @@ func writeAll(targets []*target) (err error) {
 			_ = os.Remove(dir) // only when empty: somebody may have put a file there meanwhile
 		}
 	}()
+	var changed []*target
 	for _, t := range targets {
 		if t.status != statusMissing && t.status != statusDiffers {
 			continue
 		}
+		changed = append(changed, t)
 		dirs, err := makeDir(filepath.Dir(t.path))
 		made = append(made, dirs...)
 		if err != nil {
 			return err
 		}
-		temp, err := writeTemp(t)
+	}
+	temps, failed := writeTemps(changed)
+	for i, temp := range temps {
 		if temp != "" {
-			moves = append(moves, move{temp, t.path})
+			moves = append(moves, move{temp, changed[i].path})
 		}
+	}
+	for _, err := range failed {
 		if err != nil {
 			return err
 		}
@@ -204,6 +211,26 @@ func makeDir(dir string) ([]string, error) {
 	}
 	slices.Reverse(missing)
 	return missing, os.MkdirAll(dir, 0o777) // the umask decides, as for every source file
+}
+
+// syncs is how many files are written at the same time: the disk syncs several
+// at once in little more time than one.
+const syncs = 8
+
+// writeTemps is writeTemp for each of the targets.
+func writeTemps(targets []*target) (names []string, failed []error) {
+	names, failed = make([]string, len(targets)), make([]error, len(targets))
+	slots := make(chan struct{}, syncs)
+	var all sync.WaitGroup
+	for i, t := range targets {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			names[i], failed[i] = writeTemp(t)
+		})
+	}
+	all.Wait()
+	return names, failed
 }
 
 // writeTemp writes and syncs the data of t beside its place. The name that it
