@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ type changeReport struct {
 }
 
 func (j *auditJSON) begin() {
-	head := j.marshal(struct {
+	head := oneLine(struct {
 		Machine string `json:"machine"`
 		Version int    `json:"version"`
 		Hash    string `json:"hash"`
@@ -59,7 +58,7 @@ func (j *auditJSON) finding(f fsm.Finding) {
 		separator = ",\n"
 	}
 	j.any = true
-	j.c.printf("%s%s", separator, j.marshal(auditFindingReport{f.ID, f.Rev, f.N, f.Check, severity, f.Message}))
+	j.c.printf("%s%s", separator, oneLine(auditFindingReport{f.ID, f.Rev, f.N, f.Check, severity, f.Message}))
 }
 
 func (j *auditJSON) proposal(p live.Proposal, done bool) {
@@ -96,16 +95,5 @@ func (j *auditJSON) end(r auditResult, err error) {
 	if err != nil {
 		tail.Error = broken(err).Error()
 	}
-	j.c.printf("],%s\n", strings.TrimPrefix(j.marshal(tail), "{"))
-}
-
-// marshal writes v on one line.
-func (j *auditJSON) marshal(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // reports are made of texts and numbers
-	}
-	return string(plainJSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
+	j.c.printf("],%s\n", strings.TrimPrefix(oneLine(tail), "{"))
 }

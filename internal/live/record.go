@@ -1,8 +1,10 @@
 package live
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -135,4 +137,46 @@ func Column(t spec.Type, v interp.Value) any {
 		return v.Text
 	}
 	return nil
+}
+
+// ValueFromJSON returns a value as it stands in an event, which is not null.
+func ValueFromJSON(t spec.Type, raw json.RawMessage) (interp.Value, error) {
+	var wrong error
+	switch t.Kind {
+	case spec.KindString, spec.KindEnum, spec.KindTime:
+		var s string
+		if wrong = json.Unmarshal(raw, &s); wrong != nil {
+			break
+		}
+		if t.Kind != spec.KindTime {
+			return ValueOf(t, s)
+		}
+		at, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			return interp.Absent, fmt.Errorf("%q is no time; expected one like 2006-01-02T15:04:05.000000Z", s)
+		}
+		return interp.Time(at), nil
+	case spec.KindInt, spec.KindCounter, spec.KindSequence:
+		var n int64
+		if wrong = json.Unmarshal(raw, &n); wrong == nil {
+			return interp.Int(n), nil
+		}
+	case spec.KindBool:
+		var b bool
+		if wrong = json.Unmarshal(raw, &b); wrong == nil {
+			return interp.Bool(b), nil
+		}
+	case spec.KindJSON:
+		text := string(raw)
+		if inner, ok := strings.CutPrefix(text, `{"$json":`); ok {
+			text = strings.TrimSuffix(inner, "}")
+		}
+		return interp.JSON(text), nil
+	case spec.KindSet:
+		var set fsm.Set
+		if wrong = set.UnmarshalJSON(raw); wrong == nil {
+			return interp.Set(set.Items()...), nil
+		}
+	}
+	return interp.Absent, fmt.Errorf("%.80s is no value of its type", raw)
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/replay"
+)
+
+func (c *cli) replayCommand() *cobra.Command {
+	var asJSON, quiet bool
+	cmd := &cobra.Command{
+		Use:   "replay FILE SPEC",
+		Short: "Check a log of events from elsewhere against a machine",
+		Long: `Replay reads events, one JSON object per line in the form that CONTRACT.md
+describes and "fsmgen log --json" prints, and says which line breaks which rule: a
+gap, a step that the machine does not have, a guard that does not hold, a field
+that the operation would have left otherwise, a checksum that is wrong. All lines
+are judged, in one pass; "-" reads the standard input.
+
+An event needs id, rev, operation, to and at, and from unless it is a creation.
+What a log has more is judged too: with changes, the rules of the states; with
+inputs and actor, the guards and branches; with sum and chain, the checksums. The
+lines stand in the order of their commits; those of one record by rev and n.
+
+The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
+		Example: `  fsmgen replay events.jsonl job.yaml
+  fsmgen log --db jobs.db --json job.yaml | fsmgen replay - job.yaml`,
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"jsonl", "ndjson", "json"}, cobra.ShellCompDirectiveFilterFileExt
+			}
+			return specFiles(nil, nil, "")
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return c.replay(args[0], args[1], asJSON, quiet) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "no summary, only what is wrong")
+	return cmd
+}
+
+func (c *cli) replay(path, specPath string, asJSON, quiet bool) error {
+	if path == "-" && specPath == "-" {
+		return usagef("the standard input is either the log or the specification; name a file for the other one")
+	}
+	if ext := strings.ToLower(path[max(0, len(path)-5):]); strings.HasSuffix(ext, ".yaml") || strings.HasSuffix(ext, ".yml") {
+		return usagef("%s is a specification; the log comes first: fsmgen replay FILE SPEC", shown(path))
+	}
+	s, err := c.sound(specPath)
+	if err != nil {
+		return err
+	}
+	name, in := "<stdin>", c.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return usagef("cannot read the log: %w", err)
+		}
+		defer f.Close()
+		name, in = shown(path), f
+	}
+	var print findingPrinter = &replayText{c: c, name: name, quiet: quiet}
+	if asJSON {
+		print = &replayJSON{c: c, name: name}
+	}
+	print.begin()
+	result, err := replay.Check(s.machine, in, print.finding)
+	print.end(result, err)
+	switch {
+	case err != nil:
+		return usagef("cannot read the log: %s: %w", name, err)
+	case result.Findings > 0:
+		return errFindings
+	}
+	return nil
+}
+
+// findingPrinter prints what replay finds while it is found.
+type findingPrinter interface {
+	begin()
+	finding(f replay.Finding)
+	end(r replay.Result, err error)
+}
+
+type replayText struct {
+	c     *cli
+	name  string
+	quiet bool
+}
+
+func (*replayText) begin() {}
+
+func (t *replayText) finding(f replay.Finding) {
+	word := "error:"
+	if colourful(t.c.out) {
+		word = ansiRed + word + ansiOff
+	}
+	who := ""
+	if f.ID != "" {
+		who = plain(place(f.ID, f.Rev, f.N)) + ": "
+	}
+	t.c.printf("%s:%d: %s %s%s [%s]\n", plain(t.name), f.Line, word, who, plain(f.Message), f.Rule)
+}
+
+func (t *replayText) end(r replay.Result, err error) {
+	if err != nil || t.quiet {
+		return
+	}
+	verdict := "each is the machine's work"
+	if r.Findings > 0 {
+		verdict = count(int(r.Findings), "error")
+	}
+	t.c.printf("%s: %s of %s, %s\n", plain(t.name), count(int(r.Events), "event"), count(int(r.Records), "record"), verdict)
+	if r.Older > 0 {
+		t.c.printf("%s of an older version of the specification: judged by order, states and checksums only\n", count(int(r.Older), "event"))
+	}
+}
+
+type replayJSON struct {
+	c    *cli
+	name string
+	any  bool
+}
+
+type replayFindingReport struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	ID      string `json:"id,omitempty"`
+	Rev     int64  `json:"rev,omitempty"`
+	N       int64  `json:"n,omitempty"`
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+}
+
+func (j *replayJSON) begin() { j.c.printf("{\"findings\":[") }
+
+func (j *replayJSON) finding(f replay.Finding) {
+	separator := "\n"
+	if j.any {
+		separator = ",\n"
+	}
+	j.any = true
+	j.c.printf("%s%s", separator, oneLine(replayFindingReport{j.name, f.Line, f.ID, f.Rev, f.N, f.Rule, f.Message}))
+}
+
+func (j *replayJSON) end(r replay.Result, err error) {
+	if j.any {
+		j.c.printf("\n")
+	}
+	tail := struct {
+		replay.Result
+		Errors int64  `json:"errors"`
+		Error  string `json:"error,omitempty"` // the log could not be read to its end
+	}{Result: r, Errors: r.Findings}
+	if err != nil {
+		tail.Error = err.Error()
+	}
+	j.c.printf("],%s\n", strings.TrimPrefix(oneLine(tail), "{"))
+}
+
+// oneLine writes v as JSON that a terminal may have.
+func oneLine(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // reports are made of texts and numbers
+	}
+	return string(plainJSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
+}
