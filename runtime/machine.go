@@ -186,6 +186,10 @@ func (m *Machine[R]) index() error {
 // Schema returns the machine's schema, which must not be changed.
 func (m *Machine[R]) Schema() *Schema { return m.schema }
 
+// Descriptor returns what the generated package says of its records, for tools
+// and tests that write rows by hand. It must not be changed.
+func (m *Machine[R]) Descriptor() *Descriptor[R] { return m.d }
+
 // now returns the clock's time as records hold it.
 func (m *Machine[R]) now() time.Time { return Time(m.options.clock()) }
 

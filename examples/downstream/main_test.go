@@ -9,6 +9,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 
 	"example.com/shop/job"
@@ -34,28 +36,30 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A worker that died leaves its job behind; the next one takes it up.
+// A worker died with a job in its hands. When the lease is over the next one
+// takes the job up, and the dead one may not finish it any more.
 func TestDeadWorker(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "jobs.db")
-	jobs := open(t, path)
-	ctx := t.Context()
-	if _, err := jobs.As("shop").Submit(ctx, job.SubmitRequest{Address: "12 Elm Street"}); err != nil {
+	ctx, store, clock := t.Context(), memstore.New(), fsmtest.NewClock()
+	if err := job.Migrate(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	dead, err := jobs.As("dead").Claim(ctx, job.ClaimRequest{Lease: time.Now().Add(time.Millisecond)})
+	jobs, err := job.Open(ctx, store, fsm.WithClock(clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Millisecond)
+	held := fsmtest.Given(t, store, jobs.Core(), job.Job{
+		State: job.StateRunning, Address: "12 Elm Street", Owner: fsm.Some("dead"), Lease: fsm.Some(clock.Now().Add(time.Minute)),
+	})
+	clock.Advance(time.Minute)
 	var out bytes.Buffer
 	if err := work(ctx, jobs, &out); err != nil {
 		t.Fatal(err)
 	}
-	if out.Len() == 0 {
-		t.Error("nothing was sent")
+	if got, want := out.String(), "sent to 12 Elm Street\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
 	}
-	if _, err := dead.Finish(ctx); !errors.Is(err, fsm.ErrStale) {
+	if _, err := jobs.Finish(ctx, held, job.FinishRequest{RequestID: "late", Actor: "dead"}); !errors.Is(err, fsm.ErrStale) {
 		t.Errorf("the dead worker comes back: %v, want ErrStale", err)
 	}
 }

@@ -19,4 +19,8 @@
 //
 // It does not prove the absence of races, does not crash processes and does
 // not measure: that is the work of runtime/storetest.
+//
+// For tests that people write, Given puts a record into the state that a test
+// begins in, Clock is a clock that a test winds, and Faulty is a store that
+// fails when it is told to.
 package fsmtest
