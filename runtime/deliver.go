@@ -149,6 +149,9 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (pe
 		due = now // the clock went back: else this round would find it due again and again
 	}
 	due = due.Add(m.wait(d.Attempts))
+	if later := (*LaterError)(nil); errors.As(cause, &later) && later.Until.After(due) {
+		due = Time(later.Until)
+	}
 	err = m.table.Update(ctx, func(tx Tx) error { // not when ctx ended: interrupted is not failed, it stays due
 		return tx.Postpone(d.ID, d.Rev, due, shortText(cause.Error()))
 	})
@@ -161,6 +164,22 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (pe
 		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,
 	}
 }
+
+// LaterError is what an effect returns that was told when to come again: it is not
+// tried before Until, however soon WithBackoff would have it. How far off that may
+// be is for the effect to bound; nothing else does.
+type LaterError struct {
+	Until time.Time
+	Err   error
+}
+
+// Error says what went wrong, and until when the effect waits.
+func (e *LaterError) Error() string {
+	return fmt.Sprintf("%v; not before %s", e.Err, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns what went wrong.
+func (e *LaterError) Unwrap() error { return e.Err }
 
 // wait returns how long a delivery waits after one more failure.
 func (m *Machine[R]) wait(attempts int) time.Duration {

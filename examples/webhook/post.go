@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/webhook/notice"
@@ -28,12 +29,34 @@ type message struct {
 type poster struct {
 	to     string
 	client *http.Client
+	now    func() time.Time
+}
+
+// longestAsked is how long a receiver may have a notice wait at most.
+const longestAsked = 15 * time.Minute
+
+// retryAfter returns until when a receiver that has too much to do asks to be left
+// alone, by the header Retry-After: seconds, or a date.
+func retryAfter(resp *http.Response, now time.Time) (until time.Time, told bool) {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return time.Time{}, false
+	}
+	text := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
+		until = now.Add(time.Duration(min(seconds, uint64(longestAsked/time.Second))) * time.Second)
+	} else if until, err = http.ParseTime(text); err != nil {
+		return time.Time{}, false
+	}
+	if latest := now.Add(longestAsked); until.After(latest) {
+		until = latest
+	}
+	return until, until.After(now)
 }
 
 func newPoster(c sendConfig) *poster {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = c.workers
-	return &poster{to: c.to, client: &http.Client{
+	return &poster{to: c.to, now: time.Now, client: &http.Client{
 		Transport: transport,
 		Timeout:   c.timeout, // of a try as a whole, from the connection to the end of the answer
 		// A redirect is an answer like any other that is not 2xx: it would turn the POST into a GET.
@@ -61,7 +84,11 @@ func (p *poster) Post(ctx context.Context, n notice.Notice, key string, _ fsm.Ev
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 500))
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("answered %s: %q", resp.Status, text)
+		err := fmt.Errorf("answered %s: %q", resp.Status, text)
+		if until, told := retryAfter(resp, p.now()); told {
+			return &fsm.LaterError{Until: until, Err: err}
+		}
+		return err
 	}
 	return err // the head says that it was taken, but the answer broke off: the next try tells
 }
