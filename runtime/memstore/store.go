@@ -98,7 +98,7 @@ func (s *Store) Transaction(tx fsm.Tx) *Tx {
 // Adopt returns the reader and writer of one machine within tx.
 func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *Tx) (fsm.Tx, error) {
 	if tx.done {
-		return nil, fmt.Errorf("memstore: the transaction has ended")
+		return nil, errEnded
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -19,11 +20,16 @@ type view struct {
 	schema *fsm.Schema
 }
 
+var errEnded = errors.New("memstore: the transaction has ended")
+
 // Ended reports whether the transaction was committed or rolled back.
 func (v *view) Ended() bool { return v.tx.done }
 
 // Row returns the row, or ErrNotFound.
 func (v *view) Row(id string) (fsm.Row, error) {
+	if v.tx.done {
+		return fsm.Row{}, errEnded
+	}
 	row, ok := v.table.rows[id]
 	if !ok {
 		return fsm.Row{}, fsm.ErrNotFound
@@ -173,6 +179,9 @@ func (v *view) WriteMany(ws []*fsm.Write) error {
 
 // Write makes one write part of the transaction.
 func (v *view) Write(w *fsm.Write) error {
+	if v.tx.done {
+		return errEnded
+	}
 	t, e := v.table, &w.Event
 	id := w.Prev.ID
 	old, found := t.rows[id]

@@ -215,6 +215,23 @@ var joinedTests = []struct {
 		}
 		c.end(tx.Rollback)
 	}},
+	{"a transaction that has ended is refused", func(c *caller) {
+		tx, in := c.in()
+		c.must(in.Create(c.ctx, Register(Meta{RequestID: "r1"}, RegisterInput{ID: "p1", Lane: "a"})))
+		c.end(tx.Rollback)
+		before := c.dump()
+		again, err := c.In(c.ctx, tx.Joined)
+		if err == nil {
+			_, err = again.Create(c.ctx, Register(Meta{RequestID: "r2"}, RegisterInput{ID: "p2", Lane: "a"}))
+		}
+		if err == nil {
+			c.Error("it was accepted")
+		}
+		if _, err := in.Create(c.ctx, Register(Meta{RequestID: "r3"}, RegisterInput{ID: "p3", Lane: "a"})); err == nil {
+			c.Error("a machine that was in it went on")
+		}
+		c.same(before, c.dump())
+	}},
 	{"a transaction of another store is refused", func(c *caller) {
 		other := c.suite.open(c.T)
 		tx, err := c.begin(c.ctx, other)

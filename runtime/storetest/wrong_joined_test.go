@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,10 +17,14 @@ import (
 type strange struct {
 	*memstore.Store
 	adopt func(ctx context.Context, tx fsm.Tx) (fsm.Tx, error)
+	late  bool // it takes a transaction that has ended
 }
 
 func (s *strange) Adopt(ctx context.Context, schema *fsm.Schema, tx *memstore.Tx) (fsm.Tx, error) {
 	in, err := s.Store.Adopt(ctx, schema, tx)
+	if err != nil && s.late {
+		return dreaming{}, nil
+	}
 	if err != nil || s.adopt == nil {
 		return in, err
 	}
@@ -41,6 +46,46 @@ type forgets struct{ fsm.Tx }
 
 func (forgets) Request(string, string) ([]fsm.Event, error) { return nil, nil }
 
+// unnamed is a transaction that does not say which rule a write has broken.
+type unnamed struct{ fsm.Tx }
+
+func (x unnamed) Write(w *fsm.Write) error {
+	err := x.Tx.Write(w)
+	if conflict := (*fsm.ConflictError)(nil); errors.As(err, &conflict) {
+		return errors.New("duplicate key")
+	}
+	return err
+}
+
+// careless is one that lets a write break a rule.
+type careless struct{ fsm.Tx }
+
+func (x careless) Write(w *fsm.Write) error {
+	err := x.Tx.Write(w)
+	if conflict := (*fsm.ConflictError)(nil); errors.As(err, &conflict) {
+		return nil
+	}
+	return err
+}
+
+// vague is one that has another word for a row that is not there.
+type vague struct{ fsm.Tx }
+
+func (x vague) Row(id string) (fsm.Row, error) {
+	row, err := x.Tx.Row(id)
+	if errors.Is(err, fsm.ErrNotFound) {
+		return row, errors.New("no rows in result set")
+	}
+	return row, err
+}
+
+// dreaming is a transaction that is none.
+type dreaming struct{ fsm.Tx }
+
+func (dreaming) Request(string, string) ([]fsm.Event, error) { return nil, nil }
+func (dreaming) Row(string) (fsm.Row, error)                 { return fsm.Row{}, fsm.ErrNotFound }
+func (dreaming) Write(*fsm.Write) error                      { return nil }
+
 // adopted are the promises of Transactional.Adopt, each with what breaks it and
 // the case that must notice.
 var adopted = []struct {
@@ -48,6 +93,10 @@ var adopted = []struct {
 	breaks  func(ctx context.Context, tx fsm.Tx) (fsm.Tx, error)
 	caught  string
 }{
+	{"Adopt: tells which rule a write breaks", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return unnamed{tx}, nil }, "a_call_that_failed_half_done_ends_it"},
+	{"Adopt: refuses a write that breaks a rule", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return careless{tx}, nil }, "a_call_that_failed_half_done_ends_it"},
+	{"Adopt: tells that a row is not there", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return vague{tx}, nil }, "a_refusal_before_any_write_leaves_it_usable"},
+	{"Adopt: refuses a transaction that has ended", nil, "a_transaction_that_has_ended_is_refused"},
 	{"Adopt: writes within the caller's transaction", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return mute{tx}, nil }, "all_of_it_at_the_commit"},
 	{"Adopt: reads within the caller's transaction", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return blind{tx}, nil }, "all_of_it_at_the_commit"},
 	{"Adopt: finds requests", func(_ context.Context, tx fsm.Tx) (fsm.Tx, error) { return forgets{tx}, nil }, "the_same_transaction_again_is_replayed"},
@@ -61,9 +110,10 @@ func TestJoinedOverWrong(t *testing.T) {
 	for _, p := range adopted {
 		if p.promise == os.Getenv(choice) {
 			store.adopt = p.breaks
+			store.late = p.promise == "Adopt: refuses a transaction that has ended"
 		}
 	}
-	storetest.RunJoined(t, func(testing.TB) fsm.Store { return &strange{memstore.New(), store.adopt} },
+	storetest.RunJoined(t, func(testing.TB) fsm.Store { return &strange{memstore.New(), store.adopt, store.late} },
 		func(ctx context.Context, store fsm.Store) (storetest.CallersTx, error) {
 			s := store.(*strange)
 			tx, err := s.Begin(ctx)
