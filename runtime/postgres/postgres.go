@@ -44,6 +44,15 @@
 // FSMGEN_POSTGRES_KIND is postgres, cockroach or yugabyte. The suite runs at the
 // levels full and checks; on YugabyteDB at none too, on CockroachDB at none only.
 //
+// # Many steps of one record in one transaction
+//
+// PostgreSQL keeps every version of a row that a transaction made until it ends,
+// and walks past them to the newest one: finding the row takes longer with each
+// step. Measured at level full, in one transaction of the caller's: 250 steps of
+// one record took 0.2 s and 0.04 s at the commit, 500 took 0.3 and 0.2 s, 1000
+// took 1.0 and 0.7 s; to find the row took 0.1, 0.25 and 0.5 ms by then. It is so
+// at every level, and other records do not notice. Commit after some hundred steps.
+//
 // # Restoring a log
 //
 // Log and Watch read the events by the number of the transaction that wrote
