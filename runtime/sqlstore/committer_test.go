@@ -42,7 +42,12 @@ func deskOver(t *testing.T, p *pool, run func(batch []*job) bool) *desk {
 	mates := func(first, j *job) bool {
 		return strings.ToLower(first.w.Prev.ID) != first.w.Prev.ID || strings.ToLower(j.w.Prev.ID) == j.w.Prev.ID
 	}
-	desk := &desk{newCommitter(p, 1, mates, func(_ *session, batch []*job) bool { return run(batch) }), tab, p}
+	desk := &desk{newCommitter(p, 1, mates, func(_ *session, batch []*job) bool {
+		if len(batch) == 0 {
+			t.Error("a transaction for nobody")
+		}
+		return run(batch)
+	}), tab, p}
 	t.Cleanup(func() { desk.rests(t) })
 	return desk
 }
