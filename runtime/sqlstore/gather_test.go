@@ -398,6 +398,7 @@ func TestTouches(t *testing.T) {
 		"another one of it":          {request: "r", n: 3, want: []string{"id x", "request 3 r"}},
 		"no request":                 {n: 0, want: []string{"id x"}},
 		"a place":                    {row: row("off", "a", nil), want: []string{"id x", "unique any a"}},
+		"no place in another state":  {row: row("off", "a", "b"), want: []string{"id x", "unique any a"}},
 		"two places":                 {row: row("on", "a", "b"), want: []string{"id x", "unique any a", "unique on a b"}},
 		"no place without a value":   {row: row("on", nil, "b"), want: []string{"id x"}},
 		"the same place as before":   {row: row("on", "a", "b"), old: row("on", "a", "b"), want: []string{"id x", "unique any a", "unique on a b"}},
