@@ -59,6 +59,15 @@ func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) 
 type oneByOne struct{ fsm.Tx }
 
 func (o oneByOne) WriteMany(ws []*fsm.Write) error {
+	seen := map[string]bool{}
+	for _, w := range ws {
+		for _, key := range []string{"id " + w.Prev.ID, "request " + w.Event.RequestID} {
+			if seen[key] && (key[0] == 'i' || w.Prev.Rev == 0) {
+				panic("two writes of one statement have the " + key)
+			}
+			seen[key] = true
+		}
+	}
 	for _, w := range ws {
 		if err := o.Write(w); err != nil {
 			return err

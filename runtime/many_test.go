@@ -1,0 +1,129 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// Calls on many records have one answer, whether the store writes many at once or
+// not; only writes of different records and requests are made at once.
+func TestManyCallsAsOneByOne(t *testing.T) {
+	t.Parallel()
+	made := func(id, request string) fsm.Call[storetest.Parcel] { return storetest.Register(meta(request), in(id)) }
+	for name, c := range map[string]struct {
+		calls  []fsm.Call[storetest.Parcel]
+		items  func(held []outcome) []fsm.Item[storetest.Parcel]
+		atOnce int // writes of the first try
+	}{
+		"made":                   {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("b", "r2")}, atOnce: 2},
+		"one record twice":       {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("a", "r2")}},
+		"one request twice":      {calls: []fsm.Call[storetest.Parcel]{made("a", "r"), made("b", "r")}},
+		"a record that is there": {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("p1", "r2")}, atOnce: 2},
+		"held": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: note("r2", "y")}}
+		}, atOnce: 2},
+		"one held twice": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[0], Call: note("r2", "y")}}
+		}},
+		"one named only": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1].Ref(), Call: note("r2", "y")}}
+		}},
+		"one at no revision": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: fsm.Ref{ID: "p2"}, Call: note("r2", "y")}}
+		}},
+		"one that is refused": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: storetest.Shelve(meta("r2"), "s", "t")}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := func(single bool) (string, int) {
+				store := &wrapped{Store: newStore(), single: single}
+				m := open(t, store, storetest.Schema(), fixed())
+				held := []outcome{must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))), must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p2"))))}
+				first := -1
+				store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+					n := 0
+					err := table.Update(ctx, func(tx fsm.Tx) error { return f(tallying{tx, &n}) })
+					if first < 0 {
+						first = n
+					}
+					return err
+				}
+				var outs []outcome
+				var err error
+				if c.items != nil {
+					outs, err = m.ApplyMany(t.Context(), c.items(held))
+				} else {
+					outs, err = m.CreateMany(t.Context(), c.calls)
+				}
+				text := fmt.Sprint(err)
+				for _, out := range outs {
+					text += fmt.Sprintf("\n%v %s replayed=%t", out.Ref(), out.CurrentState, out.Replayed)
+				}
+				if list := findings(t, m); list != nil {
+					t.Errorf("audit: %v", list)
+				}
+				return text, first
+			}
+			want, _ := answer(true)
+			got, atOnce := answer(false)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("one by one and at once (-one by one +at once):\n%s", diff)
+			}
+			if c.atOnce > 0 && atOnce != c.atOnce {
+				t.Errorf("the first transaction made %d writes, want %d", atOnce, c.atOnce)
+			}
+		})
+	}
+}
+
+// tallying counts the writes of a transaction.
+type tallying struct {
+	fsm.Tx
+	n *int
+}
+
+func (c tallying) Write(w *fsm.Write) error { *c.n++; return c.Tx.Write(w) }
+
+// What is busy is tried at once again, and a transaction that cannot begin is
+// left to the way that says why.
+func TestManyCallsOfABusyStore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fails error
+		ran   bool // before it failed
+		tries int  // transactions until the answer
+	}{
+		"busy":               {&fsm.Refusal{Code: fsm.CodeBusy}, false, 2},
+		"busy at the commit": {&fsm.Refusal{Code: fsm.CodeBusy}, true, 2},
+		"refused":            {&fsm.Refusal{Code: fsm.CodeInvariant}, true, 2},
+		"not begun":          {errBack, false, 2},
+	} {
+		store := &wrapped{Store: newStore()}
+		m := open(t, store, storetest.Schema(), fixed())
+		tries := 0
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if tries++; tries > 1 {
+				return table.Update(ctx, f)
+			}
+			if c.ran {
+				if err := table.Update(ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), errBack) }); !errors.Is(err, errBack) {
+					t.Error(err)
+				}
+			}
+			return c.fails
+		}
+		outs, err := m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
+		if err != nil || len(outs) != 2 || tries != c.tries {
+			t.Errorf("%s: %d outcomes, %v after %d tries, want 2 after %d", name, len(outs), err, tries, c.tries)
+		}
+	}
+}
