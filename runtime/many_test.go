@@ -93,25 +93,35 @@ type tallying struct {
 
 func (c tallying) Write(w *fsm.Write) error { *c.n++; return c.Tx.Write(w) }
 
-// What is busy is tried at once again, and a transaction that cannot begin is
-// left to the way that says why.
+// What is busy, what a transaction says that cannot begin,
+// and a refusal at its end are left to the way that says of which record it is.
+// Whoever has gone is not tried for at all.
 func TestManyCallsOfABusyStore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails error
-		ran   bool // before it failed
-		tries int  // transactions until the answer
+		ran   bool  // before it failed
+		gone  bool  // the caller, meanwhile
+		then  error // of the next try
+		bulks int64 // tries at once
 	}{
-		"busy":               {&fsm.Refusal{Code: fsm.CodeBusy}, false, 2},
-		"busy at the commit": {&fsm.Refusal{Code: fsm.CodeBusy}, true, 2},
-		"refused":            {&fsm.Refusal{Code: fsm.CodeInvariant}, true, 2},
-		"not begun":          {errBack, false, 2},
+		"busy":                    {fails: &fsm.Refusal{Code: fsm.CodeBusy}, bulks: 1},
+		"busy at the commit":      {fails: &fsm.Refusal{Code: fsm.CodeBusy}, ran: true, bulks: 1},
+		"refused":                 {fails: &fsm.Refusal{Code: fsm.CodeInvariant}, ran: true, bulks: 1},
+		"not begun":               {fails: errBack, bulks: 1},
+		"not begun, then refused": {fails: errBack, then: &fsm.Refusal{Code: fsm.CodeInvariant}, bulks: 1},
+		"gone":                    {fails: context.Canceled, gone: true, bulks: 1},
 	} {
 		store := &wrapped{Store: newStore()}
 		m := open(t, store, storetest.Schema(), fixed())
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
 		tries := 0
 		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
-			if tries++; tries > 1 {
+			switch tries++; {
+			case tries > 1 && c.then != nil:
+				return c.then
+			case tries > 1:
 				return table.Update(ctx, f)
 			}
 			if c.ran {
@@ -119,11 +129,19 @@ func TestManyCallsOfABusyStore(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			if c.gone {
+				leave()
+			}
 			return c.fails
 		}
-		outs, err := m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
-		if err != nil || len(outs) != 2 || tries != c.tries {
-			t.Errorf("%s: %d outcomes, %v after %d tries, want 2 after %d", name, len(outs), err, tries, c.tries)
+		outs, err := m.CreateMany(ctx, []fsm.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
+		want := 2
+		if c.gone {
+			want = 1
+		}
+		fails := c.gone || c.then != nil
+		if (err != nil) != fails || fails == (len(outs) == 2) || errors.Is(err, fsm.ErrAmbiguous) || tries != want || store.bulks.Load() != c.bulks {
+			t.Errorf("%s: %d outcomes, %v after %d tries, %d of them at once, want %d and %d", name, len(outs), err, tries, store.bulks.Load(), want, c.bulks)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ type wrapped struct {
 	update func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error
 	view   func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error
 	single bool // it has no better way for many writes than one by one
+	bulks  atomic.Int64
 }
 
 func (w *wrapped) Table(s *fsm.Schema) (fsm.Table, error) {
@@ -52,6 +54,7 @@ func (t *wrappedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 type wrappedBulk struct{ wrappedTable }
 
 func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+	t.store.bulks.Add(1)
 	return t.Update(ctx, func(tx fsm.Tx) error { return f(oneByOne{tx}) })
 }
 

@@ -198,6 +198,29 @@ func TestArrays(t *testing.T) {
 	}
 }
 
+// Where a log has no order of transactions, no write is put behind another.
+func TestNothingIsBehindWithoutAnOrder(t *testing.T) {
+	t.Parallel()
+	tab, err := newTable(&Store{dialect: Postgres()}, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.order = logOrder{}
+	a, b := step(func(*fsm.Write) {}), step(func(w *fsm.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox.ID = "y", "y", "y", "y" })
+	for name, f := range map[string]func(behind bool) (string, []any, error){
+		"one":  func(behind bool) (string, []any, error) { return tab.single(a, behind) },
+		"many": func(behind bool) (string, []any, error) { return tab.many([]*fsm.Write{a, b}, behind) },
+	} {
+		want, _, err := f(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := f(true); got != want || err != nil {
+			t.Errorf("%s: got %s, %v, want %s", name, got, err, want)
+		}
+	}
+}
+
 // The text of a write is made once for each shape.
 func TestTextsAreKept(t *testing.T) {
 	t.Parallel()
@@ -243,6 +266,13 @@ func TestTextsAreKept(t *testing.T) {
 			}
 		}
 		texts[name] = first
+	}
+	before := kept()
+	for range 2 {
+		ws := []*fsm.Write{step(row), step(func(w *fsm.Write) { row(w); w.Prev.ID, w.Row.ID, w.Event.ID = "y", "y", "y" })}
+		if _, _, err := tab.many(ws, false); err != nil || kept() != before+1 {
+			t.Errorf("%v, and %d texts are kept, want one more than %d", err, kept(), before)
+		}
 	}
 	l := &line{silent: true}
 	l.put("a", "b")

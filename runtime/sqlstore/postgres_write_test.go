@@ -72,6 +72,7 @@ func TestTextsOfWrites(t *testing.T) {
 		{"moves in a transaction", []func(*fsm.Write){plain, plain}, true, nil},
 		{"calls that stay", []func(*fsm.Write){stays, stays}, false, nil},
 		{"a move, one of a held record, and one that stays", []func(*fsm.Write){plain, held, stays}, false, nil},
+		{"a move, and a call that stays", []func(*fsm.Write){stays, plain}, false, nil},
 		{"a move, and one that asks for an effect", []func(*fsm.Write){plain, asks}, false, nil},
 		{"a move, and one that leaves an effect behind", []func(*fsm.Write){plain, leaves}, false, nil},
 		{"creations", []func(*fsm.Write){created, both(created, asks)}, false, nil},
