@@ -95,6 +95,23 @@ func (t *wrongTable) Retire(ctx context.Context) error {
 	return t.Table.(fsm.Retirer).Retire(ctx)
 }
 
+// wrongBulk writes many records in a way of its own.
+type wrongBulk struct {
+	fsm.Table
+	many func(fsm.Tx, []*fsm.Write) error
+}
+
+func (b wrongBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+	return b.Update(ctx, func(tx fsm.Tx) error { return f(wrongMany{tx, b.many}) })
+}
+
+type wrongMany struct {
+	fsm.Tx
+	many func(fsm.Tx, []*fsm.Write) error
+}
+
+func (m wrongMany) WriteMany(ws []*fsm.Write) error { return m.many(m.Tx, ws) }
+
 type wrongReader struct {
 	fsm.Reader
 	w *wrong

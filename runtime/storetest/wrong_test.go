@@ -38,6 +38,24 @@ var promises = []struct {
 		}
 		return err
 	}}, "lock/a_table_is_made_without_the_store"},
+	{"WriteMany: all of them or an error", wrong{table: func(t fsm.Table) fsm.Table {
+		return wrongBulk{t, func(tx fsm.Tx, ws []*fsm.Write) error {
+			for _, w := range ws {
+				_ = tx.Write(w)
+			}
+			return nil
+		}}
+	}}, "engine/what_stands_against_one_of_a_batch"},
+	{"WriteMany: forgets none", wrong{table: func(t fsm.Table) fsm.Table {
+		return wrongBulk{t, func(tx fsm.Tx, ws []*fsm.Write) error {
+			for _, w := range ws[:min(len(ws), 32)] {
+				if err := tx.Write(w); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}}, "engine/a_large_batch_is_made_of_writes_like_any_other"},
 	{"Query.Lock: locks the rows", wrong{update: unlocked}, "lock/rows_that_are_locked_go_to_one_transaction_only"},
 	{"Query.Lock: finds the rows in their order", wrong{query: func(q fsm.Query) fsm.Query {
 		if q.Lock {
