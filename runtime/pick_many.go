@@ -202,8 +202,15 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 		}
 	}
 	var steps []*step[R]
+	made := make(map[string]bool, len(batch))
 	for _, j := range batch {
-		j.steps, j.slow, j.err = nil, false, nil // the transaction may have begun anew
+		// The transaction may have begun anew. The same call twice at the same time
+		// waits for the answer of the first.
+		j.steps, j.slow, j.err = nil, made[j.q.RequestID], nil
+		if j.slow {
+			continue
+		}
+		made[j.q.RequestID] = true
 		rest := m.serveFrom(j, free)
 		switch {
 		case j.slow:

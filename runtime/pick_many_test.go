@@ -135,6 +135,32 @@ func TestRoundThatIsRefused(t *testing.T) {
 	})
 }
 
+// The same call twice at the same time, for the last record there is: both get it.
+func TestOnePickTwiceInARound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, m, hold, _ := rounds(t)
+		waiting(t, m, "p1", "p2")
+		var all sync.WaitGroup
+		for i, rid := range []string{"r1", "r2", "r2", "r3"} {
+			all.Go(func() {
+				outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta(rid), "a", start))
+				switch {
+				case rid == "r3":
+					if !errors.Is(err, fsm.ErrNothingToDo) {
+						t.Errorf("%s: got %v, %v, want nothing to do", rid, outs, err)
+					}
+				case err != nil || len(outs) != 1 || outs[0].Record.ID != "p"+rid[1:] || outs[0].Replayed != (i == 2):
+					t.Errorf("call %d of %s: got %v, %v", i, rid, outs, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(hold)
+		all.Wait()
+	})
+}
+
 // Whose context ends while it waits is not served; whose ends in a round is. The
 // others of a round do not hear of it.
 func TestContextsOfPicks(t *testing.T) {
