@@ -121,7 +121,7 @@ command line, or a file or database it names, cannot be used; 3 a bug in fsmgen.
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(c.genCommand(), c.auditCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.logCommand(), c.replayCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
+	root.AddCommand(c.genCommand(), c.auditCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.logCommand(), c.replayCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {

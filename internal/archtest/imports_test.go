@@ -36,6 +36,7 @@ var rules = map[string]struct {
 	"internal/diff":          {own: []string{"spec"}},
 	"internal/address":       {other: []string{"github.com/jackc/pgx/v5"}},
 	"internal/replay":        {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime"}},
+	"internal/mdpage":        {own: []string{"spec", "gen"}},
 	"internal/live":          {own: []string{"spec", "gen", "internal/interp", "internal/address", "runtime", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"}},
 	"internal/live/livetest": {own: []string{"runtime", "examples"}},
 	"internal/migration":     {own: []string{"spec", "gen", "internal/diff"}},

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/internal/mdpage"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+func (c *cli) docsCommand() *cobra.Command {
+	var out string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "docs SPEC",
+		Short: "Write the Markdown page of a machine",
+		Long: `Docs writes all that is to be known of a machine as one page of Markdown: the
+picture, the states with what holds in them, the operations with guards, effects
+and refusals, the matrix, the events as JSON, and the table of the records. "-"
+reads the standard input.`,
+		Example: `  fsmgen docs job.yaml
+  fsmgen docs job.yaml -o docs/job.md
+  fsmgen docs job.yaml -o docs/job.md --check   # in CI: fail when it is not up to date`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: specFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.docs(args[0], out, check) },
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the file instead of printing")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
+	return cmd
+}
+
+func (c *cli) docs(path, out string, check bool) error {
+	switch {
+	case check && out == "":
+		return usagef("--check compares with a file; name it with -o")
+	case out != "" && filepath.Ext(out) != ".md":
+		return usagef("-o is %q; the page is a .md file", out)
+	}
+	s, err := c.load(path)
+	if err != nil {
+		return err
+	}
+	c.renderAll(c.err, []*source{s}, spec.Warning)
+	if s.found.HasErrors() {
+		return errFindings
+	}
+	text, err := mdpage.Markdown(s.machine)
+	if err != nil {
+		return internalError{err}
+	}
+	if out == "" {
+		return c.write(text)
+	}
+	return c.put([]*plan{{source: s, targets: []*target{{path: out, data: text}}}}, putOptions{check: check})
+}
