@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -44,6 +45,8 @@ type Overdue struct {
 	Deadline  string `json:"deadline"`
 	Late      string `json:"late"`             // for how long
 	Broken    bool   `json:"broken,omitempty"` // it breaks a rule: see the audit
+
+	due time.Time
 }
 
 // Listed is a record in a list.

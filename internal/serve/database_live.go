@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -108,7 +107,7 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 			}
 		}
 	}
-	slices.SortStableFunc(v.Overdue, func(a, b Overdue) int { return strings.Compare(a.Deadline, b.Deadline) })
+	slices.SortStableFunc(v.Overdue, func(a, b Overdue) int { return a.due.Compare(b.due) })
 	last := fsm.Query{Order: []fsm.Order{{Column: "updated_at", Descending: true}}, Limit: mostRecent}
 	for r, err := range db.Machine.List(ctx, last) {
 		var broken *fsm.Refusal
@@ -151,10 +150,24 @@ func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operati
 		due := at.AsTime().Add(t.Plus)
 		v.Overdue = append(v.Overdue, Overdue{
 			ID: r.ID, Broken: err != nil, State: r.State.Name, Operation: o.Name, Field: t.After.Name,
-			Deadline: due.Format("2006-01-02T15:04:05.000000Z"), Late: now.Sub(due).Truncate(time.Second).String(),
+			Deadline: stamp(due), Late: lateBy(now.Sub(due)), due: due,
 		})
 	}
 	return nil
+}
+
+// lateBy writes a duration as people say it: the two largest units.
+func lateBy(d time.Duration) string {
+	day := 24 * time.Hour
+	switch {
+	case d >= day:
+		return fmt.Sprintf("%d d %d h", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
 }
 
 func (d *liveDatabase) History(ctx context.Context, m *spec.Machine, id string) (History, error) {

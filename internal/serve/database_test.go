@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
@@ -75,8 +76,8 @@ func TestDatabase(t *testing.T) {
 	if diff := cmp.Diff(want, v.Counts); diff != "" {
 		t.Errorf("counts, -want +got:\n%s", diff)
 	}
-	late := []Overdue{{ID: "job-2", State: "running", Operation: "stall", Field: "lease", Deadline: "2026-01-02T04:04:05.000000Z", Late: "1h0m0s"}}
-	if diff := cmp.Diff(late, v.Overdue); diff != "" {
+	late := []Overdue{{ID: "job-2", State: "running", Operation: "stall", Field: "lease", Deadline: "2026-01-02T04:04:05Z", Late: "1 h 0 min"}}
+	if diff := cmp.Diff(late, v.Overdue, cmpopts.IgnoreUnexported(Overdue{})); diff != "" {
 		t.Errorf("overdue, -want +got:\n%s", diff)
 	}
 	if len(v.Recent) != 6 || v.Recent[0].ID != evil {
@@ -190,5 +191,16 @@ func TestDatabaseIsLeftAlone(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/api/machine/0/audit", nil))
 	if w.Code != http.StatusBadGateway {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestLateBy(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 59 * time.Second: "59 s", 61 * time.Second: "1 min 1 s", time.Hour: "1 h 0 min", 25*time.Hour + time.Minute: "1 d 1 h", 1000 * time.Hour: "41 d 16 h",
+	} {
+		if got := lateBy(d); got != want {
+			t.Errorf("lateBy(%v) = %q, want %q", d, got, want)
+		}
 	}
 }
