@@ -36,14 +36,10 @@ func TestChangesAreTold(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l, allowed) }()
-	get := func(path string) *http.Response {
-		r, err := http.Get("http://" + l.Addr().String() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+	stream, err := http.Get("http://" + l.Addr().String() + "/api/events")
+	if err != nil {
+		t.Fatal(err)
 	}
-	stream := get("/api/events")
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
 	next := func() (c change) {
@@ -75,8 +71,12 @@ func TestChangesAreTold(t *testing.T) {
 	for gone.Problem == "" {
 		gone = next()
 	}
-	if r := get("/api/machine/0"); r.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("a file that is gone: %d", r.StatusCode)
+	answer, err := http.Get("http://" + l.Addr().String() + "/api/machine/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Body.Close(); answer.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a file that is gone: %s", answer.Status)
 	}
 	if err := os.WriteFile(path, []byte(small), 0o600); err != nil {
 		t.Fatal(err)

@@ -139,10 +139,41 @@ func TestRefusalsAreExplained(t *testing.T) {
 			if diff := cmp.Diff(c.needed, last.Refusal.Needed); diff != "" {
 				t.Errorf("needed, -want +got:\n%s", diff)
 			}
+			if g := last.Refusal.Guard; g != nil && *last.Refusal.Place != g.Place {
+				t.Errorf("it points at %+v, the guard is at %+v", last.Refusal.Place, g.Place)
+			}
 			if last.Refusal.Title == "" || len(last.Changes)+len(last.Events) > 0 {
 				t.Errorf("a refused step: %+v", last)
 			}
 		})
+	}
+}
+
+// What was not sent is explained as the interpreter takes it: an int is 0.
+func TestInputsThatWereNotSent(t *testing.T) {
+	t.Parallel()
+	h := page(t, Options{Files: []string{write(t, `fsm: 1
+machine: box
+entity: Box
+otherwise: reject
+requests: {request_id: none, expected_rev: none}
+fields: {size: int}
+states:
+  open: {}
+  shut: {terminal: true}
+guards:
+  fits: {when: size == input.wanted, error: too_small}
+operations:
+  make: {creates: open, set: {size: input}}
+  close: {from: open, to: shut, require: [fits], input: {wanted: int}}
+`)}})
+	v := get[playView](t, h, "/api/machine/0/play", session("", step("make", "a", 0, "00:00", `"inputs": {"size": 2}`), step("close", "a", 0, "00:01", "")))
+	want := &refusalView{
+		Causes: []causeView{{Fact: "size == input.wanted", Left: "size is 2", Right: "input.wanted is 0", Place: place{11, 16, 20}}},
+		Needed: []string{"input.wanted would have to be 2, not 0"},
+	}
+	if got := v.Steps[1].Refusal; !cmp.Equal(got.Causes, want.Causes) || !cmp.Equal(got.Needed, want.Needed) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
