@@ -89,7 +89,7 @@ func machine(c *chart.Chart) *scene {
 	for i, n := range nodes {
 		at[n] = i
 		w, h := size(n)
-		g.Nodes = append(g.Nodes, layout.Node{W: w, H: h, Diamond: n.Kind != chart.State})
+		g.Nodes = append(g.Nodes, layout.Node{W: w, H: h, Diamond: n.Kind == chart.Choice, Round: n.Kind == chart.Start})
 	}
 	var edges []*chart.Edge
 	var labels [][]words

@@ -34,7 +34,7 @@ func shipped(t *testing.T) map[string]*spec.Machine {
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no specification in the examples: %v", err)
 	}
-	more = slices.DeleteFunc(more, func(f string) bool { return filepath.Base(filepath.Dir(f)) == "machines" })
+	more = slices.DeleteFunc(more, func(f string) bool { return filepath.Base(filepath.Dir(f)) == "machines" || filepath.Base(f)[0] == '.' })
 	return parsed(t, append(files, more...))
 }
 

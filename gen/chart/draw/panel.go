@@ -71,7 +71,7 @@ func derivedPanel(c *chart.Chart) *scene {
 		return nil
 	}
 	at := make(map[string]int)
-	g := layout.Graph{Nodes: []layout.Node{{W: 16, H: 16, Diamond: true}}}
+	g := layout.Graph{Nodes: []layout.Node{{W: 16, H: 16, Round: true}}}
 	texts := make([][]string, len(d.States))
 	for i, st := range d.States {
 		at[st.Name] = i + 1

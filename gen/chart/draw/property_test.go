@@ -41,6 +41,10 @@ func drawn(s *scene) judge.Drawing {
 	var line judge.Edge
 	for i, sh := range s.shapes {
 		box := judge.Box{Name: fmt.Sprint(i), X: sh.rect.X, Y: sh.rect.Y, W: sh.rect.W, H: sh.rect.H}
+		if sh.form == formCircle { // what stands in it is the square whose corners lie on its rim
+			in := 1 - 1/math.Sqrt2
+			box = judge.Box{Name: box.Name, X: box.X + box.W*in/2, Y: box.Y + box.H*in/2, W: box.W * (1 - in), H: box.H * (1 - in)}
+		}
 		switch {
 		case sh.form == formRect && (strings.HasPrefix(sh.class, "box-") || strings.HasPrefix(sh.class, "focus-")),
 			sh.form == formRect && sh.class == "pill", sh.form == formRect && sh.class == "panel", sh.form == formCircle && sh.class == "dot":

@@ -14,6 +14,8 @@ type Node struct {
 	W, H float64
 	// Diamond says that edges end on the sides of a diamond, not of a box.
 	Diamond bool
+	// Round says that they end on an ellipse.
+	Round bool
 }
 
 // Edge leads from one node to another, or to itself.

@@ -18,7 +18,7 @@ func (l *layered) ports(i int, beside []int) map[int]float64 {
 	n := float64(len(sorted))
 	w := l.g.Nodes[c.node].W
 	step := min(portGap, (w-16)/n)
-	if l.g.Nodes[c.node].Diamond && n > 1 {
+	if !l.g.Nodes[c.node].box() && n > 1 {
 		step = 0.64 * w / (n - 1)
 	}
 	for k, j := range sorted {
@@ -41,7 +41,7 @@ func (l *layered) widen() {
 	const least = 12.0
 	for i := range l.cells {
 		c := &l.cells[i]
-		if c.node < 0 || l.g.Nodes[c.node].Diamond {
+		if c.node < 0 || !l.g.Nodes[c.node].box() {
 			continue
 		}
 		need := least * float64(1+max(len(c.up), len(c.down)))

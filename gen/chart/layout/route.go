@@ -181,15 +181,25 @@ func (l *layered) route(i int) Route {
 	return r
 }
 
+// box reports whether edges end on the sides of the node's rectangle.
+func (n *Node) box() bool { return !n.Diamond && !n.Round }
+
 // inset is how far the edge at x runs into the rectangle around a cell, up
-// to the side of a diamond.
+// to the side of a diamond or the rim of an ellipse.
 func (l *layered) inset(i int, x float64) float64 {
 	c := &l.cells[i]
-	if c.node < 0 || !l.g.Nodes[c.node].Diamond {
+	if c.node < 0 {
 		return 0
 	}
-	n := l.g.Nodes[c.node]
-	return n.H / 2 * math.Abs(x-c.x) / (n.W / 2)
+	n := &l.g.Nodes[c.node]
+	aside := math.Abs(x-c.x) / (n.W / 2)
+	switch {
+	case n.Diamond:
+		return n.H / 2 * aside
+	case n.Round:
+		return n.H / 2 * (1 - math.Sqrt(max(0, 1-aside*aside)))
+	}
+	return 0
 }
 
 // reverse turns the pieces of an edge around.
