@@ -40,6 +40,10 @@ test: ## every test
 	cd runtime/fsmotel && $(GO) test ./...
 	cd examples/downstream && $(GO) test ./...
 
+.PHONY: man
+man: ## write the man pages into bin/man/man1 (look at one: man -l bin/man/man1/fsmgen-gen.1)
+	$(GO) run ./cmd/fsmgen man bin/man/man1
+
 .PHONY: e2e-short
 e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a short round of faults (needs a C compiler)
 	cd internal/e2e && $(GO) test -count=1 -timeout 20m ./...

@@ -32,6 +32,7 @@ type cli struct {
 	out, err io.Writer
 	current  string // the specification in work, for the report of a panic
 	model    modelRun
+	quiet    bool // what went well is not worth a word
 
 	generate func(*spec.Machine, gen.Options) ([]gen.File, error) // replaced by tests that need a failing generator
 }
@@ -121,7 +122,7 @@ command line, or a file or database it names, cannot be used; 3 a bug in fsmgen.
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.AddCommand(c.genCommand(), c.auditCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.logCommand(), c.replayCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
+	root.AddCommand(c.manCommand(), c.genCommand(), c.auditCommand(), c.checkCommand(), c.diagramCommand(), c.diffCommand(), c.docsCommand(), c.explainCommand(), c.fmtCommand(), c.initCommand(), c.logCommand(), c.replayCommand(), c.schemaCommand(), c.serveCommand(), c.sqlCommand(), c.versionCommand())
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
@@ -138,6 +139,18 @@ func (c *cli) errorf(format string, args ...any) { _, _ = fmt.Fprintf(c.err, for
 // printf prints a result. A reader that went away (fsmgen ... | head) is no
 // error of ours.
 func (c *cli) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
+
+// remarkf prints what went well, unless nobody wants to know.
+func (c *cli) remarkf(format string, args ...any) {
+	if !c.quiet {
+		c.printf(format, args...)
+	}
+}
+
+// quietFlag adds --quiet.
+func (c *cli) quietFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "say only what is wrong")
+}
 
 // source is one specification and what was found in it.
 type source struct {

@@ -44,6 +44,7 @@ an error; warnings alone leave it 0, or make it 1 with --strict.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings, too")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
+	c.quietFlag(cmd)
 	c.modelFlags(cmd)
 	oneOf(cmd, "format", checkFormats...)
 	return cmd
@@ -57,7 +58,7 @@ func (c *cli) check(paths []string, format string, strict bool) error {
 	if err != nil {
 		return err
 	}
-	if err := c.runModel(sources, format == formatText); err != nil {
+	if err := c.runModel(sources, format == formatText && !c.quiet); err != nil {
 		return err
 	}
 	switch format {
@@ -68,10 +69,10 @@ func (c *cli) check(paths []string, format string, strict bool) error {
 	case formatGitHub:
 		printGitHub(c.out, sources)
 	default:
-		c.renderAll(c.out, sources, spec.Info)
+		c.renderAll(c.out, sources, c.least(spec.Info))
 		for _, s := range sources {
 			if !s.found.HasErrors() {
-				c.printf("%s: ok, %s\n", s.name, summary(s.machine))
+				c.remarkf("%s: ok, %s\n", s.name, summary(s.machine))
 			}
 			c.printModel(s)
 		}

@@ -124,6 +124,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
 	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the event log of this database: the path of a SQLite file, or postgres://...")
 	cmd.Flags().StringVar(&f.inject, "inject", "", "keep the diagram between the markers in this Markdown file up to date")
+	c.quietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o or --inject is not up to date")
 	oneOf(cmd, "format", formatNames(diagramFormats)...)
 	oneOf(cmd, "theme", "auto", "light", "dark")

@@ -22,6 +22,7 @@ const formatMarkdown = "markdown"
 
 func (c *cli) diffCommand() *cobra.Command {
 	var o diffOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Say what changed from one version of a specification to the next",
@@ -42,15 +43,19 @@ the rows which do not fit the new version. Neither looks at a database.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: specFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if asJSON {
+				o.format = formatJSON
+			}
 			return c.diff(args, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.against, "against", "", "take the old version from git:REVISION")
 	cmd.Flags().StringVar(&o.format, "format", formatText, "form of the report: text, json, markdown or github")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&o.sql, "sql", "", "print the migration for sqlite or postgres")
 	cmd.Flags().StringVar(&o.rows, "rows", "", "print the queries for rows that do not fit, for sqlite or postgres")
 	cmd.Flags().StringVar(&o.enforce, "enforce", "full", "level of enforcement of the database: none, checks or full")
-	cmd.MarkFlagsMutuallyExclusive("sql", "rows", "format")
+	cmd.MarkFlagsMutuallyExclusive("sql", "rows", "format", "json")
 	oneOf(cmd, "format", formatText, formatJSON, formatMarkdown, formatGitHub)
 	oneOf(cmd, "sql", migration.SQLite, migration.Postgres)
 	oneOf(cmd, "rows", migration.SQLite, migration.Postgres)

@@ -37,6 +37,7 @@ comment that would be lost: those inside of brackets can be.`,
 		ValidArgsFunction: specFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.fmt(args, f) },
 	}
+	c.quietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would change, and exit with 1 when something would")
 	return cmd
@@ -91,7 +92,7 @@ func (c *cli) fmt(paths []string, f fmtFlags) error {
 	for _, name := range names {
 		switch {
 		case !dry:
-			c.printf("wrote %s\n", name)
+			c.remarkf("wrote %s\n", name)
 		case !f.diff:
 			c.printf("%s: not formatted\n", name)
 		}

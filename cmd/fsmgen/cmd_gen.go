@@ -86,6 +86,7 @@ the files changed. Findings are printed, and the last sound package stays.`,
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and generate whenever a specification changes; ctrl-c ends")
 	cmd.MarkFlagsMutuallyExclusive("watch", "check")
 	cmd.MarkFlagsMutuallyExclusive("watch", "json")
+	c.quietFlag(cmd)
 	oneOf(cmd, "enforce", "none", "checks", "full")
 	oneOf(cmd, "test-store", "sqlite", "postgres")
 	if err := cmd.MarkFlagDirname("output"); err != nil {

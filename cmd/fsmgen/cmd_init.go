@@ -56,7 +56,7 @@ func (c *cli) init(name string) error {
 	} else if err != nil {
 		return usagef("cannot write: %w", err)
 	}
-	c.printf("wrote %s\n", path)
+	c.remarkf("wrote %s\n", path)
 	return nil
 }
 

@@ -157,6 +157,6 @@ func (c *cli) diagramInto(s *source, usual diagramFormat, f diagramFlags) error 
 	if err := writeAll([]*target{{path: f.inject, data: data, status: statusDiffers}}); err != nil {
 		return usagef("cannot write: %w", err)
 	}
-	c.printf("wrote %s\n", shown(f.inject))
+	c.remarkf("wrote %s\n", shown(f.inject))
 	return nil
 }

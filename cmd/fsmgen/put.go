@@ -61,7 +61,7 @@ func (c *cli) printTargets(targets []*target, stale []string, check, blocked boo
 		case check:
 			c.printf("%s: not up to date\n", path)
 		default:
-			c.printf("wrote %s\n", path)
+			c.remarkf("wrote %s\n", path)
 		}
 	}
 	for _, path := range stale {

@@ -106,6 +106,14 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// least is how light a finding may be to be printed: informations are remarks.
+func (c *cli) least(s spec.Severity) spec.Severity {
+	if c.quiet {
+		return min(s, spec.Warning)
+	}
+	return s
+}
+
 // renderAll prints what was found in the sources as text, down to a severity,
 // and how many findings there are when there is more than one. Informations are
 // for `check`: those who generate have asked for something else.

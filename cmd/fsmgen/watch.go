@@ -57,6 +57,7 @@ func (c *cli) generateOnce(paths []string, f genFlags) error {
 	err := c.gen(paths, f)
 	var usage usageError
 	switch {
+	case err == nil && c.quiet:
 	case err == nil:
 		c.errorf("%s: up to date; waiting for the next change, ctrl-c ends\n", strings.Join(shownAll(paths), ", "))
 	case errors.Is(err, errFindings):
