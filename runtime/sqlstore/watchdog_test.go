@@ -48,9 +48,11 @@ func TestWatchdog(t *testing.T) {
 		}
 		done()
 		time.Sleep(time.Minute)
+		w.mu.Lock()
 		if w.timer != nil {
 			t.Error("a timer runs although nothing is asked")
 		}
+		w.mu.Unlock()
 		ends, cancel := context.WithCancel(caller)
 		mine, done := w.bound(ends)
 		cancel()
