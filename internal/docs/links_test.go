@@ -23,7 +23,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "CONTRACT.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			doc, err := os.ReadFile(filepath.Join(root, name))
