@@ -172,7 +172,7 @@ func values(t *testing.T, doc string, m *spec.Machine) {
 			if diff := cmp.Diff(types[f.Name], row[1:3]); diff != "" {
 				t.Errorf("%s (-schema +CONTRACT.md):\n%s", kind, diff)
 			}
-			if _, err := live.ValueFromJSON(f.Type, json.RawMessage(row[3])); err != nil {
+			if _, err := live.ValueFromJSON(f.Type, json.RawMessage(row[3])); err != nil || !json.Valid([]byte(row[3])) {
 				t.Errorf("%s: the example %s: %v", kind, row[3], err)
 			}
 		}
