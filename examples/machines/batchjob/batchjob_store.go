@@ -573,6 +573,17 @@ var descriptor = fsm.Descriptor[Job]{
 		opCancel,
 		opTerminate,
 	},
+	Projection: &fsm.Projection{
+		Entity: "ArrayJob",
+		Key:    []string{"array_job"},
+		Rules: []fsm.ProjectionRule{
+			{State: "pending", Any: []string{"runnable", "starting", "running"}},
+			{State: "waiting", Any: []string{"submitted", "pending"}},
+			{State: "failed", Any: []string{"failed"}},
+			{State: "succeeded", All: []string{"succeeded"}},
+			{State: "unknown"},
+		},
+	},
 }
 
 func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {

@@ -588,6 +588,16 @@ var descriptor = fsm.Descriptor[CheckRun]{
 		opRerequest,
 		opReset,
 	},
+	Projection: &fsm.Projection{
+		Entity: "CheckSuite",
+		Key:    []string{"suite"},
+		Rules: []fsm.ProjectionRule{
+			{State: "in_progress", Any: []string{"in_progress"}},
+			{State: "queued", Any: []string{"requested", "waiting", "pending", "queued"}},
+			{State: "completed", All: []string{"completed"}},
+			{State: "empty"},
+		},
+	},
 }
 
 func (req CreateRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
