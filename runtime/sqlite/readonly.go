@@ -23,7 +23,7 @@ func openReadOnly(path string, o options) (*sqlstore.Store, error) {
 		fmt.Sprintf("busy_timeout(%d)", o.busy.Milliseconds()), "query_only(1)", "trusted_schema(0)", "cell_size_check(1)",
 	}}
 	store, err := newReadOnly(path, query, o)
-	if err != nil && strings.Contains(err.Error(), "unable to open database file") {
+	if err != nil && (strings.Contains(err.Error(), "unable to open database file") || strings.Contains(err.Error(), "attempt to write a readonly database")) {
 		// In WAL mode even a reader needs files beside the database. Where it cannot
 		// make them and there are none, nobody has the database open.
 		if _, other := os.Stat(path + "-wal"); errors.Is(other, os.ErrNotExist) {
