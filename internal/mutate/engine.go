@@ -41,7 +41,6 @@ var engineFiles = []engineFile{
 	{"runtime/sqlstore", "postgres_write.go"},
 	{"runtime/sqlstore", "postgres_batch.go"},
 	{"runtime", "many.go"},
-	{"runtime", "observe.go"},
 	{"runtime", "pick_many.go"},
 	{"runtime/sqlstore", "many.go"},
 }
