@@ -209,6 +209,19 @@ func TestObserverOfDelivery(t *testing.T) {
 		"parcel.arrive id=p1 request=sys:arrive:4 actor=system calls=1", "= [p1/5:arrive] replayed=0")
 }
 
+// An observer may have nothing to say at the end.
+func TestObserverOfBeginnings(t *testing.T) {
+	t.Parallel()
+	var begun []string
+	m := open(t, newStore(), storetest.Schema(), fixed(), fsm.WithObserver(func(ctx context.Context, c fsm.Observed) (context.Context, func(fsm.Observation)) {
+		begun = append(begun, c.Operation)
+		return ctx, nil
+	}))
+	if _, err := m.Create(t.Context(), storetest.Register(meta(""), in("p1"))); err != nil || len(begun) != 1 || begun[0] != "register" {
+		t.Errorf("%v, the observer heard of %q", err, begun)
+	}
+}
+
 // What a try wrote that was taken back is not told, when the next one finds that
 // the record has moved on.
 func TestObserverOfASecondTry(t *testing.T) {
