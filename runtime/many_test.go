@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +26,7 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 		"made":                   {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("b", "r2")}, atOnce: 2},
 		"one record twice":       {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("a", "r2")}},
 		"one request twice":      {calls: []fsm.Call[storetest.Parcel]{made("a", "r"), made("b", "r")}},
-		"a record that is there": {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("p1", "r2")}, atOnce: 2},
+		"a record that is there": {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("p1", "r2")}, atOnce: 1},
 		"held": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
 			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: note("r2", "y")}}
 		}, atOnce: 2},
@@ -38,6 +39,27 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 		"one at no revision": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
 			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: fsm.Ref{ID: "p2"}, Call: note("r2", "y")}}
 		}},
+		"each in its place": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: note("r1", "x")}, {At: held[5], Call: note("r2", "y")}}
+		}, atOnce: 2},
+		"a place is taken, then given up": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[2], Call: shelved("r1", "s1")}, {At: held[4], Call: storetest.Send(meta("r2"))}}
+		}},
+		"a place is given up, then taken": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: storetest.Send(meta("r1"))}, {At: held[2], Call: shelved("r2", "s1")}}
+		}},
+		"a place is passed on": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: shelved("r1", "s2")}, {At: held[5], Call: shelved("r2", "s3")}}
+		}},
+		"two places are taken": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[2], Call: shelved("r1", "s3")}, {At: held[3], Call: shelved("r2", "s4")}}
+		}, atOnce: 2},
+		"two places are given up": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: storetest.Send(meta("r1"))}, {At: held[5], Call: storetest.Send(meta("r2"))}}
+		}, atOnce: 2},
+		"a step behind another": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
+			return []fsm.Item[storetest.Parcel]{{At: held[2], Call: storetest.Expel(storetest.Meta{RequestID: "r1", Actor: "root", Reason: "why"})}, {At: held[1], Call: note("r2", "y")}}
+		}},
 		"one that is refused": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
 			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: storetest.Shelve(meta("r2"), "s", "t")}}
 		}},
@@ -47,7 +69,17 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 			answer := func(single bool) (string, int) {
 				store := &wrapped{Store: newStore(), single: single}
 				m := open(t, store, storetest.Schema(), fixed())
-				held := []outcome{must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))), must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p2"))))}
+				var held []outcome // two that wait, two that are held, two in the slots s1 and s2
+				for i := range 6 {
+					out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(fmt.Sprint("p", i+1)))))
+					if i > 1 {
+						out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+					}
+					if i > 3 {
+						out = must(t)(m.Apply(t.Context(), out, shelved("", fmt.Sprint("s", i-3))))
+					}
+					held = append(held, out)
+				}
 				first := -1
 				store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 					n := 0
@@ -71,6 +103,9 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 				if list := findings(t, m); list != nil {
 					t.Errorf("audit: %v", list)
 				}
+				if bulks := store.bulks.Load(); !single && (bulks > 0) != (c.atOnce > 0) {
+					t.Errorf("%d tries at once, want them: %t", bulks, c.atOnce > 0)
+				}
 				return text, first
 			}
 			want, _ := answer(true)
@@ -83,6 +118,17 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shelved puts a parcel into a slot, without the guard that counts the others.
+func shelved(request, slot string) fsm.Call[storetest.Parcel] {
+	c := storetest.Shelve(meta(request), slot, "t")
+	decide := c.Decide
+	c.Peers = nil
+	c.Decide = func(p *storetest.Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		return decide(p, id, []int64{0}, now)
+	}
+	return c
 }
 
 // tallying counts the writes of a transaction.

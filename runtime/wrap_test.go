@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,7 +72,7 @@ func (o oneByOne) WriteMany(ws []*fsm.Write) error {
 			seen[key] = true
 		}
 	}
-	for _, w := range ws {
+	for _, w := range slices.Backward(ws) { // their order says nothing
 		if err := o.Write(w); err != nil {
 			return err
 		}
