@@ -20,8 +20,8 @@ type Driver struct {
 	Open func(ctx context.Context, place string, migrate bool) (*Subject, func() error, error)
 	// Ledger opens the database beside the store.
 	Ledger func(place string) (*sql.DB, error)
-	// Normal opens the machine in sessions that do not wait for the disk; nil
-	// where there is no way.
+	// Normal opens the machine in sessions that do not wait for the disk: the
+	// control of PowerCuts, which needs it.
 	Normal func(ctx context.Context, place string) (*Subject, error)
 }
 

@@ -3,7 +3,6 @@ package faults_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"net/url"
 	"path/filepath"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
-	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
 // The drivers of this module.
@@ -119,50 +117,13 @@ func openClient(ctx context.Context, dsn string, migrate bool) (*faults.Subject,
 // openNormal opens the machine over connections that fall back to
 // synchronous=NORMAL once the store has looked at their settings.
 func openNormal(ctx context.Context, path string) (*faults.Subject, error) {
-	connector, err := modernc.NewConnector("file:" + path + "?" + storeSettings)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(&lying{connector})
-	store, err := sqlstore.New(db, sqlstore.SQLite())
-	if err != nil {
-		return nil, err
-	}
 	ledger, err := openLedger(path)
 	if err != nil {
 		return nil, err
 	}
-	return faults.Open(ctx, store, ledger)
+	return faults.OpenNormal(ctx, &modernc.Driver{}, "file:"+path+"?"+storeSettings, ledger)
 }
 
 // storeSettings are what a store asks of a connection.
 const storeSettings = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)" +
 	"&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_txlock=immediate&_dqs=0"
-
-type lying struct{ driver.Connector }
-
-func (l *lying) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := l.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &lyingConn{c.(fullConn)}, nil
-}
-
-// fullConn is what database/sql uses of the driver's connection.
-type fullConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-}
-
-type lyingConn struct{ fullConn }
-
-func (c *lyingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if _, err := c.ExecContext(ctx, "PRAGMA synchronous=NORMAL", nil); err != nil {
-		return nil, err
-	}
-	return c.fullConn.BeginTx(ctx, opts)
-}

@@ -11,22 +11,22 @@ import (
 	"github.com/fsmgen/fsmgen/internal/faults"
 )
 
-func init() {
-	sql.Register("mattn", &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
-		for _, p := range sqlitetest.Pragmas {
-			if _, err := c.Exec("PRAGMA "+p, nil); err != nil {
-				return err
-			}
+var sqlite = &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
+	for _, p := range sqlitetest.Pragmas {
+		if _, err := c.Exec("PRAGMA "+p, nil); err != nil {
+			return err
 		}
-		return nil
-	}})
-}
+	}
+	return nil
+}}
 
-var open sqlitetest.Open = func(path string) (*sql.DB, error) {
-	return sql.Open("mattn", "file:"+path+"?_txlock=immediate")
-}
+func init() { sql.Register("mattn", sqlite) }
 
-var driver = open.Driver("SQLite (mattn)")
+func name(path string) string { return "file:" + path + "?_txlock=immediate" }
+
+var open sqlitetest.Open = func(path string) (*sql.DB, error) { return sql.Open("mattn", name(path)) }
+
+var driver = open.Driver("SQLite (mattn)", sqlite, name)
 
 func TestMain(m *testing.M) { faults.Main(m, driver) }
 

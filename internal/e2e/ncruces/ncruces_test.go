@@ -4,28 +4,23 @@ package ncruces
 
 import (
 	"database/sql"
+	"net/url"
 	"testing"
 
 	sqlite3 "github.com/ncruces/go-sqlite3/driver"
-
-	gosqlite3 "github.com/ncruces/go-sqlite3"
 
 	"github.com/fsmgen/fsmgen/internal/e2e/sqlitetest"
 	"github.com/fsmgen/fsmgen/internal/faults"
 )
 
-var open sqlitetest.Open = func(path string) (*sql.DB, error) {
-	return sqlite3.Open("file:"+path+"?_txlock=immediate", func(c *gosqlite3.Conn) error {
-		for _, p := range sqlitetest.Pragmas {
-			if err := c.Exec("PRAGMA " + p); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// name holds the settings, so that whoever opens it has them.
+func name(path string) string {
+	return "file:" + path + "?" + url.Values{"_txlock": {"immediate"}, "_pragma": sqlitetest.Pragmas}.Encode()
 }
 
-var driver = open.Driver("SQLite (ncruces)")
+var open sqlitetest.Open = func(path string) (*sql.DB, error) { return sqlite3.Open(name(path)) }
+
+var driver = open.Driver("SQLite (ncruces)", &sqlite3.SQLite{}, name)
 
 func TestMain(m *testing.M) { faults.Main(m, driver) }
 

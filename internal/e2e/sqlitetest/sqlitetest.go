@@ -5,6 +5,7 @@ package sqlitetest
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,10 +46,11 @@ func (open Open) Store(path string, opts ...sqlstore.Option) (*sqlstore.Store, e
 	return store, nil
 }
 
-// Driver makes what the faults need.
-func (open Open) Driver(name string) faults.Driver {
+// Driver makes what the faults need. d opens what name makes of a path, with the
+// same settings as open.
+func (open Open) Driver(shown string, d driver.Driver, name func(path string) string) faults.Driver {
 	return faults.Driver{
-		Name: name,
+		Name: shown,
 		Open: func(ctx context.Context, place string, migrate bool) (*faults.Subject, func() error, error) {
 			store, err := open.Store(place)
 			if err != nil {
@@ -61,6 +63,13 @@ func (open Open) Driver(name string) faults.Driver {
 			return faults.OpenOver(ctx, store, db, migrate)
 		},
 		Ledger: open,
+		Normal: func(ctx context.Context, place string) (*faults.Subject, error) {
+			ledger, err := open(place)
+			if err != nil {
+				return nil, err
+			}
+			return faults.OpenNormal(ctx, d, name(place), ledger)
+		},
 	}
 }
 
