@@ -130,6 +130,14 @@ func (l *Load) End(ctx context.Context, s *Subject) (Result, error) {
 	return r, err
 }
 
+// Stop stops the writers and holds what was acknowledged against a store, which
+// may have lost what it likes: no call is made again.
+func (l *Load) Stop(ctx context.Context, s *Subject) (Verdict, error) {
+	close(l.stop)
+	l.wg.Wait()
+	return s.Verify(ctx, l.acked)
+}
+
 // String returns the figures.
 func (r Result) String() string {
 	return fmt.Sprintf("%d acknowledged, lost %d, doubled %d; %d calls failed (%d unknown): %d had been applied, all settled; ledger %d = committed %d",

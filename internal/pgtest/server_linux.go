@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -158,6 +159,19 @@ func (s *Server) Restart() error {
 // for it at every commit. It is removed when the test ends.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
+	f := s.Follower(t)
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := run(s.c.url, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// Follower starts a second server that follows s by streaming; s does not wait
+// for it. It is removed when the test ends.
+func (s *Server) Follower(t testing.TB) *Server {
+	t.Helper()
 	f := &Server{bin: s.bin, c: cluster{users: 1, settings: s.c.settings}}
 	var err error
 	if f.c.dir, err = os.MkdirTemp("", "pgtest"); err == nil {
@@ -177,12 +191,44 @@ func (s *Server) Standby(t testing.TB) *Server {
 	if err := f.c.launch(f.bin); err != nil {
 		t.Fatalf("start the standby: %v\n%s", err, f.c.log.Bytes())
 	}
-	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		if err := run(s.c.url, statement); err != nil {
-			t.Fatal(err)
-		}
+	if err := f.receives(1); err != nil {
+		t.Fatal(err)
 	}
 	return f
+}
+
+// CutOff makes a follower lose its primary, and waits until it receives nothing
+// any more.
+func (s *Server) CutOff() error {
+	for _, statement := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"} {
+		if err := run(s.c.url, statement); err != nil {
+			return err
+		}
+	}
+	return s.receives(0)
+}
+
+// receives waits until so many processes of the follower, 0 or 1, receive what
+// its primary writes.
+func (s *Server) receives(want int) error {
+	db, err := sql.Open("pgx", s.c.url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		var have int
+		const streaming = "SELECT count(*) FROM pg_stat_get_wal_receiver() WHERE status = 'streaming'"
+		if err := db.QueryRow(streaming).Scan(&have); err != nil {
+			return err
+		}
+		if have == want {
+			return nil
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("%d processes of the follower receive from its primary for a minute now, expected %d", have, want)
+		}
+	}
 }
 
 // Promote makes a standby the primary; it waits for no follower of its own.
