@@ -105,12 +105,14 @@ export async function eventually(check, what) {
   }
 }
 
-/** run runs the tests whose names hold one of the words; the result is how many failed. */
+/** run runs the tests whose names hold one of the words and none that begins with -; the result is how many failed. */
 export async function run(tests, words) {
   const browser = await launch();
   let failed = 0, ran = 0;
   for (const [name, test] of Object.entries(tests)) {
-    if (words.length > 0 && !words.some((w) => name.includes(w))) continue;
+    const wanted = words.filter((w) => !w.startsWith("-"));
+    if (wanted.length > 0 && !wanted.some((w) => name.includes(w))) continue;
+    if (words.some((w) => w.startsWith("-") && name.includes(w.slice(1)))) continue;
     const t = { browser, after: [] };
     const began = Date.now();
     let error = null;

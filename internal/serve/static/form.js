@@ -20,7 +20,7 @@ function control(input, id, now) {
       return { c, read: () => c.value };
     }
     case "int": case "counter": case "sequence": {
-      const c = el("input", { ...common, type: "number", step: "1", min: input.min, max: input.max, value: input.min || (input.kind === "int" ? "1" : "0") });
+      const c = el("input", { ...common, type: "number", step: "1", min: input.min, max: input.max, value: String(Math.min(Math.max(3, input.min ?? 3), input.max ?? 3)) }); // a few
       return { c, read: () => c.value };
     }
     case "time": {
