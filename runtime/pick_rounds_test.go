@@ -1,0 +1,168 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// A round takes whoever asks for the same records, up to a number of them.
+func TestWhoSharesARound(t *testing.T) {
+	t.Parallel()
+	type ask struct {
+		n    int
+		lane string
+	}
+	for _, c := range []struct {
+		asks   []ask
+		rounds int
+	}{
+		{[]ask{{256, "a"}, {256, "a"}}, 1},
+		{[]ask{{256, "a"}, {257, "a"}}, 2},
+		{[]ask{{1000, "a"}, {1, "a"}}, 2},
+		{[]ask{{1, "a"}, {1, "b"}, {1, "a"}}, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, m, hold, counted := rounds(t)
+			waiting(t, m, "p1", "p2", "p3")
+			for _, id := range []string{"q1", "q2"} {
+				must(t)(m.Create(t.Context(), storetest.Register(meta(""), storetest.RegisterInput{ID: id, Lane: "b"})))
+			}
+			var all sync.WaitGroup
+			var got atomic.Int64
+			for _, a := range append([]ask{{1, "a"}}, c.asks...) { // the first keeps the others waiting
+				all.Go(func() {
+					outs, err := m.Pick(t.Context(), a.n, storetest.Hold(meta(""), a.lane, start))
+					if err != nil && !errors.Is(err, fsm.ErrNothingToDo) {
+						t.Error(err)
+					}
+					for _, out := range outs {
+						if got.Add(1); out.Record.Lane != a.lane {
+							t.Errorf("lane %s got %s", a.lane, out.Record.ID)
+						}
+					}
+				})
+				synctest.Wait()
+			}
+			close(hold)
+			all.Wait()
+			want := map[string]int64{"a": 3}
+			if len(c.asks) == 3 {
+				want["b"] = 1
+			}
+			if counted() != 1+c.rounds || got.Load() != want["a"]+want["b"] {
+				t.Errorf("%v: %d transactions and %d records, want %d and %d", c.asks, counted(), got.Load(), 1+c.rounds, want["a"]+want["b"])
+			}
+		})
+	}
+}
+
+// Whoever waits first may leave like the others, before its round begins.
+func TestFirstInTheQueueLeaves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, m, hold, counted := rounds(t)
+		waiting(t, m, "p1", "p2")
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var gone error
+		all.Go(func() {
+			if outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r1"), "a", start)); err != nil || len(outs) != 1 {
+				t.Errorf("got %v, %v, want one record", outs, err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() { _, gone = m.Pick(ctx, 1, storetest.Hold(meta("r2"), "a", start)) })
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		if !errors.Is(gone, context.Canceled) {
+			t.Errorf("while it waits: got %v, want the context's error", gone)
+		}
+		close(hold)
+		all.Wait()
+		if counted() != 1 {
+			t.Errorf("%d transactions, want one", counted())
+		}
+	})
+}
+
+// A round of one ends with its caller.
+func TestRoundOfOneEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, m, hold, counted := rounds(t)
+		waiting(t, m, "p1", "p2")
+		base := store.update
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if counted() == 0 {
+				return base(table, ctx, f)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Hour):
+				return fmt.Errorf("nobody ended it")
+			}
+		}
+		begun := time.Now()
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
+		defer leave()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r1"), "a", start)); err != nil || len(outs) != 1 {
+				t.Errorf("got %v, %v, want one record", outs, err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			_, err := m.Pick(ctx, 1, storetest.Hold(meta("r2"), "a", start))
+			if waited := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fsm.ErrAmbiguous) || waited != time.Minute {
+				t.Errorf("got %v after %v, want the context's error after a minute", err, waited)
+			}
+		})
+		synctest.Wait()
+		close(hold)
+		all.Wait()
+	})
+}
+
+// An error of the store within a try of many calls at once is certain: nothing
+// was written, so nobody looks, and the calls are made one by one at once.
+func TestManyCallsOnAStoreThatFails(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	broken := errors.New("no room on the disk")
+	tries, views := 0, 0
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries > 1 {
+			return table.Update(ctx, f)
+		}
+		return table.Update(ctx, func(tx fsm.Tx) error { return f(full{tx, broken}) })
+	}
+	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		views++
+		return table.View(ctx, f)
+	}
+	outs, err := m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
+	if err != nil || len(outs) != 2 || tries != 2 || views != 0 {
+		t.Errorf("%d outcomes, %v after %d tries and %d looks, want 2 after 2 and none", len(outs), err, tries, views)
+	}
+}
+
+// full is a transaction that writes nothing.
+type full struct {
+	fsm.Tx
+	err error
+}
+
+func (f full) Write(*fsm.Write) error { return f.err }
