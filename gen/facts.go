@@ -228,6 +228,8 @@ func compare(op spec.FactOp, left, right operand) cond {
 		return constant(compareInts(op, *left.num, *right.num))
 	case left.word != "" && right.word != "":
 		return constant((left.word == right.word) == (op == spec.Eq))
+	case left.val != "" && left.val == right.val && goOperators[op] != "": // a field that is set to what it is compared with
+		return constant(compareInts(op, 0, 0))
 	}
 	l, r := left.val, right.val
 	switch {

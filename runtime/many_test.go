@@ -161,7 +161,7 @@ func TestManyCallsOfABusyStore(t *testing.T) {
 		store := &wrapped{Store: newStore()}
 		m := open(t, store, storetest.Schema(), fixed())
 		ctx, leave := context.WithCancel(t.Context())
-		defer leave()
+		t.Cleanup(leave)
 		tries := 0
 		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			switch tries++; {

@@ -282,7 +282,7 @@ func TestSeveralObservers(t *testing.T) {
 		"1 parcel.register id=p1 request=c1 actor=ann calls=1", "  2 parcel.register id=p1 request=c1 actor=ann calls=1",
 		"  2 = [p1/1:register] replayed=0", "1 = [p1/1:register] replayed=0")
 
-	alone := open(t, newStore(), storetest.Schema(), fixed(), fsm.WithObserver(mute), fsm.WithObserver(mute))
+	alone := open(t, newStore(), storetest.Schema(), fixed(), fsm.WithObserver(mute), fsm.WithObserver(mute)) //nolint:gocritic // both have nothing to say
 	if out := must(t)(alone.Create(t.Context(), storetest.Register(meta("c1"), in("p1")))); out.Record.ID != "p1" {
 		t.Errorf("got %+v", out)
 	}

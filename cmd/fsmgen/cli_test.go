@@ -181,7 +181,7 @@ func TestWriteManyOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, g := range good {
-		if got, err := os.ReadFile(g.path); string(got) != string(g.data) {
+		if got, err := os.ReadFile(g.path); !bytes.Equal(got, g.data) {
 			t.Errorf("%s holds %q, %v", g.path, got, err)
 		}
 	}

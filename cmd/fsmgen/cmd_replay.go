@@ -60,16 +60,16 @@ func (c *cli) replay(path, specPath string, asJSON, quiet bool) error {
 		if err != nil {
 			return usagef("cannot read the log: %w", err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was read only
 		name, in = shown(path), f
 	}
-	var print findingPrinter = &replayText{c: c, name: name, quiet: quiet}
+	var out findingPrinter = &replayText{c: c, name: name, quiet: quiet}
 	if asJSON {
-		print = &replayJSON{c: c, name: name}
+		out = &replayJSON{c: c, name: name}
 	}
-	print.begin()
-	result, err := replay.Check(s.machine, in, print.finding)
-	print.end(result, err)
+	out.begin()
+	result, err := replay.Check(s.machine, in, out.finding)
+	out.end(result, err)
 	switch {
 	case err != nil:
 		return usagef("cannot read the log: %s: %w", name, err)

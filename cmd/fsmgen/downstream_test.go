@@ -128,7 +128,7 @@ func TestTemplate(t *testing.T) {
 	t.Parallel()
 	root, readme := fromRoot(t, "examples/downstream/README.md")
 	p := project{t: t, dir: t.TempDir()}
-	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(root, "examples/downstream"))); err != nil {
+	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(root, "examples", "downstream"))); err != nil {
 		t.Fatal(err)
 	}
 	p.run("go", "mod", "edit", "-replace", "github.com/fsmgen/fsmgen="+root)

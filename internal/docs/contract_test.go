@@ -226,13 +226,13 @@ func TestContractEvents(t *testing.T) {
 	if e.Sum != fsm.Checksum(&e) || e.Chain != fsm.Chained(0, &e) {
 		t.Errorf("the example has the sum %d and the chain %d, want %d and %d", e.Sum, e.Chain, fsm.Checksum(&e), fsm.Chained(0, &e))
 	}
-	print, err := fsm.Fingerprint(e.Operation, e.Actor, e.Reason, []fsm.Input{
+	sum, err := fsm.Fingerprint(e.Operation, e.Actor, e.Reason, []fsm.Input{
 		{Name: "dedupe_key", Kind: fsm.KindString}, {Name: "payload", Kind: fsm.KindJSON, Value: `{"url":"https://example.com/"}`}})
-	if err != nil || print != e.Fingerprint {
-		t.Errorf("the fingerprint of the example is %s, want %s, %v", e.Fingerprint, print, err)
+	if err != nil || sum != e.Fingerprint {
+		t.Errorf("the fingerprint of the example is %s, want %s, %v", e.Fingerprint, sum, err)
 	}
 
-	source, err := os.ReadFile(filepath.Join(root, "runtime/inspect.go"))
+	source, err := os.ReadFile(filepath.Join(root, "runtime", "inspect.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

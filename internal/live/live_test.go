@@ -31,7 +31,7 @@ import (
 // machine reads one of the specifications of specs/.
 func machine(t testing.TB, name string) *spec.Machine {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../specs", name+".yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "specs", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,12 +231,12 @@ func auditAndRepair(t *testing.T, name, path string, want []fsm.Finding) {
 		byID[f.ID] = append(byID[f.ID], f)
 	}
 	proposals := map[string]live.Proposal{}
-	for id, found := range byID {
-		p, any, err := db.Propose(t.Context(), id, found)
+	for id, list := range byID {
+		p, found, err := db.Propose(t.Context(), id, list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if any {
+		if found {
 			proposals[id] = p
 		}
 	}

@@ -92,7 +92,7 @@ func isSQLite(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot open the database: %w; expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was read only
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder; expected the path of a SQLite file", path)
 	}

@@ -321,7 +321,7 @@ func (p *page) schema() error {
 		if err != nil {
 			return err
 		}
-		begin := strings.Index(string(sql), `CREATE TABLE IF NOT EXISTS "`+p.m.Name+`" (`)
+		begin := bytes.Index(sql, []byte(`CREATE TABLE IF NOT EXISTS "`+p.m.Name+`" (`))
 		if begin < 0 {
 			return fmt.Errorf("the schema for %s makes no table of the records", d.name)
 		}

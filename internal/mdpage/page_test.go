@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden := filepath.Join("../../specs/docs", m.Name+".md")
+		golden := filepath.Join("..", "..", "specs", "docs", m.Name+".md")
 		if *update {
 			if err := os.WriteFile(golden, got, 0o644); err != nil {
 				t.Fatal(err)

@@ -32,7 +32,7 @@ func parse(t testing.TB, name, text string) *spec.Machine {
 
 func machine(t testing.TB, name string) *spec.Machine {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../specs", name+".yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "specs", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

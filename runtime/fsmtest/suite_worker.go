@@ -123,11 +123,13 @@ func (s *suite[R]) workOn(t *testing.T, st Store, end string, path []*operation)
 	if c.row.ID == "" {
 		t.Skip("no record is found that a worker can claim")
 	}
-	row, ok := c.row, true
+	row := c.row
 	for _, o := range append([]*operation{pick}, path...) {
-		if _, row, ok = h.step(o, row, theWorker); !ok {
+		_, next, ok := h.step(o, row, theWorker)
+		if !ok {
 			t.Skipf("no record is found of which a worker can %s", o.Name)
 		}
+		row = next
 	}
 	h.seed(c.row)
 	ctx, stop := context.WithTimeout(h.ctx, 2*patience)

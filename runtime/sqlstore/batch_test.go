@@ -28,10 +28,14 @@ func (d *scriptedDB) Connect(context.Context) (driver.Conn, error)              
 func (d *scriptedDB) Driver() driver.Driver                                        { return nil }
 func (*scriptedDB) Prepare(string) (driver.Stmt, error)                            { return nil, driver.ErrSkip }
 func (*scriptedDB) Close() error                                                   { return nil }
-func (d *scriptedDB) Begin() (driver.Tx, error)                                    { return d, d.word("begin") }
 func (d *scriptedDB) Commit() error                                                { return d.word("commit") }
 func (d *scriptedDB) Rollback() error                                              { return d.word("rollback") }
 func (d *scriptedDB) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return d.Begin() }
+
+func (d *scriptedDB) Begin() (driver.Tx, error) {
+	err := d.word("begin")
+	return d, err
+}
 
 func (d *scriptedDB) word(what string) error {
 	d.asked = append(d.asked, what)

@@ -1290,9 +1290,6 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 		if j.CanceledAt.Present() {
 			return Event{}, j.refuseInvariant(OpConfirm, "canceled_at is absent")
 		}
-		if j.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
-		}
 		if j.AmountCapturable > j.Amount {
 			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
 		}
@@ -1328,9 +1325,6 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 		}
 		if j.AmountReceived > j.Amount {
 			return Event{}, j.refuseInvariant(OpConfirm, "amount_received <= amount")
-		}
-		if j.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpConfirm, "amount_capturable <= amount")
 		}
 		if j.AmountReceived != 0 {
 			return Event{}, j.refuseInvariant(OpConfirm, "amount_received == 0")
@@ -1591,9 +1585,6 @@ func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Ev
 		if j.CanceledAt.Present() {
 			return Event{}, j.refuseInvariant(OpSettleAction, "canceled_at is absent")
 		}
-		if j.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received <= amount")
-		}
 		if j.AmountCapturable > j.Amount {
 			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable <= amount")
 		}
@@ -1626,9 +1617,6 @@ func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Ev
 		}
 		if j.AmountReceived > j.Amount {
 			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received <= amount")
-		}
-		if j.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettleAction, "amount_capturable <= amount")
 		}
 		if j.AmountReceived != 0 {
 			return Event{}, j.refuseInvariant(OpSettleAction, "amount_received == 0")
@@ -1747,9 +1735,6 @@ func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) 
 		if j.CanceledAt.Present() {
 			return Event{}, j.refuseInvariant(OpSettle, "canceled_at is absent")
 		}
-		if j.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_received <= amount")
-		}
 		if j.AmountCapturable > j.Amount {
 			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable <= amount")
 		}
@@ -1822,9 +1807,6 @@ func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) 
 		if j.AmountReceived > j.Amount {
 			return Event{}, j.refuseInvariant(OpSettle, "amount_received <= amount")
 		}
-		if j.Amount > j.Amount {
-			return Event{}, j.refuseInvariant(OpSettle, "amount_capturable <= amount")
-		}
 		if j.AmountReceived != 0 {
 			return Event{}, j.refuseInvariant(OpSettle, "amount_received == 0")
 		}
@@ -1891,9 +1873,6 @@ func (j *PaymentIntent) IncrementAuthorization(req IncrementAuthorizationRequest
 	}
 	if j.AmountReceived > req.Amount {
 		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_received <= amount")
-	}
-	if req.Amount > req.Amount {
-		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_capturable <= amount")
 	}
 	if req.Amount < 1 {
 		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_capturable >= 1")

@@ -1447,7 +1447,7 @@ type SendPriorityRequest struct {
 // SendPriority keeps a Stream idle, reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote.
 //
-// Deprecated, possible everywhere, and changes nothing.
+// Possible everywhere, and changes nothing; RFC 9113 advises against it.
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) SendPriority(req SendPriorityRequest, now time.Time) (Event, error) {
@@ -1502,7 +1502,7 @@ type RecvPriorityRequest struct {
 // RecvPriority keeps a Stream idle, reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote.
 //
-// Deprecated, possible everywhere, and changes nothing.
+// Possible everywhere, and changes nothing; RFC 9113 advises against it.
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvPriority(req RecvPriorityRequest, now time.Time) (Event, error) {

@@ -172,13 +172,13 @@ func (j IdleStream) RecvWindowUpdate(ctx context.Context) error {
 }
 
 // SendPriority keeps the Stream idle; the handle holds the new revision.
-// Deprecated, possible everywhere, and changes nothing.
+// Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j IdleStream) SendPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
 }
 
 // RecvPriority keeps the Stream idle; the handle holds the new revision.
-// Deprecated, possible everywhere, and changes nothing.
+// Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j IdleStream) RecvPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
 }
@@ -234,13 +234,15 @@ func (j ReservedLocalStream) RecvWindowUpdate(ctx context.Context) error {
 }
 
 // SendPriority keeps the Stream reserved_local; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j ReservedLocalStream) SendPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
 }
 
 // RecvPriority keeps the Stream reserved_local; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j ReservedLocalStream) RecvPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
 }
@@ -295,13 +297,15 @@ func (j ReservedRemoteStream) RecvWindowUpdate(ctx context.Context) error {
 }
 
 // SendPriority keeps the Stream reserved_remote; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j ReservedRemoteStream) SendPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
 }
 
 // RecvPriority keeps the Stream reserved_remote; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j ReservedRemoteStream) RecvPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
 }
@@ -367,13 +371,13 @@ func (j OpenStream) RecvWindowUpdate(ctx context.Context) error {
 }
 
 // SendPriority keeps the Stream open; the handle holds the new revision.
-// Deprecated, possible everywhere, and changes nothing.
+// Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j OpenStream) SendPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
 }
 
 // RecvPriority keeps the Stream open; the handle holds the new revision.
-// Deprecated, possible everywhere, and changes nothing.
+// Possible everywhere, and changes nothing; RFC 9113 advises against it.
 func (j OpenStream) RecvPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
 }
@@ -429,13 +433,15 @@ func (j HalfClosedLocalStream) RecvWindowUpdate(ctx context.Context) error {
 }
 
 // SendPriority keeps the Stream half_closed_local; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j HalfClosedLocalStream) SendPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
 }
 
 // RecvPriority keeps the Stream half_closed_local; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j HalfClosedLocalStream) RecvPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
 }
@@ -503,13 +509,15 @@ func (j HalfClosedRemoteStream) RecvWindowUpdate(ctx context.Context) error {
 }
 
 // SendPriority keeps the Stream half_closed_remote; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j HalfClosedRemoteStream) SendPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, SendPriorityRequest{Actor: j.held.Actor()}.call(opSendPriority))
 }
 
 // RecvPriority keeps the Stream half_closed_remote; the handle holds the new
-// revision. Deprecated, possible everywhere, and changes nothing.
+// revision. Possible everywhere, and changes nothing; RFC 9113 advises against
+// it.
 func (j HalfClosedRemoteStream) RecvPriority(ctx context.Context) error {
 	return j.held.Stay(ctx, RecvPriorityRequest{Actor: j.held.Actor()}.call(opRecvPriority))
 }
