@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -203,5 +204,52 @@ func TestFailureText(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// An effect that was told when to come again is not performed before then, and
+// not before its own wait is over either.
+func TestLaterDelivery(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fails error
+		due   time.Duration
+	}{
+		"told nothing":              {errLost, time.Second},
+		"later than its wait":       {&fsm.LaterError{Until: start.Add(time.Minute), Err: errLost}, time.Minute},
+		"sooner than its wait":      {&fsm.LaterError{Until: start.Add(time.Millisecond), Err: errLost}, time.Second},
+		"between two microseconds":  {&fsm.LaterError{Until: start.Add(time.Minute + 999), Err: errLost}, time.Minute},
+		"within what else is wrong": {fmt.Errorf("the shop: %w", &fsm.LaterError{Until: start.Add(time.Hour), Err: errLost}), time.Hour},
+	} {
+		store := newStore()
+		open(t, store, storetest.Schema())
+		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
+			func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return c.fails }), fixed())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Startup(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+		out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+		out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+		must(t)(m.Apply(t.Context(), out, storetest.Send(meta(""))))
+		if n, err := m.Deliver(t.Context()); n != 0 || !errors.Is(err, errLost) {
+			t.Errorf("%s: delivered %d, %v, want the error of the effect", name, n, err)
+		}
+		table, err := store.Table(storetest.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := table.View(t.Context(), func(r fsm.Reader) error {
+			box, err := r.Outbox(start.Add(24*time.Hour), 10)
+			if len(box) != 1 || !box[0].Due.Equal(start.Add(c.due)) || box[0].Attempts != 1 {
+				t.Errorf("%s: the outbox holds %+v, want one delivery that is due after %v", name, box, c.due)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
 	}
 }
