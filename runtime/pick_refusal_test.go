@@ -153,7 +153,7 @@ func TestPickWhoseRequestIsTaken(t *testing.T) {
 	armed := false
 	store := hooking(func(tx fsm.Tx) fsm.Tx {
 		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
-			if armed && taken == 0 {
+			if armed && taken < 2 { // in the round, and in the try of the pick's own
 				taken++
 				return fsm.ErrRequestTaken
 			}
@@ -164,7 +164,7 @@ func TestPickWhoseRequestIsTaken(t *testing.T) {
 	waiting(t, m, "p1")
 	armed = true
 	outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r"), "a", start))
-	if err != nil || len(outs) != 1 || taken != 1 {
+	if err != nil || len(outs) != 1 || taken != 2 {
 		t.Errorf("got %v, %v after %d refused writes, want p1 by another try", outs, err, taken)
 	}
 }
