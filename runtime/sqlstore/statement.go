@@ -121,41 +121,38 @@ func (t *table) build() {
 }
 
 // update returns the statement that moves a row: the changed columns only, and
-// the state only when it changes, so that no index is touched for nothing.
+// the state only when it changes, so that no index is touched for nothing. It is
+// that of a file; a server's is single.
 func (t *table) update(w *fsm.Write) (string, []any) {
 	key := t.shapeOf(w)
 	known, silent := t.texts.Load(key)
 	b := &text{d: t.dialect, args: make([]any, 0, 2*len(t.schema.Columns)+8)}
-	column := func(before, name string, kind fsm.Kind, after string, v any) {
+	column := func(before, name, after string, v any) {
 		b.args = append(b.args, t.bind(v))
 		if !silent {
-			name = quote(name)
-			if kind != 0 { // it is compared
-				name = t.dialect.operand(name, kind)
-			}
-			b.WriteString(before + name + after + b.param())
+			b.WriteString(before + quote(name) + after + b.param())
 		}
 	}
 	if !silent {
 		b.WriteString("UPDATE " + t.name + " SET ")
 	}
-	column("", "rev", 0, " = ", w.Row.Rev)
-	column(", ", "updated_at", 0, " = ", w.Row.UpdatedAt)
+	column("", "rev", " = ", w.Row.Rev)
+	column(", ", "updated_at", " = ", w.Row.UpdatedAt)
 	if w.Row.State != w.PrevState {
-		column(", ", "state", 0, " = ", w.Row.State)
+		column(", ", "state", " = ", w.Row.State)
 	}
 	for _, i := range w.Changed {
-		column(", ", t.schema.Columns[i].Stored, 0, " = ", w.Row.Values[i])
+		column(", ", t.schema.Columns[i].Stored, " = ", w.Row.Values[i])
 	}
-	column(" WHERE ", "id", 0, " = ", w.Prev.ID)
-	column(" AND ", "rev", 0, " = ", w.Prev.Rev)
-	column(" AND ", "state", 0, " = ", w.PrevState)
+	column(" WHERE ", "id", " = ", w.Prev.ID)
+	column(" AND ", "rev", " = ", w.Prev.Rev)
+	column(" AND ", "state", " = ", w.PrevState)
 	if w.Old != nil {
 		const same = " IS NOT DISTINCT FROM "
-		column(" AND ", "created_at", fsm.KindTime, same, w.Old.CreatedAt)
-		column(" AND ", "updated_at", fsm.KindTime, same, w.Old.UpdatedAt)
+		column(" AND ", "created_at", same, w.Old.CreatedAt)
+		column(" AND ", "updated_at", same, w.Old.UpdatedAt)
 		for i, v := range w.Old.Values {
-			column(" AND ", t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, same, v)
+			column(" AND ", t.schema.Columns[i].Stored, same, v)
 		}
 	}
 	if silent {
