@@ -166,3 +166,29 @@ type full struct {
 }
 
 func (f full) Write(*fsm.Write) error { return f.err }
+
+// A refusal that speaks of the call, and not of one record, is the answer of a
+// pick, however many records it had decided on before.
+func TestPickThatIsRefusedAsACall(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"p1", "p2"} {
+		m := open(t, newStore(), storetest.Schema(), fixed())
+		waiting(t, m, "p1", "p2", "p3")
+		call := storetest.Hold(meta("r"), "a", start)
+		decide := call.Decide
+		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+			if id == at {
+				return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeInvalidInput, Name: "due"}
+			}
+			return decide(p, id, peers, now)
+		}
+		outs, err := m.Pick(t.Context(), 4, call)
+		var r *fsm.Refusal
+		if !errors.As(err, &r) || r.Code != fsm.CodeInvalidInput || outs != nil {
+			t.Errorf("refused at %s: got %v, %v, want the refusal of the input", at, outs, err)
+		}
+		if n := len(log(t, m, "")); n != 3 {
+			t.Errorf("refused at %s: the log has %d events, want those of the three creations", at, n)
+		}
+	}
+}
