@@ -40,6 +40,16 @@ test: ## every test
 	cd runtime/fsmotel && $(GO) test ./...
 	cd examples/downstream && $(GO) test ./...
 
+# The random tests of make test draw the same cases each time, so that a change
+# is judged by itself; this looks for new ones.
+test race: export RAPID_SEED ?= 1
+
+.PHONY: properties
+properties: ## the tests with random cases, with new ones and 20 000 of each
+	RAPID_CHECKS=$${RAPID_CHECKS:-20000} $(GO) test -count=1 -timeout 30m \
+		$$(grep -rl --include='*_test.go' 'rapid\.Check(' . | xargs -n1 dirname | sort -u) \
+		-run "^($$(grep -rh --include='*_test.go' -B20 'rapid\.Check(' . | sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|'))$$"
+
 .PHONY: man
 man: ## write the man pages into bin/man/man1 (look at one: man -l bin/man/man1/fsmgen-gen.1)
 	$(GO) run ./cmd/fsmgen man bin/man/man1

@@ -107,6 +107,23 @@ func TestPlaceProperty(t *testing.T) {
 	})
 }
 
+// An edge gives way by up to three units to be straight, but it stays at the
+// rim of a node that is narrower than that.
+func TestPlaceNarrow(t *testing.T) {
+	t.Parallel()
+	for _, n := range []Node{{W: 4, H: 20, Diamond: true}, {W: 4, H: 20, Round: true}} {
+		g := Graph{Nodes: []Node{n, {W: 60, H: 20}, {W: 50, H: 20}}, Edges: []Edge{{From: 2, To: 0}, {From: 0, To: 2}}}
+		r := Place(g)
+		last := r.Edges[0].Pieces[len(r.Edges[0].Pieces)-1]
+		b := r.Nodes[0]
+		for _, at := range []Point{last[len(last)-1], r.Edges[1].Pieces[0][0]} {
+			if at.X < b.X || at.X > b.X+b.W {
+				t.Errorf("an edge meets a node that reaches from %v to %v at %v", b.X, b.X+b.W, at.X)
+			}
+		}
+	}
+}
+
 // Two hundred states with four hundred edges are placed while one waits. The
 // bound is far above what it takes (0.3 s here): it finds what does not end.
 func TestPlaceLarge(t *testing.T) {

@@ -55,13 +55,18 @@ func (l *layered) stub(at, other int) float64 {
 }
 
 // leaves returns the x at which the edge between the cells i and j leaves i. At
-// a box it may give way a little, so that what is nearly straight is straight.
+// a box it may give way a little, so that what is nearly straight is straight;
+// it stays at the box, however narrow that is.
 func (l *layered) leaves(i, j int) float64 {
-	x := l.cells[i].x + l.portOf(i, j)
-	if other := l.cells[j].x; l.cells[i].node >= 0 && l.cells[j].node < 0 && math.Abs(x-other) < 3 {
-		return other
+	c, other := &l.cells[i], l.cells[j].x
+	x := c.x + l.portOf(i, j)
+	if c.node < 0 || l.cells[j].node >= 0 || math.Abs(x-other) >= 3 {
+		return x
 	}
-	return x
+	if math.Abs(other-c.x) > l.g.Nodes[c.node].W/2 {
+		return x
+	}
+	return other
 }
 
 // box returns where the cell stands, without its loop.
