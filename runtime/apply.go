@@ -272,6 +272,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 	if err != nil {
 		return none, err
 	}
+	m.tick(q)
 	return m.advance(ctx, tx, q, &row, rec, row.ID, q.origin(q.requestAt(row.Rev), -1))
 }
 

@@ -81,9 +81,7 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 		size += len(k) + len(v)
 	}
 	q.at = Time(c.At)
-	if c.At.IsZero() {
-		q.at = m.now()
-	}
+	m.tick(q)
 	if y := q.at.Year(); y < 1 || y > 9999 {
 		return nil, invalid("at", "the year %d is not in 1 to 9999", y)
 	}
@@ -102,6 +100,14 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 	}
 	q.fingerprint, err = Fingerprint(op.Stored, q.Actor, q.Reason, c.Inputs)
 	return q, err
+}
+
+// tick gives a call that names no time that of now: when it is decided, not when
+// it began to wait. So no event lies before what it was decided on.
+func (m *Machine[R]) tick(q *request[R]) {
+	if q.At.IsZero() {
+		q.at = m.now()
+	}
 }
 
 // ownID gives the request an id that finds it again after a lost answer.

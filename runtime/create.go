@@ -203,6 +203,7 @@ func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id stri
 		}
 		return none, err
 	}
+	m.tick(q)
 	var zero R
 	return m.advance(ctx, tx, q, nil, zero, id, q.origin(q.RequestID, 0))
 }

@@ -71,7 +71,7 @@ type Call[R any] struct {
 	RequestID string
 	Actor     string
 	Reason    string
-	At        time.Time // zero: the store's clock
+	At        time.Time // zero: the clock's time when the call is decided
 	Labels    map[string]string
 	Inputs    []Input
 	// Decide runs the pure method on r. For a creation r is zero and is filled.

@@ -91,6 +91,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 		if err != nil {
 			return nil, err
 		}
+		m.tick(q)
 		for i := range rows {
 			row := &rows[i]
 			if seen[row.ID] || passOver[row.ID] {

@@ -211,6 +211,7 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 			continue
 		}
 		made[j.q.RequestID] = true
+		m.tick(j.q)
 		rest := m.serveFrom(j, free)
 		switch {
 		case j.slow:

@@ -15,11 +15,11 @@ import (
 )
 
 // rounds is a store that counts transactions and can hold the next one up.
-func rounds(t *testing.T) (store *wrapped, m *machine, hold chan struct{}, counted func() int) {
+func rounds(t *testing.T, opts ...fsm.Option) (store *wrapped, m *machine, hold chan struct{}, counted func() int) {
 	var mu sync.Mutex
 	n := 0
 	store = &wrapped{Store: newStore()}
-	m = open(t, store, storetest.Schema(), fixed())
+	m = open(t, store, storetest.Schema(), append([]fsm.Option{fixed()}, opts...)...)
 	hold = make(chan struct{})
 	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		mu.Lock()

@@ -3,7 +3,6 @@ package fsm
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // Sweep runs every operation with an `after` trigger on every record whose
@@ -30,7 +29,7 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 				continue
 			}
 			due := Cond{Column: t.After, Op: OpLe, Value: now.Add(-m.plus(op, t))}
-			n, err := m.fire(ctx, op, now, due)
+			n, err := m.fire(ctx, op, due)
 			total += n
 			errs = append(errs, err)
 			if ctx.Err() != nil {
@@ -51,7 +50,6 @@ func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 	if err := m.alone("Startup"); err != nil {
 		return 0, err
 	}
-	now := m.now()
 	total, whole := 0, true
 	var errs []error
 	for _, op := range m.d.Operations {
@@ -59,7 +57,7 @@ func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 			if !t.Startup {
 				continue
 			}
-			n, err := m.fire(ctx, op, now)
+			n, err := m.fire(ctx, op)
 			total += n
 			whole = whole && onlyQuarantined(err)
 			errs = append(errs, err)
@@ -81,14 +79,14 @@ func (h held[R]) Held() R  { return h.rec }
 func (h held[R]) Ref() Ref { return h.ref }
 
 // fire runs op on every record in one of its states that fits.
-func (m *Machine[R]) fire(ctx context.Context, op *Operation[R], now time.Time, where ...Cond) (int, error) {
+func (m *Machine[R]) fire(ctx context.Context, op *Operation[R], where ...Cond) (int, error) {
 	var errs []error
 	n := 0
 	for row, err := range m.rows(ctx, Query{States: op.From, Where: where}) {
 		if err != nil {
 			return n, errors.Join(append(errs, err)...)
 		}
-		moved, err := m.fireOne(ctx, op, &row, now)
+		moved, err := m.fireOne(ctx, op, &row)
 		switch {
 		case err == nil && moved:
 			n++
@@ -102,11 +100,13 @@ func (m *Machine[R]) fire(ctx context.Context, op *Operation[R], now time.Time, 
 	return n, errors.Join(errs...)
 }
 
-func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row, now time.Time) (bool, error) {
+// fireOne runs op on one record, as of now: a sweep of many takes its time.
+func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row) (bool, error) {
 	rec, err := m.load(op, row)
 	if err != nil {
 		return false, err
 	}
+	now := m.now()
 	c, err := op.System(&rec, now)
 	if err != nil {
 		return false, err
