@@ -168,18 +168,14 @@ func sameConds(a, b []Cond) bool {
 func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
 	slow, err := bulkTry(ctx, m.table.(Bulk), func(tx ManyTx) error {
 		steps, err := m.choose(tx, batch)
-		if err != nil || len(steps) == 0 {
+		if err != nil {
 			return err
 		}
 		return tx.WriteMany(writesOf(steps))
 	})
-	if !slow && err == nil {
-		return
-	}
-	for _, j := range batch {
-		j.slow, j.err = slow, err
-		if len(j.steps) == 0 { // it wrote nothing, whatever became of the others
-			j.slow, j.err = true, nil
+	if slow || err != nil {
+		for _, j := range batch {
+			j.slow, j.err = slow, err
 		}
 	}
 }
@@ -201,31 +197,27 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 			free = append(free, &candidate[R]{&rows[i], rec})
 		}
 	}
-	var steps []*step[R]
+	var all []*step[R]
 	made := make(map[string]bool, len(batch))
 	for _, j := range batch {
-		// The transaction may have begun anew. The same call twice at the same time
-		// waits for the answer of the first.
-		j.steps, j.slow, j.err = nil, made[j.q.RequestID], nil
-		if j.slow {
-			continue
-		}
-		made[j.q.RequestID] = true
+		j.steps, j.slow, j.err = nil, false, nil // the transaction may have begun anew
 		m.tick(j.q)
-		rest := m.serveFrom(j, free)
+		steps, rest, err := m.serveFrom(j, free)
 		switch {
-		case j.slow:
-		case len(j.steps) < j.n && len(rows) == limit: // there may be more behind those that were looked at
-			j.steps, j.slow = nil, true
-		case len(j.steps) == 0:
+		// The same call twice at the same time waits for the answer of the first, and
+		// there may be more behind those that were looked at.
+		case err != nil || made[j.q.RequestID] || len(steps) < j.n && len(rows) == limit:
+			j.slow = true
+		case len(steps) == 0:
 			if err := m.nothing(tx, j); err != nil {
 				return nil, err
 			}
 		default:
-			free, steps = rest, append(steps, j.steps...)
+			j.steps, free, all = steps, rest, append(all, steps...)
 		}
+		made[j.q.RequestID] = true
 	}
-	return steps, nil
+	return all, nil
 }
 
 // candidate is a record that fits a query and is locked.
@@ -234,29 +226,28 @@ type candidate[R any] struct {
 	rec R
 }
 
-// serveFrom decides for one pick and returns the records that are left.
-func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) []*candidate[R] {
-	var rest []*candidate[R]
+// serveFrom decides for one pick and returns the records that are left. Its error
+// is one that does not speak of a record: it is found out again where it counts.
+func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) (steps []*step[R], rest []*candidate[R], err error) {
 	for i, c := range free {
-		if len(j.steps) == j.n {
-			return append(rest, free[i:]...)
+		if len(steps) == j.n {
+			return steps, append(rest, free[i:]...), nil
 		}
 		rest = append(rest, c)
 		if j.q.Fits != nil && !j.q.Fits(&c.rec, j.q.at) {
 			continue
 		}
-		s, err := m.decide(j.q.op, &j.q.Call, c.row, c.rec, c.row.ID, nil, j.q.origin(j.q.RequestID, int64(len(j.steps))))
+		s, err := m.decide(j.q.op, &j.q.Call, c.row, c.rec, c.row.ID, nil, j.q.origin(j.q.RequestID, int64(len(steps))))
 		var refused *Refusal
 		switch {
 		case errors.As(err, &refused) && ofRecord(refused.Code):
 		case err != nil:
-			j.steps, j.slow = nil, true
-			return free
+			return nil, nil, err
 		case s.write.Row != nil: // else it would be recorded only: it does not pass `require`
-			j.steps, rest = append(j.steps, s), rest[:len(rest)-1]
+			steps, rest = append(steps, s), rest[:len(rest)-1]
 		}
 	}
-	return rest
+	return steps, rest, nil
 }
 
 // nothing answers a pick that nothing is left for, unless it was made before.

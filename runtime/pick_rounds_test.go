@@ -65,6 +65,90 @@ func TestWhoSharesARound(t *testing.T) {
 	}
 }
 
+// The same records are meant when every condition is the same one, and in no
+// other case.
+func TestWhoAsksForTheSameRecords(t *testing.T) {
+	t.Parallel()
+	where := func(column string, op fsm.Op, v any) []fsm.Cond {
+		return []fsm.Cond{{Column: column, Op: op, Value: v}}
+	}
+	for _, c := range []struct {
+		a, b   []fsm.Cond
+		rounds int
+	}{
+		{where("lane", fsm.OpEq, "a"), where("lane", fsm.OpEq, "a"), 1},
+		{where("due", fsm.OpLt, start), where("due", fsm.OpLt, start.Local()), 1},
+		{where("lane", fsm.OpEq, "a"), where("lane", fsm.OpEq, "b"), 2},
+		{where("lane", fsm.OpEq, "a"), where("label", fsm.OpEq, "a"), 2},
+		{where("slot", fsm.OpPresent, nil), where("slot", fsm.OpAbsent, nil), 2},
+		{where("lane", fsm.OpEq, "a"), append(where("lane", fsm.OpEq, "a"), where("slot", fsm.OpAbsent, nil)...), 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, m, hold, counted := rounds(t)
+			waiting(t, m, "p1")
+			var all sync.WaitGroup
+			for _, w := range [][]fsm.Cond{c.a, c.a, c.b} { // the first keeps the others waiting
+				call := storetest.Hold(meta(""), "a", start)
+				call.Where = w
+				all.Go(func() {
+					if _, err := m.Pick(t.Context(), 1, call); err != nil && !errors.Is(err, fsm.ErrNothingToDo) {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			close(hold)
+			all.Wait()
+			if counted() != 1+c.rounds {
+				t.Errorf("%v and %v: %d rounds, want %d", c.a, c.b, counted()-1, c.rounds)
+			}
+		})
+	}
+}
+
+// A record that refuses is passed over within the round, and is left to nobody.
+func TestRoundPassesOver(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	waiting(t, m, "p1", "p2", "p3")
+	tries := 0
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		tries++
+		return table.Update(ctx, f)
+	}
+	call := storetest.Hold(meta("r"), "a", start)
+	decide := call.Decide
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		if id == "p2" {
+			return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeGuard, Machine: "parcel", Operation: "hold", ID: id}
+		}
+		return decide(p, id, peers, now)
+	}
+	outs, err := m.Pick(t.Context(), 4, call)
+	if err != nil || len(outs) != 2 || outs[0].Record.ID != "p1" || outs[1].Record.ID != "p3" || tries != 1 {
+		t.Errorf("got %v, %v in %d transactions, want p1 and p3 in one", outs, err, tries)
+	}
+}
+
+// A round in which a look at the store fails has no answer; the pick by itself has.
+func TestRoundThatCannotLook(t *testing.T) {
+	t.Parallel()
+	looks := 0
+	m := open(t, hooking(func(tx fsm.Tx) fsm.Tx {
+		return &hooked{Tx: tx, request: func(id, requestID string) ([]fsm.Event, error) {
+			if looks++; looks == 1 {
+				return nil, errLost
+			}
+			return tx.Request(id, requestID)
+		}}
+	}), storetest.Schema(), fixed())
+	outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r"), "a", start))
+	if !errors.Is(err, fsm.ErrNothingToDo) || looks < 2 {
+		t.Errorf("got %v, %v after %d looks, want nothing to do", outs, err, looks)
+	}
+}
+
 // Whoever waits first may leave like the others, before its round begins.
 func TestFirstInTheQueueLeaves(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ type Bulk interface {
 type ManyTx interface {
 	Tx
 	// WriteMany makes writes part of the transaction, each of another record: all
-	// of them. An error of it does not say which one it is about; the transaction
+	// of them, which may be none. An error of it does not say which one it is about; the transaction
 	// is to be given up, and the writes tried one by one.
 	WriteMany(ws []*Write) error
 }
