@@ -149,6 +149,35 @@ func TestRoundThatCannotLook(t *testing.T) {
 	}
 }
 
+// A round whose transaction begins anew decides anew: what the first one found
+// does not count.
+func TestRoundThatBeginsAnew(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	tries := 0
+	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		if tries++; tries > 1 {
+			return table.Update(ctx, f)
+		}
+		err := table.Update(ctx, func(tx fsm.Tx) error {
+			if err := f(tx); err != nil { // it finds nothing
+				return err
+			}
+			return errLost
+		})
+		if !errors.Is(err, errLost) {
+			t.Errorf("got %v, want it taken back", err)
+		}
+		waiting(t, m, "p1")
+		return table.Update(ctx, f)
+	}
+	outs, err := m.Pick(t.Context(), 2, storetest.Hold(meta("r"), "a", start))
+	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p1" || outs[0].Replayed || tries != 1 {
+		t.Errorf("got %v, %v after %d calls of the store, want p1 by the one of the round", outs, err, tries)
+	}
+}
+
 // Whoever waits first may leave like the others, before its round begins.
 func TestFirstInTheQueueLeaves(t *testing.T) {
 	t.Parallel()
