@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/address"
@@ -37,7 +36,7 @@ type liveDatabase struct {
 	address address.Address
 	now     func() time.Time
 
-	mu   sync.Mutex
+	turn chan struct{}       // holds a token while somebody looks at open, or opens
 	open map[string]*live.DB // by the hash of the machine
 }
 
@@ -49,13 +48,13 @@ func OpenDatabase(text string) (Database, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &liveDatabase{address: a, now: time.Now, open: map[string]*live.DB{}}
+	d := &liveDatabase{address: a, now: time.Now, turn: make(chan struct{}, 1), open: map[string]*live.DB{}}
 	return d, d.close, nil
 }
 
 func (d *liveDatabase) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
 	var errs []error
 	for _, db := range d.open {
 		errs = append(errs, db.Close())
@@ -66,9 +65,15 @@ func (d *liveDatabase) close() error {
 
 func (d *liveDatabase) Address() string { return d.address.Shown }
 
+// of opens the database for a machine, once. A server that does not answer keeps
+// nobody whose own question has ended.
 func (d *liveDatabase) of(ctx context.Context, m *spec.Machine) (*live.DB, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	key := m.Name + " " + m.Hash
 	if db := d.open[key]; db != nil {
 		return db, nil

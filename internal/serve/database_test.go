@@ -17,6 +17,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -31,6 +32,13 @@ func jobs(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer store.Close()
+	fill(t, store)
+	return path
+}
+
+// fill puts the jobs into a store.
+func fill(t *testing.T, store fsm.Store) {
+	t.Helper()
 	if err := livetest.Jobs(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +49,6 @@ func jobs(t *testing.T) string {
 	if _, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: evil, RequestID: "evil"}); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // withDatabase opens the page over a database, late enough for the leases.
@@ -67,8 +74,17 @@ func TestDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := withDatabase(t, path)
-	if o := get[overviewView](t, h, "/api/overview", ""); o.Database != path {
+	showsJobs(t, withDatabase(t, path), path)
+	after, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the database was written: %v", err)
+	}
+}
+
+// showsJobs demands what the page says of the jobs, whatever the database is.
+func showsJobs(t *testing.T, h http.Handler, shown string) {
+	t.Helper()
+	if o := get[overviewView](t, h, "/api/overview", ""); o.Database != shown {
 		t.Errorf("the address is shown as %q", o.Database)
 	}
 	v := get[Overview](t, h, "/api/machine/0/database", "")
@@ -101,10 +117,6 @@ func TestDatabase(t *testing.T) {
 	if a := get[Audit](t, h, "/api/machine/0/audit", ""); len(a.Findings) > 0 || a.Records != 6 {
 		t.Errorf("the audit of a sound database: %+v", a)
 	}
-	after, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the database was written: %v", err)
-	}
 	for _, c := range []string{"database", "history", "audit"} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 			r := httptest.NewRequest(method, "http://"+host+"/api/machine/0/"+c, strings.NewReader("{}"))
@@ -117,6 +129,8 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
+const damage = `UPDATE lifecycle SET owner = NULL WHERE id = 'job-2'; UPDATE lifecycle SET state = 'no<b>where' WHERE id = 'job-3'`
+
 func TestDatabaseFindings(t *testing.T) {
 	t.Parallel()
 	path := jobs(t)
@@ -125,10 +139,15 @@ func TestDatabaseFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`UPDATE lifecycle SET owner = NULL WHERE id = 'job-2'; UPDATE lifecycle SET state = 'no<b>where' WHERE id = 'job-3'`); err != nil {
+	if _, err := db.Exec(damage); err != nil {
 		t.Fatal(err)
 	}
-	h := withDatabase(t, path)
+	showsFindings(t, withDatabase(t, path))
+}
+
+// showsFindings demands what the page says of jobs that were damaged.
+func showsFindings(t *testing.T, h http.Handler) {
+	t.Helper()
 	a := get[Audit](t, h, "/api/machine/0/audit", "")
 	found := map[string]bool{}
 	for _, f := range a.Findings {
