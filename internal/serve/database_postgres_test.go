@@ -170,7 +170,7 @@ func TestDatabaseThatDoesNotAnswer(t *testing.T) {
 	second := ask(gone)
 	select {
 	case text := <-told:
-		t.Errorf("the first question was answered before the second one: %s", text)
+		t.Fatalf("the first question was answered before the second one: %s", text)
 	default:
 	}
 	leave()
