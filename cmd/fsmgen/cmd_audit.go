@@ -17,7 +17,6 @@ import (
 type auditFlags struct {
 	db            string
 	asJSON        bool
-	quiet         bool
 	repair, yes   bool
 	actor, reason string
 }
@@ -54,7 +53,7 @@ the database cannot be read.`,
 	}
 	databaseFlag(cmd, &f.db)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found as JSON")
-	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress and no summary, only what is wrong")
+	c.quietFlag(cmd)
 	cmd.Flags().BoolVar(&f.repair, "repair", false, "say how what was found can be repaired")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --repair: do it")
 	cmd.Flags().StringVar(&f.actor, "actor", "", "with --yes: who does it, for the log")
@@ -88,7 +87,7 @@ func (c *cli) audit(path string, f auditFlags) error {
 	if err != nil {
 		return err
 	}
-	a := &auditing{c: c, f: f, db: db, bar: c.newBar("records", f.quiet)}
+	a := &auditing{c: c, f: f, db: db, bar: c.newBar("records")}
 	if f.asJSON {
 		a.out = &auditJSON{c: c, db: db}
 	} else {
@@ -275,7 +274,7 @@ func (t *auditText) shown(ch live.Change, v any) string {
 }
 
 func (t *auditText) end(r auditResult, err error) {
-	if err != nil || t.f.quiet {
+	if err != nil || t.c.quiet {
 		return
 	}
 	entity := t.db.Spec.Entity

@@ -56,7 +56,9 @@ func (c *cli) runModel(sources []*source, asText bool) error {
 		if s.found.HasErrors() {
 			continue
 		}
-		result, found := validate.Model(s.machine, o)
+		bar := c.newBar("states")
+		result, found := validate.Model(s.machine, o, func(looked, _ int) { bar.count(s.name, int64(looked)) })
+		bar.hide()
 		r.results[s] = result
 		for _, d := range found {
 			if asText {

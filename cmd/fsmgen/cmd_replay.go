@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 )
 
 func (c *cli) replayCommand() *cobra.Command {
-	var asJSON, quiet bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE SPEC",
 		Short: "Check a log of events from elsewhere against a machine",
@@ -36,14 +37,14 @@ The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
 			}
 			return specFiles(nil, nil, "")
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return c.replay(args[0], args[1], asJSON, quiet) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.replay(args[0], args[1], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
-	cmd.Flags().BoolVar(&quiet, "quiet", false, "no summary, only what is wrong")
+	c.quietFlag(cmd)
 	return cmd
 }
 
-func (c *cli) replay(path, specPath string, asJSON, quiet bool) error {
+func (c *cli) replay(path, specPath string, asJSON bool) error {
 	if path == "-" && specPath == "-" {
 		return usagef("the standard input is either the log or the specification; name a file for the other one")
 	}
@@ -54,7 +55,7 @@ func (c *cli) replay(path, specPath string, asJSON, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	name, in := "<stdin>", c.in
+	name, in, size := "<stdin>", c.in, int64(0)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
@@ -62,13 +63,21 @@ func (c *cli) replay(path, specPath string, asJSON, quiet bool) error {
 		}
 		defer func() { _ = f.Close() }() // it was read only
 		name, in = shown(path), f
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
 	}
-	var out findingPrinter = &replayText{c: c, name: name, quiet: quiet}
+	var out findingPrinter = &replayText{c: c, name: name}
 	if asJSON {
 		out = &replayJSON{c: c, name: name}
 	}
 	out.begin()
-	result, err := replay.Check(s.machine, in, out.finding)
+	b := c.newBar("MB")
+	result, err := replay.Check(s.machine, &watchedReader{r: in, name: name, size: size, bar: b}, func(f replay.Finding) {
+		b.hide()
+		out.finding(f)
+	})
+	b.hide()
 	out.end(result, err)
 	switch {
 	case err != nil:
@@ -79,6 +88,27 @@ func (c *cli) replay(path, specPath string, asJSON, quiet bool) error {
 	return nil
 }
 
+// watchedReader shows how much of a file was read.
+type watchedReader struct {
+	r    io.Reader
+	name string
+	size int64 // in bytes; 0: nobody knows
+	done int64
+	bar  *bar
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	const mb = 1_000_000
+	n, err := w.r.Read(p)
+	w.done += int64(n)
+	if w.size >= mb {
+		w.bar.set(w.done/mb, w.size/mb)
+	} else if w.size == 0 {
+		w.bar.count(w.name, w.done/mb)
+	}
+	return n, err
+}
+
 // findingPrinter prints what replay finds while it is found.
 type findingPrinter interface {
 	begin()
@@ -87,9 +117,8 @@ type findingPrinter interface {
 }
 
 type replayText struct {
-	c     *cli
-	name  string
-	quiet bool
+	c    *cli
+	name string
 }
 
 func (*replayText) begin() {}
@@ -107,7 +136,7 @@ func (t *replayText) finding(f replay.Finding) {
 }
 
 func (t *replayText) end(r replay.Result, err error) {
-	if err != nil || t.quiet {
+	if err != nil || t.c.quiet {
 		return
 	}
 	verdict := "each is the machine's work"

@@ -84,9 +84,9 @@ type bar struct {
 // barEvery is how often it is drawn.
 const barEvery = 100 * time.Millisecond
 
-func (c *cli) newBar(what string, quiet bool) *bar {
+func (c *cli) newBar(what string) *bar {
 	b := &bar{what: what}
-	if !quiet && isTerminal(c.err) {
+	if !c.quiet && isTerminal(c.err) {
 		b.w = c.err
 	}
 	return b
@@ -94,14 +94,26 @@ func (c *cli) newBar(what string, quiet bool) *bar {
 
 // set draws it.
 func (b *bar) set(done, total int64) {
-	if b.w == nil || time.Now().Before(b.next) || total == 0 {
+	if total == 0 {
+		return
+	}
+	const width = 30
+	full := int(min(done, total) * width / total)
+	b.draw("[%s%s] %d of %d %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, total, b.what)
+}
+
+// count draws how far a work has come whose end nobody knows.
+func (b *bar) count(on string, done int64) {
+	b.draw("%s: %d %s", plain(on), done, b.what)
+}
+
+func (b *bar) draw(format string, args ...any) {
+	if b.w == nil || time.Now().Before(b.next) {
 		return
 	}
 	b.next = time.Now().Add(barEvery)
 	b.shown = true
-	const width = 30
-	full := int(min(done, total) * width / total)
-	_, _ = fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %d of %d %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, total, b.what)
+	_, _ = fmt.Fprintf(b.w, "\r\x1b[K"+format, args...)
 }
 
 // hide removes it, before something else is printed.

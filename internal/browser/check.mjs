@@ -319,6 +319,30 @@ const tests = {
     await page.fill("#b-records", "2");
     await page.click("#check-run");
     await eventually(async () => assert.match(await text(page, "#panel-check .outcome"), /Every promise holds within the bounds[\s\S]*records 2/), "no counterexample");
+
+    // A long one is stopped, gives way to another one, and goes with the page.
+    const long = async () => {
+      for (const [name, n] of [["records", 8], ["groups", 8], ["workers", 8], ["counter", 100], ["maxStates", 2000000]]) await page.fill("#b-" + name, String(n));
+      await page.click("#check-run");
+      await page.waitForSelector("#check-stop");
+    };
+    await long();
+    await accessible(page, "a search that runs");
+    await page.click("#check-stop");
+    await announced(page, /The search was stopped/);
+    assert.equal(await page.locator("#check-stop").count(), 0);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "check-run");
+    await long();
+    await page.fill("#b-records", "1");
+    await page.fill("#b-maxStates", "1000");
+    await page.click("#check-run");
+    await eventually(async () => assert.match(await text(page, "#panel-check .outcome"), /records 1/), "the search that came last");
+    await long();
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    await page.click("#tab-check");
+    await page.click("#check-run");
+    await eventually(async () => assert.match(await text(page, "#panel-check .outcome"), /Every promise holds within the bounds/), "a search after the page was loaded again");
   },
 
   async "follows changes of the file and keeps what still goes"(t) {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -141,10 +142,22 @@ type peers struct {
 
 // Check searches the states of a machine.
 func Check(m *spec.Machine, o Options) Result {
+	r, _ := Search(context.Background(), m, o, nil) // which never ends
+	return r
+}
+
+// lookEvery is how many states are looked at before the search asks whether it is
+// still wanted, and tells how far it is: some milliseconds.
+const lookEvery = 256
+
+// Search is Check for somebody who waits: it ends with ctx, whose error it then
+// returns beside what it had seen so far. Progress, unless it is nil, hears now and
+// then how many states were looked at, and how many are known by then.
+func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looked, known int)) (Result, error) {
 	started := time.Now()
 	o = Defaults(m, o)
 	c := newChecker(m, o)
-	r := c.search()
+	r, err := c.search(ctx, progress)
 	r.Options, r.States, r.Transitions, r.Locals = o, c.seen.len(), c.moves, len(c.t.locals)
 	r.Elapsed = time.Since(started)
 	if c.t.bounded {
@@ -159,7 +172,7 @@ func Check(m *spec.Machine, o Options) Result {
 	if c.t.full {
 		r.Limits = append(r.Limits, "more than 65534 kinds of records")
 	}
-	return r
+	return r, err
 }
 
 func newChecker(m *spec.Machine, o Options) *checker {
@@ -209,15 +222,23 @@ func newChecker(m *spec.Machine, o Options) *checker {
 }
 
 // search goes through the states, nearest first.
-func (c *checker) search() Result {
+func (c *checker) search(ctx context.Context, progress func(looked, known int)) (Result, error) {
 	first := &state{effects: make([]uint32, len(c.effects))}
 	c.seen.add(c.key(first), -1)
 	var r Result
 	var from state
 	for i := 0; i < c.seen.len(); i++ {
+		if i%lookEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return r, err
+			}
+			if progress != nil {
+				progress(i, c.seen.len())
+			}
+		}
 		if c.seen.len() > c.o.MaxStates {
 			r.Limits = append(r.Limits, fmt.Sprintf("more than %d states", c.o.MaxStates))
-			return r
+			return r, nil
 		}
 		c.codec.read(c.seen.at(i), &from)
 		var found *move
@@ -232,10 +253,10 @@ func (c *checker) search() Result {
 		})
 		if found != nil {
 			r.Violation = c.violation(i, *found)
-			return r
+			return r, nil
 		}
 	}
-	return r
+	return r, nil
 }
 
 func (c *checker) key(s *state) []byte {

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/fsmgen/fsmgen/internal/model"
 )
@@ -66,12 +68,19 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request, f *file) {
 	if b.MaxStates == 0 {
 		b.MaxStates = pageStates
 	}
-	if !s.checks.TryLock() {
-		fail(w, http.StatusTooManyRequests, "another search is running; wait for it")
+	ctx, end, err := s.latest.begin(r.Context())
+	if err != nil {
+		return // nobody waits for the answer
+	}
+	defer end()
+	result, err := s.search(ctx, v.machine, model.Options{Records: b.Records, Groups: b.Groups, Workers: b.Workers, Counter: b.Counter, MaxStates: b.MaxStates}, nil)
+	switch {
+	case r.Context().Err() != nil:
+		return // the page is gone
+	case err != nil:
+		fail(w, http.StatusConflict, "another search has taken the place of this one")
 		return
 	}
-	defer s.checks.Unlock()
-	result := model.Check(v.machine, model.Options{Records: b.Records, Groups: b.Groups, Workers: b.Workers, Counter: b.Counter, MaxStates: b.MaxStates})
 	o := result.Options
 	view := modelView{
 		Hash: v.hash, Summary: result.Summary(), Limits: append([]string{}, result.Limits...), Seconds: result.Elapsed.Seconds(), Trace: []traceView{},
@@ -85,6 +94,38 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request, f *file) {
 		}
 	}
 	reply(w, view)
+}
+
+// latest lets one search run at a time, the one that was asked for last: a new one
+// ends the one before it.
+type latest struct {
+	mu    sync.Mutex
+	end   context.CancelFunc // of the search that runs, or ran
+	ended chan struct{}      // closed when it did
+}
+
+// begin ends the search that runs, waits until it has, and takes its place until
+// the function it returns is called. The context ends with ctx and with the next
+// begin; the error is ctx's, when that ended while it waited.
+func (l *latest) begin(ctx context.Context) (context.Context, func(), error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	l.mu.Lock()
+	before, stop := l.ended, l.end
+	l.end, l.ended = cancel, ended
+	l.mu.Unlock()
+	end := func() { cancel(); close(ended) }
+	if before == nil {
+		return ctx, end, nil
+	}
+	stop()
+	// Also of one that is not wanted any more: the one after it waits for both.
+	<-before
+	if err := ctx.Err(); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return ctx, end, nil
 }
 
 func traceOf(steps []model.Step) []traceView {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/model"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -29,7 +29,8 @@ type Server struct {
 	options Options
 	started time.Time
 	files   []*file
-	checks  sync.Mutex // one search of the model checker at a time
+	search  func(context.Context, *spec.Machine, model.Options, func(looked, known int)) (model.Result, error) // model.Search, but for tests
+	latest  latest
 }
 
 // New reads the specifications. A file with findings is no error; one that
@@ -38,7 +39,7 @@ func New(o Options) (*Server, error) {
 	if o.Poll == 0 {
 		o.Poll = 500 * time.Millisecond
 	}
-	s := &Server{options: o, started: time.Now()}
+	s := &Server{options: o, started: time.Now(), search: model.Search}
 	for _, path := range o.Files {
 		f := &file{path: path, check: o.Check}
 		if err := f.refresh(); err != nil {

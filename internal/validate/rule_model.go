@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"context"
+
 	"github.com/fsmgen/fsmgen/internal/model"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -24,9 +26,10 @@ var modelRules = []Rule{
 }
 
 // Model runs the model checker on a machine that passed the other rules, and
-// returns what it found beside the result of the search.
-func Model(m *spec.Machine, o model.Options) (model.Result, spec.Diagnostics) {
-	r := model.Check(m, o)
+// returns what it found beside the result of the search. For progress, which may be
+// nil, see [model.Search].
+func Model(m *spec.Machine, o model.Options, progress func(looked, known int)) (model.Result, spec.Diagnostics) {
+	r, _ := model.Search(context.Background(), m, o, progress) // which never ends
 	var found spec.Diagnostics
 	if r.Violation != nil {
 		found = append(found, r.Violation.Diagnostic(m))
@@ -46,7 +49,7 @@ func (r Rule) Check(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
 	}
 	m, found := Source(file, src)
 	if r.Model && m != nil && !found.HasErrors() {
-		_, more := Model(m, model.Options{})
+		_, more := Model(m, model.Options{}, nil)
 		found = append(found, more...)
 		found.Sort()
 	}

@@ -7,9 +7,11 @@ const bounds = [
 ];
 
 export class Checker {
-  constructor(app) { this.app = app; this.result = null; this.at = 0; this.running = false; }
+  constructor(app) { this.app = app; this.result = null; this.at = 0; this.running = null; }
 
   start(panel) {
+    this.running?.abort(); // of the machine that was shown before
+    this.running = null;
     this.panel = panel;
     this.result = null;
     this.at = 0;
@@ -17,25 +19,26 @@ export class Checker {
     this.render();
   }
 
+  /** run searches. A search that runs is ended: here, and by that in the server. */
   async run() {
-    const asked = this.app.file;
-    this.running = true;
+    this.running?.abort();
+    const mine = (this.running = new AbortController());
     this.render();
     announce("Searching");
     try {
-      const result = await api(`machine/${this.app.n}/check`, this.bounds);
-      if (asked !== this.app.file) return; // the file is another one by now
+      const result = await api(`machine/${this.app.n}/check`, this.bounds, mine.signal);
+      if (mine !== this.running) return; // it is about another file, or other bounds
       this.result = result;
       this.at = 0;
       announce(result.what ? "A promise is broken: " + result.what : "Every promise holds within the bounds");
     } catch (e) {
-      announce(e.message);
-    } finally {
-      this.running = false;
-      this.render();
-      this.mark();
-      this.panel.querySelector("#check-run")?.focus({ preventScroll: true });
+      if (mine !== this.running) return;
+      announce(e.name === "AbortError" ? "The search was stopped" : e.message);
     }
+    this.running = null;
+    this.render();
+    this.mark();
+    this.panel.querySelector("#check-run")?.focus({ preventScroll: true });
   }
 
   go(to) {
@@ -61,7 +64,9 @@ export class Checker {
       el("form", { class: "form bounds", novalidate: true, onsubmit: (e) => { e.preventDefault(); this.run(); } },
         bounds.map(([name, label, most]) => el("div", { class: "field" }, el("label", { for: "b-" + name }, label),
           el("input", { type: "number", min: "1", max: String(most), id: "b-" + name, value: String(this.bounds[name]), onchange: (e) => { this.bounds[name] = Number(e.target.value) || 0; } }))),
-        el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary", id: "check-run", "aria-disabled": String(this.running) }, this.running ? "Searching…" : "Search"))),
+        el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary", id: "check-run", }, this.running ? "Search anew" : "Search"),
+          this.running && el("button", { type: "button", class: "plain", id: "check-stop", onclick: () => this.running?.abort() }, "Stop"),
+          this.running && el("span", { class: "muted" }, "Searching…"))),
       r && this.found(r));
   }
 

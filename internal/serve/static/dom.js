@@ -31,15 +31,16 @@ export function announce(text) {
   fading = setTimeout(() => live.classList.remove("seen"), 4000);
 }
 
-/** api asks the server; a refused request is an Error with its sentence. */
-export async function api(path, body) {
-  const options = body === undefined ? {} : {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+/** api asks the server; a refused request is an Error with its sentence, one that the signal ended has the name AbortError. */
+export async function api(path, body, signal) {
+  const options = body === undefined ? { signal } : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal,
   };
   let answer;
   try {
     answer = await fetch("/api/" + path, options);
-  } catch {
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
     throw new Error("fsmgen serve does not answer; is it still running?");
   }
   const value = await answer.json();
