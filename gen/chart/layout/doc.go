@@ -5,10 +5,13 @@
 //
 // It guarantees, for every graph: no two boxes, labels or loops lie on each
 // other; no edge runs through a box or a label; each label stands on its own
-// edge, which is broken for it; equal graphs get equal places. It draws nothing
-// and measures no text: sizes come in, coordinates go out, in one unit.
+// edge, which is broken for it; no two edges cross more often than the order of the
+// layers makes them; equal graphs get equal places. It draws nothing and measures
+// no text: sizes come in, coordinates go out, in one unit.
 //
 // The rules hold by construction. Every edge has a place in every layer that it
-// passes, its label in one of those between two layers of boxes, and the
-// curves run in the gaps between the layers, where nothing else is.
+// passes, its label in one of those between two layers of boxes. Edges run
+// sideways in the corridors between the layers only, where nothing else is; those
+// that would come too close to each other there get tracks of their own, in an
+// order in which none crosses another that it need not.
 package layout

@@ -18,15 +18,18 @@ type cell struct {
 // layered is a graph in layers: boxes stand in the even ones, labels in the odd
 // ones, and each edge leads from layer to layer.
 type layered struct {
-	g      *Graph
-	back   []bool // edges that lead upwards
-	cells  []cell
-	layers [][]int
-	chains [][]int // of each edge: its cells from top to bottom, boxes included; nil for loops
-	loop   []Point // of each node: the size of the label of its loops
-	loops  []bool  // of each node
-	top    []float64
-	height []float64
+	g         *Graph
+	back      []bool // edges that lead upwards
+	cells     []cell
+	layers    [][]int
+	chains    [][]int // of each edge: its cells from top to bottom, boxes included; nil for loops
+	loop      []Point // of each node: the size of the label of its loops
+	loops     []bool  // of each node
+	top       []float64
+	height    []float64
+	scratch   []int             // of counts
+	corridors map[int]*corridor // by their upper layer
+	runs      [][]int           // of each edge: its runs in the corridors
 }
 
 func newLayered(g *Graph, back []bool) *layered {

@@ -62,28 +62,64 @@ func Place(g Graph) Result {
 	if len(g.Nodes) == 0 {
 		return Result{Edges: make([]Route, len(g.Edges))}
 	}
+	return place(g).result()
+}
+
+// walks is how many ways of turning edges around are tried for the sake of
+// fewer crossings, in graphs of up to smallGraph edges.
+const (
+	walks      = 12
+	smallGraph = 150
+)
+
+// place finds the coordinates of a graph that has nodes.
+func place(g Graph) *layered {
 	var best *layered
-	for _, back := range []func(*Graph) []bool{backByWalk, backByOrder} {
+	var tried [][]bool
+	try := func(back []bool) *layered {
+		if slices.ContainsFunc(tried, func(b []bool) bool { return slices.Equal(b, back) }) {
+			return nil
+		}
+		tried = append(tried, back)
 		own := g
 		own.Nodes = slices.Clone(g.Nodes)
-		l := newLayered(&own, back(&own))
+		l := newLayered(&own, back)
 		l.order()
-		if best == nil || l.cost() < best.cost() {
+		return l
+	}
+	best = try(backByWalk(&g, 0))
+	if l := try(backByOrder(&g)); l != nil && l.cost() < best.cost() {
+		best = l
+	}
+	for k := uint32(1); k < walks && len(g.Edges) <= smallGraph; k++ {
+		least := best.crossings()
+		if least == 0 {
+			break
+		}
+		if l := try(backByWalk(&g, k)); l != nil && l.crossings() < least {
 			best = l
 		}
 	}
 	best.placeX()
 	best.placeY()
-	return best.result()
+	return best
 }
 
 // backByWalk finds the edges that close a cycle on a walk in depth from the
-// nodes in their order.
-func backByWalk(g *Graph) []bool {
+// nodes in their order; seed shuffles the edges of each node, 0 leaves them as
+// they are.
+func backByWalk(g *Graph, seed uint32) []bool {
 	out := make([][]int, len(g.Nodes))
 	for i, e := range g.Edges {
 		if e.From != e.To {
 			out[e.From] = append(out[e.From], i)
+		}
+	}
+	for _, edges := range out {
+		for i := len(edges) - 1; i > 0 && seed > 0; i-- {
+			seed = seed*1664525 + 1013904223
+			j := int(seed>>8) % (i + 1)
+			edges[i], edges[j] = edges[j], edges[i]
 		}
 	}
 	back := make([]bool, len(g.Edges))

@@ -82,8 +82,9 @@ func random(t *rapid.T, most int) Graph {
 	for range n {
 		g.Nodes = append(g.Nodes, Node{
 			W: rapid.Float64Range(10, 200).Draw(t, "w"), H: rapid.Float64Range(10, 90).Draw(t, "h"),
-			Diamond: rapid.IntRange(0, 9).Draw(t, "diamond") == 0,
 		})
+		form := rapid.IntRange(0, 19).Draw(t, "form")
+		g.Nodes[len(g.Nodes)-1].Diamond, g.Nodes[len(g.Nodes)-1].Round = form < 3, form == 3
 	}
 	for range rapid.IntRange(0, 3*n).Draw(t, "edges") {
 		e := Edge{From: rapid.IntRange(0, n-1).Draw(t, "from"), To: rapid.IntRange(0, n-1).Draw(t, "to")}
@@ -99,8 +100,12 @@ func TestPlaceProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		g := random(t, 12)
-		r := Place(g)
-		check(t, g, r)
+		l := place(g)
+		r := l.result()
+		report := check(t, g, r)
+		if most := l.crossings(); report.Crossings > most {
+			t.Errorf("the layers have %d crossings, the drawing %d: %q", most, report.Crossings, report.Found)
+		}
 		if diff := cmp.Diff(r, Place(g)); diff != "" {
 			t.Errorf("the same graph gets two places:\n%s", diff)
 		}

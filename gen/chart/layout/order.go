@@ -16,36 +16,40 @@ func (l *layered) order() {
 	if len(l.cells) <= 600 {
 		beginnings = 12
 	}
-	var best [][]int
-	least := -1
+	var found []start
 	for k := range beginnings {
-		if least == 0 {
-			break
-		}
 		if k < 2 {
 			l.begin(k == 0)
 		} else {
 			l.shuffle(uint32(k))
 		}
+		own := start{crossings: -1}
 		for round := range rounds {
 			l.sweep(round%2 == 0)
 			l.transpose()
-			if n := l.crossings(); least < 0 || n < least {
-				least = n
-				best = make([][]int, len(l.layers))
-				for i, row := range l.layers {
-					best[i] = slices.Clone(row)
-				}
+			if n := l.crossings(); own.crossings < 0 || n < own.crossings {
+				own = start{n, l.keep()}
 			}
-			if least == 0 {
+			if own.crossings == 0 {
 				break
 			}
 		}
+		found = append(found, own)
+		if own.crossings == 0 {
+			break
+		}
 	}
-	l.layers = best
-	for _, row := range l.layers {
-		l.number(row)
+	best := slices.MinFunc(found, func(a, b start) int { return cmp.Compare(a.crossings, b.crossings) })
+	l.restore(best.rows)
+	if best.crossings > 0 {
+		l.improve(best.crossings)
 	}
+}
+
+// start is an order of the layers and its crossings.
+type start struct {
+	crossings int
+	rows      [][]int
 }
 
 // begin orders the layers as a walk in depth meets the cells: from the top, or

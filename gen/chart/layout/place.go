@@ -38,13 +38,17 @@ func (l *layered) portOf(i, j int) float64 {
 
 // widen makes room for the edges at the sides of each box.
 func (l *layered) widen() {
-	const least = 12.0
+	const least, slanted = 12.0, 14.0
 	for i := range l.cells {
 		c := &l.cells[i]
-		if c.node < 0 || !l.g.Nodes[c.node].box() {
+		if c.node < 0 || l.g.Nodes[c.node].Round {
 			continue
 		}
-		need := least * float64(1+max(len(c.up), len(c.down)))
+		most := max(len(c.up), len(c.down))
+		need := least * float64(1+most)
+		if l.g.Nodes[c.node].Diamond {
+			need = slanted * float64(most-1)
+		}
 		if more := need - l.g.Nodes[c.node].W; more > 0 {
 			l.g.Nodes[c.node].W += more
 			c.left += more / 2

@@ -2,46 +2,29 @@ package layout
 
 import "math"
 
-// placeY gives each layer its height and its top. The gap between two layers
-// grows with how far edges run sideways in it.
+// placeY gives each layer its height and its top, and the edges their tracks
+// between them.
 func (l *layered) placeY() {
 	l.top, l.height = make([]float64, len(l.layers)), make([]float64, len(l.layers))
-	y := 0.0
 	for k, row := range l.layers {
-		aside := 0.0
 		for _, i := range row {
 			l.height[k] = max(l.height[k], l.cells[i].h)
-			for _, j := range l.cells[i].up {
-				aside = max(aside, math.Abs(l.leaves(j, i)-l.leaves(i, j)))
-			}
 		}
-		if k > 0 {
-			gap := 14.0
-			if l.arrives(row) {
-				gap = 12 + stub
+	}
+	l.corridors, l.runs = l.corridorsOf()
+	y, upper := 0.0, 0
+	for k := range l.layers {
+		if k > 0 && l.solid(k) {
+			y += 14
+			if c := l.corridors[upper]; c != nil {
+				c.spread()
+				y += c.height - 14
 			}
-			y += gap + min(40, 0.14*aside)
+			upper = k
 		}
 		l.top[k] = y
 		y += l.height[k]
 	}
-}
-
-// stub is how far an edge runs straight before it arrives, so that its tip
-// points at the box.
-const stub = 10.0
-
-// arrives reports whether an edge ends in the gap above row, at a box below it
-// or, upwards, at one above it.
-func (l *layered) arrives(row []int) bool {
-	for _, i := range row {
-		for _, j := range l.cells[i].up {
-			if l.stub(i, j) > 0 || l.stub(j, i) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // stub returns how long the edge between the cells at and other runs straight
@@ -135,48 +118,62 @@ func (p *path) down(y float64) {
 	p.points = append(p.points, Point{a.X, a.Y + (y-a.Y)/3}, Point{a.X, y - (y-a.Y)/3}, Point{a.X, y})
 }
 
-// curve leads to (x, y), straight down at both ends.
-func (p *path) curve(x, y float64) {
+// curve leads to (x, y), straight down at both ends. With level, a long way is
+// level between two round corners.
+func (p *path) curve(x, y float64, level bool) {
 	a := p.end()
 	if x == a.X {
 		p.down(y)
 		return
 	}
-	h := (y - a.Y) * 0.55
-	p.points = append(p.points, Point{a.X, a.Y + h}, Point{x, y - h}, Point{x, y})
+	high, aside := y-a.Y, math.Abs(x-a.X)
+	if !level || aside < 3*high {
+		h := high * 0.55
+		p.points = append(p.points, Point{a.X, a.Y + h}, Point{x, y - h}, Point{x, y})
+		return
+	}
+	const round = 12.0 // the radius of a corner
+	const arc = 0.5523 // how far the control points of a quarter of a circle stand away
+	r := min(high/2, round)
+	middle := a.Y + high/2
+	p.down(middle - r)
+	a = p.end()
+	to := math.Copysign(r, x-a.X)
+	left, right := a.X+to, x-to
+	p.points = append(p.points,
+		Point{a.X, a.Y + arc*r}, Point{left - arc*to, middle}, Point{left, middle},
+		Point{left + (right-left)/3, middle}, Point{right - (right-left)/3, middle}, Point{right, middle},
+		Point{right + arc*to, middle}, Point{x, middle + r - arc*r}, Point{x, middle + r})
+	p.down(y)
 }
 
 // route leads edge i through its cells.
 func (l *layered) route(i int) Route {
 	var r Route
-	chain := l.chains[i]
-	first := chain[0]
-	x := l.leaves(first, chain[1])
+	first := l.chains[i][0]
+	x := l.leaves(first, l.chains[i][1])
 	b := l.box(first)
 	p := &path{points: []Point{{x, b.Y + b.H - l.inset(first, x)}}}
-	from := 0 // of the layers, that of the last cell that the edge was led through
-	for k := 1; k < len(chain); k++ {
-		j := chain[k]
-		c := &l.cells[j]
-		if c.node < 0 && l.height[c.layer] == 0 {
-			continue // nothing stands in this layer: one curve, not two
-		}
-		x := l.leaves(j, chain[k-1])
-		above := l.cells[chain[from]].layer
-		p.down(l.top[above] + l.height[above] + l.stub(chain[from], chain[from+1]))
-		p.curve(x, l.top[c.layer]-l.stub(j, chain[k-1]))
-		from = k
-		b := l.box(j)
-		switch {
-		case c.node >= 0:
-			p.down(b.Y + l.inset(j, x))
-		case c.label:
+	from := l.cells[first].layer
+	for _, k := range l.runs[i] {
+		c := l.corridors[from]
+		run := &c.runs[k]
+		above := l.top[c.upper] + l.height[c.upper] + c.above
+		track := (l.top[c.lower] - c.below - above) / float64(run.of)
+		p.down(above + float64(run.first)*track)
+		p.curve(run.x2, above+float64(run.last+1)*track, run.alone)
+		from = c.lower
+		b := l.box(run.to)
+		switch to := &l.cells[run.to]; {
+		case to.node >= 0:
+			p.down(b.Y + l.inset(run.to, run.x2))
+		case to.label:
 			p.down(b.Y)
 			r.Pieces = append(r.Pieces, p.points)
 			r.Label = b
-			p = &path{points: []Point{{c.x, b.Y + b.H}}}
+			p = &path{points: []Point{{to.x, b.Y + b.H}}}
 		default:
-			p.down(l.top[c.layer] + l.height[c.layer])
+			p.down(l.top[c.lower] + l.height[c.lower])
 		}
 	}
 	r.Pieces = append(r.Pieces, p.points)
