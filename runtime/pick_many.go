@@ -9,16 +9,16 @@ import (
 
 // Picks of several callers that ask for the same records are taken along
 // together: one query locks as many records as they want in all, and one
-// transaction writes them. A caller who finds nobody at work picks at once; who
-// comes meanwhile waits and is in the next round. Whoever a round cannot serve
-// picks by itself.
+// transaction writes them. A caller who finds nobody at work for these records
+// picks at once; who comes meanwhile waits and is in the next round. Whoever a
+// round cannot serve picks by itself.
 
 // picking gathers the picks of one operation.
 type picking[R any] struct {
 	m *Machine[R]
 
 	mu    sync.Mutex
-	led   bool
+	led   [][]Cond // what the rounds of now ask for, each something else
 	queue []*pick[R]
 }
 
@@ -62,10 +62,10 @@ func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (ou
 // of the queue.
 func (p *picking[R]) take(j *pick[R]) error {
 	p.mu.Lock()
-	if !p.led {
-		p.led = true
+	if where := j.q.Where; p.leader(where) < 0 {
+		p.led = append(p.led, where)
 		p.mu.Unlock()
-		defer p.next()
+		defer p.next(where)
 		p.m.round(j.ctx, []*pick[R]{j})
 		return nil
 	}
@@ -95,22 +95,21 @@ func (p *picking[R]) leave(j *pick[R]) bool {
 	return true
 }
 
+// leader returns the place in led of who asks for the same; -1: nobody does.
+func (p *picking[R]) leader(where []Cond) int {
+	return slices.IndexFunc(p.led, func(led []Cond) bool { return sameConds(led, where) })
+}
+
 // next ends a round of one: those who came meanwhile are served by a goroutine of
 // their own, which ends when nobody waits any more.
-func (p *picking[R]) next() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.led = len(p.queue) > 0; p.led {
-		go p.serve()
+func (p *picking[R]) next(where []Cond) {
+	if batch := p.gather(where); batch != nil {
+		go p.serve(batch)
 	}
 }
 
-func (p *picking[R]) serve() {
-	for {
-		batch := p.gather()
-		if batch == nil {
-			return
-		}
+func (p *picking[R]) serve(batch []*pick[R]) {
+	for where := batch[0].q.Where; batch != nil; batch = p.gather(where) {
 		p.serveOne(batch)
 	}
 }
@@ -137,25 +136,25 @@ func (p *picking[R]) serveOne(batch []*pick[R]) {
 	over = true
 }
 
-// gather returns who has waited longest, and those who can be served with it; nil
-// when nobody waits any more.
-func (p *picking[R]) gather() []*pick[R] {
+// gather returns who has waited longest for what fits, and those who can be served
+// with it; nil when nobody waits for it any more, and then nobody leads.
+func (p *picking[R]) gather(where []Cond) []*pick[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 {
-		p.led = false
-		return nil
-	}
 	var batch, left []*pick[R]
 	n := 0
 	for _, j := range p.queue {
-		if n > 0 && (n+j.n > maxPicks || !sameConds(batch[0].q.Where, j.q.Where)) {
+		if n > 0 && n+j.n > maxPicks || !sameConds(where, j.q.Where) {
 			left = append(left, j)
 			continue
 		}
 		batch, n = append(batch, j), n+j.n
 	}
 	p.queue = left
+	if batch == nil {
+		i := p.leader(where)
+		p.led = slices.Delete(p.led, i, i+1)
+	}
 	return batch
 }
 

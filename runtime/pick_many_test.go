@@ -97,6 +97,46 @@ func TestPicksThatDoNotFitTogether(t *testing.T) {
 	})
 }
 
+// A round that is held up holds up nobody who asks for other records, who are
+// taken along together as well.
+func TestPicksOfOtherRecordsDoNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, m, hold, counted := rounds(t)
+		waiting(t, m, "p1")
+		for _, id := range []string{"q1", "q2", "q3"} {
+			must(t)(m.Create(t.Context(), storetest.Register(meta(""), storetest.RegisterInput{ID: id, Lane: "b"})))
+		}
+		base, other := store.update, make(chan struct{})
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if counted() == 1 {
+				<-other
+			}
+			return base(table, ctx, f)
+		}
+		var held, free sync.WaitGroup
+		ask := func(all *sync.WaitGroup, lane string) {
+			all.Go(func() {
+				if outs, err := m.Pick(t.Context(), 1, storetest.Hold(meta(""), lane, start)); err != nil || len(outs) != 1 {
+					t.Errorf("lane %s: got %v, %v", lane, outs, err)
+				}
+			})
+			synctest.Wait()
+		}
+		ask(&held, "a")
+		for range 3 {
+			ask(&free, "b")
+		}
+		close(other)
+		free.Wait()
+		if n := counted(); n != 3 { // that of lane a, which is still held up, and two of lane b
+			t.Errorf("%d transactions, want 3", n)
+		}
+		close(hold)
+		held.Wait()
+	})
+}
+
 // A round that cannot be written leaves each of its picks to itself: one whose
 // request is known gets its first answer, the others get records.
 func TestRoundThatIsRefused(t *testing.T) {
