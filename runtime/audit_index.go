@@ -62,9 +62,12 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*U
 			follows, err = orphan(r, id)
 			return err
 		}
+		if err != nil {
+			return err
+		}
 		for _, u := range shared {
 			q, holds := placeOf(m.schema, u, &row)
-			if !holds || err != nil {
+			if !holds {
 				continue
 			}
 			for other, rowErr := range r.Rows(Query{States: q.States}) { // no index is asked
@@ -72,10 +75,10 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*U
 					return rowErr
 				}
 				same, holds := placeOf(m.schema, u, &other)
-				follows = follows || holds && other.ID != id && slices.Equal(q.Where, same.Where)
+				follows = follows || holds && other.ID != id && sameConds(q.Where, same.Where)
 			}
 		}
-		return err
+		return nil
 	})
 	return follows, err
 }

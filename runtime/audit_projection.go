@@ -3,20 +3,16 @@ package fsm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
-	"strings"
 )
 
 // What a pass over the log may hold. A log with more groups is read again, each
 // time for as many groups as there is room for.
 const (
-	maxGroups   = 1 << 14
-	maxMembers  = 1 << 16 // records whose group is known without a look
-	maxTogether = 64      // steps of a group of which nobody knows which was the first
-	maxOrders   = 1 << 15 // what is tried to find an order that is right
+	maxGroups  = 1 << 14
+	maxMembers = 1 << 16 // records whose group is known without a look
 )
 
 // auditProjection follows the projections through the log of all records, step by
@@ -59,37 +55,16 @@ type follower[R any] struct {
 	room     int
 	from, to uint64
 	groups   map[string]*group
-	groupOf  map[string]*group // of some records
-	met      idFilter          // of all records that are or were in one of the groups
-	blurred  Blurred           // nil: the log tells the order
-	purges   uint64            // the sum over the records that were emptied, less that over those that were purged
+	numbered map[uint64][]*group // the same, by number
+	groupOf  map[string]*group   // of some records
+	met      idFilter            // of all records that are or were in one of the groups
+	blurred  Blurred             // nil: the log tells the order
+	purges   uint64              // the sum over the records that were emptied, less that over those that were purged
 }
 
 func newFollower[R any](m *Machine[R], room int, from, to uint64) *follower[R] {
 	return &follower[R]{m: m, p: m.d.Projection, room: room, from: from, to: to,
-		groups: map[string]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
-}
-
-// group is what is known of the records with one key.
-type group struct {
-	key      string
-	where    []Cond
-	number   uint64
-	records  map[string]int64 // by stored state
-	together []taken          // steps whose order is not known yet
-	last     Entry            // of them
-	blind    bool             // there are too many of them
-	found    *Finding         // the first step that is wrong
-	more     int              // and how many after it
-	dropped  bool
-}
-
-// taken is a step of one record, as its group sees it.
-type taken struct {
-	ref      Ref
-	from, to string // stored states; empty: not in the group
-	version  int
-	judged   bool
+		groups: map[string]*group{}, numbered: map[uint64][]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
 }
 
 func (f *follower[R]) pass(ctx context.Context) error {
@@ -217,6 +192,7 @@ func (f *follower[R]) join(row *Row) *group {
 			g.where = append(g.where, c)
 		}
 		f.groups[key] = g
+		f.numbered[n] = append(f.numbered[n], g)
 		for len(f.groups) > f.room && f.to > f.from {
 			f.narrow()
 		}
@@ -242,6 +218,7 @@ func (f *follower[R]) narrow() {
 		if g.number > f.to {
 			g.dropped = true
 			delete(f.groups, key)
+			delete(f.numbered, g.number)
 		}
 	}
 }
@@ -251,184 +228,16 @@ func (f *follower[R]) narrow() {
 func (f *follower[R]) purged(e *Event) {
 	f.purges -= groupNumber(e.ID)
 	delete(f.groupOf, e.ID)
-	forget := func(g *group) {
-		for _, s := range g.together {
-			g.apply(s)
-		}
-		g.together, g.found, g.more = nil, nil, 0
-	}
 	inputs, _ := e.Inputs.members()
+	if n, said := numberOf(inputs["group"]); said {
+		for _, g := range f.numbered[n] {
+			g.forget()
+		}
+		return
+	}
 	for _, g := range f.groups {
-		if at, said := inputs["group"]; !said || string(at) == fmt.Sprintf("%q", fmt.Sprintf("%016x", g.number)) {
-			forget(g)
-		}
+		g.forget()
 	}
-}
-
-// step hands a step to its group. Steps that may have been taken in another order
-// are judged when all of them are there.
-func (f *follower[R]) step(g *group, e *Entry, s taken) {
-	if g == nil {
-		return
-	}
-	if len(g.together) > 0 || g.blind {
-		if f.blurred == nil || !f.blurred.Blurred(&g.last, e) {
-			f.settle(g)
-			g.blind = false
-		}
-	}
-	g.last = Entry{Event: Event{ID: e.ID, Rev: e.Rev, N: e.N, At: e.At}, Cursor: e.Cursor}
-	if len(g.together) == maxTogether {
-		steps := g.together
-		if wrong, _ := f.judge(g, steps); wrong == nil { // no reason to doubt the order
-			g.undo(steps[maxTogether/2:])
-			g.together = slices.Clone(steps[maxTogether/2:])
-		} else {
-			g.together, g.blind = nil, true
-		}
-	}
-	if g.blind {
-		g.apply(s)
-		return
-	}
-	g.together = append(g.together, s)
-}
-
-func (g *group) apply(s taken) {
-	g.count(s.from, -1)
-	g.count(s.to, 1)
-}
-
-// undo takes the newest steps back.
-func (g *group) undo(steps []taken) {
-	for _, s := range slices.Backward(steps) {
-		g.apply(taken{from: s.to, to: s.from})
-	}
-}
-
-func (g *group) count(state string, n int64) {
-	if state == "" {
-		return
-	}
-	if g.records[state] += n; g.records[state] == 0 {
-		delete(g.records, state)
-	}
-}
-
-// settle judges the steps that are together: in the order of the log, and where
-// that is not right, in any other.
-func (f *follower[R]) settle(g *group) {
-	steps := g.together
-	g.together = nil
-	wrong, more := f.judge(g, steps)
-	if wrong == nil || len(steps) > 1 && f.orderly(g, steps) {
-		return
-	}
-	if g.found == nil {
-		g.found = wrong
-	} else {
-		more++
-	}
-	g.more += more
-}
-
-// judge takes steps in their order. It returns the first one that is wrong, and
-// how many after it are.
-func (f *follower[R]) judge(g *group, steps []taken) (wrong *Finding, more int) {
-	for _, s := range steps {
-		before := f.p.State(g.records)
-		g.apply(s)
-		after := f.p.State(g.records)
-		if !s.judged || f.p.leads(before, after) {
-			continue
-		}
-		if wrong != nil {
-			more++
-			continue
-		}
-		wrong = &Finding{ID: s.ref.ID, Rev: s.ref.Rev, Check: CheckProjection, Must: s.version == f.m.schema.Version,
-			Message: fmt.Sprintf("the step from %q to %q moves the %s %s from %q to %q, which the machine does not allow",
-				s.from, s.to, f.p.Entity, g.key, before, after)}
-		if !wrong.Must {
-			wrong.Message += fmt.Sprintf("; version %d may have allowed it, this is version %d", s.version, f.m.schema.Version)
-		}
-	}
-	return wrong, more
-}
-
-// wrong returns the groups with a finding, by key.
-func (f *follower[R]) wrong() []*group {
-	var wrong []*group
-	for _, g := range f.groups {
-		if g.found != nil {
-			wrong = append(wrong, g)
-		}
-	}
-	slices.SortFunc(wrong, func(a, b *group) int { return strings.Compare(a.key, b.key) })
-	return wrong
-}
-
-// confirm keeps what a second pass found too.
-func (f *follower[R]) confirm(again *follower[R]) {
-	for _, g := range f.wrong() {
-		other := again.groups[g.key]
-		if other == nil || other.found == nil || other.found.ID != g.found.ID || other.found.Rev != g.found.Rev {
-			g.found = nil
-		}
-	}
-}
-
-// tell yields what is wrong with the groups, unless something else is.
-func (f *follower[R]) tell(ctx context.Context, yield func(Finding) bool) error {
-	for _, g := range f.wrong() {
-		told, err := f.told(ctx, g)
-		if err != nil {
-			return err
-		}
-		if told {
-			continue
-		}
-		if g.more > 0 {
-			g.found.Message += fmt.Sprintf("; %d more steps of this group do the like", g.more)
-		}
-		if !yield(*g.found) {
-			return errBrokenOff
-		}
-	}
-	return nil
-}
-
-// told reports whether a record of the group is wrong by itself or holds what
-// another one holds too: the audit has said so already.
-func (f *follower[R]) told(ctx context.Context, g *group) (bool, error) {
-	bad := func(id string) (bool, error) {
-		found, err := f.m.auditRecord(ctx, id, nil)
-		return slices.ContainsFunc(found, func(f Finding) bool { return f.Must }), err
-	}
-	if told, err := bad(g.found.ID); told || err != nil {
-		return told, err
-	}
-	for row, err := range f.m.rows(ctx, Query{Where: g.where}) {
-		told := false
-		if err == nil {
-			told, err = bad(row.ID)
-		}
-		for i := range f.m.schema.Uniques {
-			q, holds := placeOf(f.m.schema, &f.m.schema.Uniques[i], &row)
-			if told || !holds || err != nil {
-				continue
-			}
-			err = f.m.table.View(ctx, func(r Reader) error {
-				n, err := r.Count(q)
-				told = n > 1
-				return err
-			})
-		}
-		if told || err != nil {
-			return told, err
-		}
-	}
-	return false, nil
 }
 
 // idFilter knows which ids were added, in memory that is bounded: of many it may

@@ -188,16 +188,24 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 	if got := texts(t, m.Audit(t.Context())); got != nil {
 		t.Errorf("while the log does not show the purge: %v", got)
 	}
-	reads(store, func(r fsm.Reader) fsm.Reader {
-		return &reading{Reader: r, shown: func(e *fsm.Entry) bool {
-			if e.Operation == "__purge" { // of a program that did not say where the record was
-				e.Inputs = fsm.MustJSON("{}")
-			}
-			return true
-		}}
-	})
-	if got := texts(t, m.Audit(t.Context())); got != nil {
-		t.Errorf("of a purge that does not say where: %v", got)
+	for inputs, found := range map[string]bool{
+		`{}`:                           false, // of a program that did not say where the record was
+		`{"group":7}`:                  false,
+		`{"group":"here"}`:             false,
+		`{"group":"7"}`:                false,
+		`{"group":"0000000000000007"}`: true, // of another group
+	} {
+		reads(store, func(r fsm.Reader) fsm.Reader {
+			return &reading{Reader: r, shown: func(e *fsm.Entry) bool {
+				if e.Operation == "__purge" {
+					e.Inputs = fsm.MustJSON(inputs)
+				}
+				return true
+			}}
+		})
+		if got := texts(t, m.Audit(t.Context())); (got != nil) != found {
+			t.Errorf("of a purge of %s: %v", inputs, got)
+		}
 	}
 	reads(store, func(r fsm.Reader) fsm.Reader {
 		return &reading{Reader: r, shown: func(e *fsm.Entry) bool { return e.ID != "p1" }}
@@ -323,6 +331,89 @@ func TestProjectionWithoutAnOrder(t *testing.T) {
 	if got := texts(t, m.Audit(t.Context())); len(got) != 1 {
 		t.Errorf("no order makes the last step right: %v", got)
 	}
+}
+
+// Where the time tells which of two steps was the first, a step is compared with
+// the latest one that waits, wherever the log has it.
+func TestProjectionOfTimesThatCross(t *testing.T) {
+	t.Parallel()
+	for last, found := range map[time.Duration]bool{65 * time.Second: false, 109 * time.Second: false, 110 * time.Second: true} {
+		store := &wrapped{Store: newStore()}
+		m := lanes(t, store, nil)
+		at := func(after time.Duration) storetest.Meta {
+			with := meta(after.String())
+			with.At = start.Add(after)
+			return with
+		}
+		must(t)(m.Create(t.Context(), storetest.Register(at(0), in("p1"))))
+		must(t)(m.Create(t.Context(), storetest.Register(at(time.Second), in("p2"))))
+		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Hold(at(20*time.Second), "a", start.Add(time.Hour))))
+		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Expel(at(100*time.Second)))) // after p2 is held, maybe
+		must(t)(m.Create(t.Context(), storetest.Register(at(50*time.Second), in("p3"))))
+		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p2"}, storetest.Hold(at(last), "a", start.Add(time.Hour))))
+		reads(store, func(r fsm.Reader) fsm.Reader {
+			return &unsure{reading{Reader: r}, func(a, b *fsm.Entry) bool { return b.At.Before(a.At.Add(10 * time.Second)) }}
+		})
+		if got := texts(t, m.Audit(t.Context())); (got != nil) != found {
+			t.Errorf("p2 is held after %v: found %v", last, got)
+		}
+	}
+}
+
+// A group in which a place is held twice is not told of. What cannot be read while
+// the audit looks for what else is wrong ends it.
+func TestProjectionOfAStoreThatFails(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := lanes(t, store, nil)
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta("1"), storetest.RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")})))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta("2"), "a", start)))
+	must(t)(m.Apply(t.Context(), out, storetest.Release()))
+	for n, want := range map[int64]string{1: fsm.CheckProjection, 2: fsm.CheckUnique} {
+		reads(store, func(r fsm.Reader) fsm.Reader { return &failing{Reader: r, counted: n} })
+		if got := findings(t, m); !slices.Equal(got, []string{want}) {
+			t.Errorf("%d records hold its place: found %v, want %s", n, got, want)
+		}
+	}
+	for name, failing := range map[string]failing{"its rows": {rows: true}, "its places": {count: true}} {
+		reads(store, func(r fsm.Reader) fsm.Reader {
+			failing.Reader = r
+			return &failing
+		})
+		var last error
+		for f, err := range m.Audit(t.Context()) {
+			if last = err; err == nil {
+				t.Errorf("%s cannot be read: %v", name, f)
+			}
+		}
+		if !errors.Is(last, errLost) {
+			t.Errorf("%s cannot be read: %v", name, last)
+		}
+	}
+}
+
+// failing is a reader of which queries with conditions fail.
+type failing struct {
+	fsm.Reader
+	rows, count bool
+	counted     int64 // what is counted, where it is not 0
+}
+
+func (r *failing) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	if r.rows && q.Where != nil {
+		return func(yield func(fsm.Row, error) bool) { yield(fsm.Row{}, errLost) }
+	}
+	return r.Reader.Rows(q)
+}
+
+func (r *failing) Count(q fsm.Query) (int64, error) {
+	if r.count && q.Where != nil {
+		return 0, errLost
+	}
+	if r.counted > 0 && q.Where != nil {
+		return r.counted, nil
+	}
+	return r.Reader.Count(q)
 }
 
 // A group that never rests is judged all the same while its log is right.

@@ -220,3 +220,39 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("Pick: %v, %v, want the good record only", outs, err)
 	}
 }
+
+// astray is a reader of a store with a wrong key, whose record cannot be read from
+// some time on.
+type astray struct {
+	failing
+	left *int
+}
+
+func (r *astray) Misindexed(string) ([]fsm.Misindexed, string, error) {
+	return []fsm.Misindexed{{ID: "p1", Key: "k", Problem: "is wrong"}}, "", nil
+}
+
+func (r *astray) Row(id string) (fsm.Row, error) {
+	if *r.left--; *r.left < 0 {
+		return fsm.Row{}, errLost
+	}
+	return r.Reader.Row(id)
+}
+
+// An error while the audit asks what a wrong key follows from ends it.
+func TestAuditOfAWrongKeyThatFails(t *testing.T) {
+	t.Parallel()
+	store := &wrapped{Store: newStore()}
+	m := open(t, store, storetest.Schema(), fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta("1"), storetest.RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")})))
+	for rows := range 4 { // the record, then for its key the record again, and what it shares
+		reads(store, func(r fsm.Reader) fsm.Reader { return &astray{failing{Reader: r, counted: 2}, &rows} })
+		var last error
+		for _, err := range m.Audit(t.Context()) {
+			last = err
+		}
+		if ends := rows < 0; errors.Is(last, errLost) != ends {
+			t.Errorf("the audit ended with %v, rows left: %d", last, rows)
+		}
+	}
+}

@@ -152,7 +152,7 @@ func (m *Machine[R]) purgedFrom(row *Row) (JSON, error) {
 	if err != nil {
 		return JSON{}, err
 	}
-	return JSON{fmt.Sprintf(`{"group":"%016x"}`, groupNumber(group))}, nil
+	return JSON{`{"group":"` + numberText(groupNumber(group)) + `"}`}, nil
 }
 
 // record makes a record-only event that no operation makes.

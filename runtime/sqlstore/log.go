@@ -38,7 +38,7 @@ var _ fsm.Blurred = (*reader)(nil)
 
 // Blurred reports whether the log may give two events the wrong way round.
 func (r *reader) Blurred(a, b *fsm.Entry) bool {
-	o := r.t.dialect.ordered(r.t.schema.Table + "_events")
+	o := &r.t.order
 	return o.blurred != nil && o.blurred(a, b)
 }
 
