@@ -39,6 +39,8 @@ type sqlDialect struct {
 	tableEnd    string // what follows the closing parenthesis of a table
 	maxName     int    // bytes an identifier may have; 0: any number
 	setsInCheck bool   // a CHECK can look into a set
+	oneCheck    bool   // the rules of a state are one CHECK: the server reads the text of each one for every statement
+	sparse      bool   // a unique index leaves out rows that lack one of its fields
 	present     func(column string) string
 	has         func(set, item string) string
 	covers      func(set, part string) string
@@ -284,6 +286,54 @@ func (r *stateRule) holds(row string) string {
 		return r.sql(row)
 	}
 	return fmt.Sprintf("%s\"state\" <> %s OR %s", row, quoteText(r.state.Stored()), r.sql(row))
+}
+
+// together returns one rule for each state instead of several. Its name says all
+// of them: what is present, what is absent, what else holds.
+func together(rules []stateRule) []stateRule {
+	var list []stateRule
+	for i := 0; i < len(rules); {
+		n := i + 1
+		for rules[i].state != nil && n < len(rules) && rules[n].state == rules[i].state {
+			n++
+		}
+		of := rules[i:n]
+		if i = n; len(of) == 1 {
+			list = append(list, of[0])
+			continue
+		}
+		list = append(list, stateRule{state: of[0].state, rule: wordsOf(of), sql: func(row string) string {
+			parts := make([]string, len(of))
+			for i := range of {
+				parts[i] = of[i].sql(row)
+			}
+			return "(" + strings.Join(parts, " AND ") + ")"
+		}})
+	}
+	return list
+}
+
+// wordsOf names rules in few words.
+func wordsOf(rules []stateRule) string {
+	var present, absent, words []string
+	for _, r := range rules {
+		if name, ok := strings.CutSuffix(r.rule, " is present"); ok {
+			present = append(present, name)
+		} else if name, ok := strings.CutSuffix(r.rule, " is absent"); ok {
+			absent = append(absent, name)
+		} else {
+			words = append(words, r.rule)
+		}
+	}
+	for _, kind := range []struct {
+		word  string
+		names []string
+	}{{"absent ", absent}, {"present ", present}} {
+		if len(kind.names) > 0 {
+			words = slices.Insert(words, 0, kind.word+strings.Join(kind.names, ", "))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 func looksIntoSet(f *spec.Fact) bool {

@@ -397,10 +397,10 @@ func (p *prompt) attackFields(r *made) {
 			if ref.Field.Type.Kind == spec.KindSet {
 				empty = "'[]'"
 			}
-			bend(ref.Field, empty, "is absent", mv.to.Name+": "+ref.Field.Name+" is present")
+			bend(ref.Field, empty, "is absent", mv.to.Name+": ")
 		}
 		for _, ref := range mv.to.Absent {
-			bend(ref.Field, p.sample(ref.Field, to), "is present", mv.to.Name+": "+ref.Field.Name+" is absent")
+			bend(ref.Field, p.sample(ref.Field, to), "is present", mv.to.Name+": ")
 		}
 		for _, f := range p.m.Fields {
 			switch f.Type.Kind {

@@ -11,7 +11,7 @@ import (
 func postgresDialect() sqlDialect {
 	return sqlDialect{
 		name: "postgres", text: `text COLLATE "C"`, integer: "bigint", boolean: "boolean", time: "timestamptz", document: "json",
-		yes: "true", no: "false", tableEnd: ");", maxName: 63, setsInCheck: true,
+		yes: "true", no: "false", tableEnd: ");", maxName: 63, setsInCheck: true, oneCheck: true, sparse: true,
 		present:    func(c string) string { return "(json_array_length(" + c + ") > 0)" },
 		has:        func(set, item string) string { return "(" + set + "::jsonb ? " + item + ")" },
 		covers:     func(set, part string) string { return "(" + set + "::jsonb @> " + part + "::jsonb)" },
@@ -238,7 +238,11 @@ func (s *schemaText) postgresRowHasEvent() {
 }
 
 // postgresEventHasRow looks at the commit whether an event is a move of the
-// machine, follows the one before it, and is that of its record.
+// machine, follows the one before it, and is that of its record. Of several
+// events of a record in one transaction only the last one looks for the row,
+// which has a dead version for each of them by then: where a later one stands in
+// the log, that one's row is this one's too, unless it was purged, which the mark
+// at its last revision tells.
 func (s *schemaText) postgresEventHasRow() {
 	const id = `quote_literal(NEW."id")`
 	log := s.table("_events")
@@ -254,23 +258,35 @@ func (s *schemaText) postgresEventHasRow() {
 	add := func(indent, condition, message string, values ...string) {
 		body = append(body, ifThen(indent, condition, s.refuse(stateLog, message, values...))...)
 	}
-	if states := finished(s.m); len(states) > 0 {
-		body = append(body, `IF NEW."operation" = '`+markPurge+`' AND NEW."n" > 0 THEN`)
-		add("    ", `EXISTS (SELECT 1 FROM `+s.table("")+` AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN (`+stateWords(states)+`)))
-        OR NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0)`,
-			"%s is not finished and cannot be purged", id)
-		body = append(body, "    RETURN NULL;", "END IF;")
-	}
-	add("", `NOT EXISTS (SELECT 1 FROM `+s.table("")+` AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev")`,
-		"%s has no revision %s", id, `NEW."rev"`)
+	const noRow = "%s has no revision %s"
+	row := `EXISTS (SELECT 1 FROM ` + s.table("") + ` AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev")`
 	body = append(body, `IF NEW."n" > 0 THEN`)
+	if states := finished(s.m); len(states) > 0 {
+		body = append(body, `    IF NEW."operation" = '`+markPurge+`' THEN`)
+		add("        ", `EXISTS (SELECT 1 FROM `+s.table("")+` AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN (`+stateWords(states)+`)))
+            OR NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0)`,
+			"%s is not finished and cannot be purged", id)
+		body = append(body, "        RETURN NULL;", "    END IF;")
+	}
+	add("    ", "NOT "+row, noRow, id, `NEW."rev"`)
 	add("    ", `NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to")`,
 		"%s: the log of revision %s has a gap", id, `NEW."rev"`)
 	body = append(body, "    RETURN NULL;", "END IF;")
 	add("", `NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (`+wrapList(ways, "        ")+")",
 		"%s: %s makes no move from %s to %s", id, `NEW."operation"`, `coalesce(NEW."from", 'nothing')`, `NEW."to"`)
-	add("", `NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM `+log+` AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from")`,
-		"%s: the event of revision %s does not follow the one before it", id, `NEW."rev"`)
+	body = append(body,
+		`IF NEW."rev" > 1 THEN`,
+		`    IF EXISTS (SELECT 1 FROM `+log+` AS e`,
+		`        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"`,
+		`          AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM `+log+` AS l WHERE l."id" = NEW."id") AS newest`,
+		`                WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM `+log+` AS p`,
+		`                    WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '`+markPurge+`'))`,
+		`            OR `+row+`)) THEN`,
+		`        RETURN NULL;`,
+		`    END IF;`,
+		`END IF;`)
+	add("", "NOT "+row, noRow, id, `NEW."rev"`)
+	add("", `NEW."rev" > 1`, "%s: the event of revision %s does not follow the one before it", id, `NEW."rev"`)
 	body = append(body, "RETURN NULL;")
 	s.function("events_has_row", nil, body)
 	s.atCommit("events_has_row", "AFTER INSERT", log)

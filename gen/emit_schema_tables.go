@@ -56,7 +56,11 @@ func (s *schemaText) recordTable() {
 		for _, f := range s.m.Fields {
 			checks = append(checks, s.fieldChecks(f)...)
 		}
-		for _, r := range s.stateRules() {
+		rules := s.stateRules()
+		if s.d.oneCheck {
+			rules = together(rules)
+		}
+		for _, r := range rules {
 			if !r.sets || s.d.setsInCheck {
 				checks = append(checks, sqlCheck{r.name(), r.holds("")})
 			}
@@ -212,7 +216,7 @@ func (s *schemaText) indexes() {
 		if len(u.fields) == 0 {
 			keys = `("state" IS NOT NULL)`
 		}
-		s.line("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object("unique", u.name), t, keys, s.partial(u.states))
+		s.line("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object("unique", u.name), t, keys, s.partial(u.states, s.mayLack(u)...))
 	}
 	s.line("")
 	s.comment("", "What queries look for.")
@@ -252,10 +256,34 @@ func (s *schemaText) orderKeys(o spec.Order, present bool) []string {
 	return keys
 }
 
-// partial returns the WHERE clause of an index over some of the states.
-func (s *schemaText) partial(states []*spec.State) string {
-	if len(states) == 0 || s.allStates(states) {
+// mayLack returns the fields of a rule that rows may lack: those rows need no
+// place in its index, which each write of them would pay for. The numbers of a
+// sequence are looked up for absent values as well.
+func (s *schemaText) mayLack(u uniqueRule) []*spec.Field {
+	var list []*spec.Field
+	for _, f := range u.fields {
+		if f.Type.Kind == spec.KindSequence || !s.d.sparse {
+			return nil
+		}
+		if f.Type.Optional {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// partial returns the WHERE clause of an index over some of the states, and over
+// rows that have fields.
+func (s *schemaText) partial(states []*spec.State, present ...*spec.Field) string {
+	var parts []string
+	if len(states) > 0 && !s.allStates(states) {
+		parts = append(parts, inStates(`"state"`, states))
+	}
+	for _, f := range present {
+		parts = append(parts, column(f)+" IS NOT NULL")
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return " WHERE " + inStates(`"state"`, states)
+	return " WHERE " + strings.Join(parts, " AND ")
 }

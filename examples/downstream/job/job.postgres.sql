@@ -42,13 +42,8 @@ CREATE TABLE IF NOT EXISTS "job" (
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'running', 'done', 'failed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0),
-    CONSTRAINT "queued: owner is absent" CHECK ("state" <> 'queued' OR "owner" IS NULL),
-    CONSTRAINT "queued: lease is absent" CHECK ("state" <> 'queued' OR "lease" IS NULL),
-    CONSTRAINT "queued: problem is absent" CHECK ("state" <> 'queued' OR "problem" IS NULL),
-    CONSTRAINT "running: owner is present" CHECK ("state" <> 'running' OR "owner" IS NOT NULL),
-    CONSTRAINT "running: lease is present" CHECK ("state" <> 'running' OR "lease" IS NOT NULL),
-    CONSTRAINT "running: problem is absent" CHECK ("state" <> 'running' OR "problem" IS NULL),
-    CONSTRAINT "running: attempts >= 1" CHECK ("state" <> 'running' OR "attempts" >= 1),
+    CONSTRAINT "queued: absent owner, lease, problem" CHECK ("state" <> 'queued' OR ("owner" IS NULL AND "lease" IS NULL AND "problem" IS NULL)),
+    CONSTRAINT "running: present owner, lease; absent problem; attempts >= 1" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "problem" IS NULL AND "attempts" >= 1)),
     CONSTRAINT "done: problem is absent" CHECK ("state" <> 'done' OR "problem" IS NULL),
     CONSTRAINT "failed: problem is present" CHECK ("state" <> 'failed' OR "problem" IS NOT NULL)
 );
@@ -292,17 +287,17 @@ CREATE CONSTRAINT TRIGGER "job_has_event" AFTER INSERT OR UPDATE ON "job" DEFERR
 
 CREATE OR REPLACE FUNCTION "job_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "job" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('done', 'failed')))
-        OR NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: job: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "job" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: job: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "job" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('done', 'failed')))
+            OR NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: job: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "job" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: job: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: job: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -313,7 +308,20 @@ BEGIN
         'finish: running > done', 'fail: running > failed', 'reclaim: running > queued') THEN
         RAISE EXCEPTION 'fsm: job: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "job_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "job_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "job_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "job_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "job" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "job" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: job: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: job: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

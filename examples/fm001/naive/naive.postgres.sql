@@ -38,14 +38,10 @@ CREATE TABLE IF NOT EXISTS "naive" (
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempt is a number of a sequence" CHECK ("attempt" >= 1),
-    CONSTRAINT "leased: started_at is absent" CHECK ("state" <> 'leased' OR "started_at" IS NULL),
-    CONSTRAINT "leased: finished_at is absent" CHECK ("state" <> 'leased' OR "finished_at" IS NULL),
-    CONSTRAINT "in_progress: started_at is present" CHECK ("state" <> 'in_progress' OR "started_at" IS NOT NULL),
-    CONSTRAINT "in_progress: finished_at is absent" CHECK ("state" <> 'in_progress' OR "finished_at" IS NULL),
-    CONSTRAINT "committed: started_at is present" CHECK ("state" <> 'committed' OR "started_at" IS NOT NULL),
-    CONSTRAINT "committed: finished_at is absent" CHECK ("state" <> 'committed' OR "finished_at" IS NULL),
-    CONSTRAINT "done: started_at is present" CHECK ("state" <> 'done' OR "started_at" IS NOT NULL),
-    CONSTRAINT "done: finished_at is present" CHECK ("state" <> 'done' OR "finished_at" IS NOT NULL),
+    CONSTRAINT "leased: absent started_at, finished_at" CHECK ("state" <> 'leased' OR ("started_at" IS NULL AND "finished_at" IS NULL)),
+    CONSTRAINT "in_progress: present started_at; absent finished_at" CHECK ("state" <> 'in_progress' OR ("started_at" IS NOT NULL AND "finished_at" IS NULL)),
+    CONSTRAINT "committed: present started_at; absent finished_at" CHECK ("state" <> 'committed' OR ("started_at" IS NOT NULL AND "finished_at" IS NULL)),
+    CONSTRAINT "done: present started_at, finished_at" CHECK ("state" <> 'done' OR ("started_at" IS NOT NULL AND "finished_at" IS NOT NULL)),
     CONSTRAINT "aborted: finished_at is present" CHECK ("state" <> 'aborted' OR "finished_at" IS NOT NULL)
 );
 
@@ -291,17 +287,17 @@ CREATE CONSTRAINT TRIGGER "naive_has_event" AFTER INSERT OR UPDATE ON "naive" DE
 
 CREATE OR REPLACE FUNCTION "naive_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "naive" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('done', 'aborted')))
-        OR NOT EXISTS (SELECT 1 FROM "naive_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: naive: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "naive" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: naive: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "naive" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('done', 'aborted')))
+            OR NOT EXISTS (SELECT 1 FROM "naive_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: naive: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "naive" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: naive: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "naive_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: naive: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -312,7 +308,20 @@ BEGIN
         'finish: committed > done', 'expire: leased > aborted', 'expire: in_progress > aborted') THEN
         RAISE EXCEPTION 'fsm: naive: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "naive_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "naive_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "naive_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "naive_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "naive" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "naive" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: naive: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: naive: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -71,34 +71,13 @@ CREATE TABLE IF NOT EXISTS "batchjob" (
     CONSTRAINT "attempts is from 1 to 10" CHECK ("attempts" BETWEEN 1 AND 10),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "invariant: attempt <= attempts" CHECK ("attempt" <= "attempts"),
-    CONSTRAINT "submitted: stopped_at is absent" CHECK ("state" <> 'submitted' OR "stopped_at" IS NULL),
-    CONSTRAINT "submitted: timeout_at is absent" CHECK ("state" <> 'submitted' OR "timeout_at" IS NULL),
-    CONSTRAINT "submitted: satisfied is absent" CHECK ("state" <> 'submitted' OR NOT (json_array_length("satisfied") > 0)),
-    CONSTRAINT "submitted: attempt < attempts" CHECK ("state" <> 'submitted' OR "attempt" < "attempts"),
-    CONSTRAINT "pending: depends_on is present" CHECK ("state" <> 'pending' OR (json_array_length("depends_on") > 0)),
-    CONSTRAINT "pending: stopped_at is absent" CHECK ("state" <> 'pending' OR "stopped_at" IS NULL),
-    CONSTRAINT "pending: timeout_at is absent" CHECK ("state" <> 'pending' OR "timeout_at" IS NULL),
-    CONSTRAINT "pending: attempt < attempts" CHECK ("state" <> 'pending' OR "attempt" < "attempts"),
-    CONSTRAINT "runnable: stopped_at is absent" CHECK ("state" <> 'runnable' OR "stopped_at" IS NULL),
-    CONSTRAINT "runnable: timeout_at is absent" CHECK ("state" <> 'runnable' OR "timeout_at" IS NULL),
-    CONSTRAINT "runnable: attempt < attempts" CHECK ("state" <> 'runnable' OR "attempt" < "attempts"),
-    CONSTRAINT "runnable: satisfied covers depends_on" CHECK ("state" <> 'runnable' OR ("satisfied"::jsonb @> "depends_on"::jsonb)),
-    CONSTRAINT "starting: stopped_at is absent" CHECK ("state" <> 'starting' OR "stopped_at" IS NULL),
-    CONSTRAINT "starting: timeout_at is absent" CHECK ("state" <> 'starting' OR "timeout_at" IS NULL),
-    CONSTRAINT "starting: attempt < attempts" CHECK ("state" <> 'starting' OR "attempt" < "attempts"),
-    CONSTRAINT "starting: satisfied covers depends_on" CHECK ("state" <> 'starting' OR ("satisfied"::jsonb @> "depends_on"::jsonb)),
-    CONSTRAINT "running: started_at is present" CHECK ("state" <> 'running' OR "started_at" IS NOT NULL),
-    CONSTRAINT "running: stopped_at is absent" CHECK ("state" <> 'running' OR "stopped_at" IS NULL),
-    CONSTRAINT "running: attempt >= 1" CHECK ("state" <> 'running' OR "attempt" >= 1),
-    CONSTRAINT "running: satisfied covers depends_on" CHECK ("state" <> 'running' OR ("satisfied"::jsonb @> "depends_on"::jsonb)),
-    CONSTRAINT "succeeded: stopped_at is present" CHECK ("state" <> 'succeeded' OR "stopped_at" IS NOT NULL),
-    CONSTRAINT "succeeded: started_at is present" CHECK ("state" <> 'succeeded' OR "started_at" IS NOT NULL),
-    CONSTRAINT "succeeded: exit_code is present" CHECK ("state" <> 'succeeded' OR "exit_code" IS NOT NULL),
-    CONSTRAINT "succeeded: timeout_at is absent" CHECK ("state" <> 'succeeded' OR "timeout_at" IS NULL),
-    CONSTRAINT "succeeded: exit_code == 0" CHECK ("state" <> 'succeeded' OR ("exit_code" IS NOT NULL AND "exit_code" = 0)),
-    CONSTRAINT "succeeded: attempt >= 1" CHECK ("state" <> 'succeeded' OR "attempt" >= 1),
-    CONSTRAINT "failed: stopped_at is present" CHECK ("state" <> 'failed' OR "stopped_at" IS NOT NULL),
-    CONSTRAINT "failed: timeout_at is absent" CHECK ("state" <> 'failed' OR "timeout_at" IS NULL)
+    CONSTRAINT "submitted: absent stopped_at, timeout_at, satisfied; a_230a8019" CHECK ("state" <> 'submitted' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND NOT (json_array_length("satisfied") > 0) AND "attempt" < "attempts")),
+    CONSTRAINT "pending: present depends_on; absent stopped_at, timeou_daa9bdba" CHECK ("state" <> 'pending' OR ((json_array_length("depends_on") > 0) AND "stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts")),
+    CONSTRAINT "runnable: absent stopped_at, timeout_at; attempt < att_40106f3c" CHECK ("state" <> 'runnable' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts" AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
+    CONSTRAINT "starting: absent stopped_at, timeout_at; attempt < att_8ff846a1" CHECK ("state" <> 'starting' OR ("stopped_at" IS NULL AND "timeout_at" IS NULL AND "attempt" < "attempts" AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
+    CONSTRAINT "running: present started_at; absent stopped_at; attemp_c213cb64" CHECK ("state" <> 'running' OR ("started_at" IS NOT NULL AND "stopped_at" IS NULL AND "attempt" >= 1 AND ("satisfied"::jsonb @> "depends_on"::jsonb))),
+    CONSTRAINT "succeeded: present stopped_at, started_at, exit_code; _0d14b75b" CHECK ("state" <> 'succeeded' OR ("stopped_at" IS NOT NULL AND "started_at" IS NOT NULL AND "exit_code" IS NOT NULL AND "timeout_at" IS NULL AND ("exit_code" IS NOT NULL AND "exit_code" = 0) AND "attempt" >= 1)),
+    CONSTRAINT "failed: present stopped_at; absent timeout_at" CHECK ("state" <> 'failed' OR ("stopped_at" IS NOT NULL AND "timeout_at" IS NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -391,17 +370,17 @@ CREATE CONSTRAINT TRIGGER "batchjob_has_event" AFTER INSERT OR UPDATE ON "batchj
 
 CREATE OR REPLACE FUNCTION "batchjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "batchjob" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'failed')))
-        OR NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: batchjob: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "batchjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: batchjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "batchjob" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'failed')))
+            OR NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: batchjob: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "batchjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: batchjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: batchjob: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -420,7 +399,20 @@ BEGIN
         'terminate: starting > failed', 'terminate: running > failed') THEN
         RAISE EXCEPTION 'fsm: batchjob: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "batchjob_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "batchjob_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "batchjob_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "batchjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "batchjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: batchjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: batchjob: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

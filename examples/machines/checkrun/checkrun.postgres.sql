@@ -50,26 +50,12 @@ CREATE TABLE IF NOT EXISTS "checkrun" (
     CONSTRAINT "state is known" CHECK ("state" IN ('requested', 'waiting', 'pending', 'queued', 'in_progress', 'completed')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "conclusion is a known word" CHECK ("conclusion" IN ('action_required', 'cancelled', 'failure', 'neutral', 'success', 'skipped', 'stale', 'startup_failure', 'timed_out')),
-    CONSTRAINT "requested: conclusion is absent" CHECK ("state" <> 'requested' OR "conclusion" IS NULL),
-    CONSTRAINT "requested: completed_at is absent" CHECK ("state" <> 'requested' OR "completed_at" IS NULL),
-    CONSTRAINT "requested: started_at is absent" CHECK ("state" <> 'requested' OR "started_at" IS NULL),
-    CONSTRAINT "requested: is_actions == true" CHECK ("state" <> 'requested' OR "is_actions" = true),
-    CONSTRAINT "waiting: conclusion is absent" CHECK ("state" <> 'waiting' OR "conclusion" IS NULL),
-    CONSTRAINT "waiting: completed_at is absent" CHECK ("state" <> 'waiting' OR "completed_at" IS NULL),
-    CONSTRAINT "waiting: started_at is absent" CHECK ("state" <> 'waiting' OR "started_at" IS NULL),
-    CONSTRAINT "waiting: is_actions == true" CHECK ("state" <> 'waiting' OR "is_actions" = true),
-    CONSTRAINT "pending: conclusion is absent" CHECK ("state" <> 'pending' OR "conclusion" IS NULL),
-    CONSTRAINT "pending: completed_at is absent" CHECK ("state" <> 'pending' OR "completed_at" IS NULL),
-    CONSTRAINT "pending: started_at is absent" CHECK ("state" <> 'pending' OR "started_at" IS NULL),
-    CONSTRAINT "pending: is_actions == true" CHECK ("state" <> 'pending' OR "is_actions" = true),
-    CONSTRAINT "queued: conclusion is absent" CHECK ("state" <> 'queued' OR "conclusion" IS NULL),
-    CONSTRAINT "queued: completed_at is absent" CHECK ("state" <> 'queued' OR "completed_at" IS NULL),
-    CONSTRAINT "queued: started_at is absent" CHECK ("state" <> 'queued' OR "started_at" IS NULL),
-    CONSTRAINT "in_progress: started_at is present" CHECK ("state" <> 'in_progress' OR "started_at" IS NOT NULL),
-    CONSTRAINT "in_progress: conclusion is absent" CHECK ("state" <> 'in_progress' OR "conclusion" IS NULL),
-    CONSTRAINT "in_progress: completed_at is absent" CHECK ("state" <> 'in_progress' OR "completed_at" IS NULL),
-    CONSTRAINT "completed: conclusion is present" CHECK ("state" <> 'completed' OR "conclusion" IS NOT NULL),
-    CONSTRAINT "completed: completed_at is present" CHECK ("state" <> 'completed' OR "completed_at" IS NOT NULL)
+    CONSTRAINT "requested: absent conclusion, completed_at, started_at_beba984e" CHECK ("state" <> 'requested' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
+    CONSTRAINT "waiting: absent conclusion, completed_at, started_at; _645bc85b" CHECK ("state" <> 'waiting' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
+    CONSTRAINT "pending: absent conclusion, completed_at, started_at; _fcdc3a69" CHECK ("state" <> 'pending' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL AND "is_actions" = true)),
+    CONSTRAINT "queued: absent conclusion, completed_at, started_at" CHECK ("state" <> 'queued' OR ("conclusion" IS NULL AND "completed_at" IS NULL AND "started_at" IS NULL)),
+    CONSTRAINT "in_progress: present started_at; absent conclusion, co_2ecbacfd" CHECK ("state" <> 'in_progress' OR ("started_at" IS NOT NULL AND "conclusion" IS NULL AND "completed_at" IS NULL)),
+    CONSTRAINT "completed: present conclusion, completed_at" CHECK ("state" <> 'completed' OR ("conclusion" IS NOT NULL AND "completed_at" IS NOT NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -344,17 +330,17 @@ CREATE CONSTRAINT TRIGGER "checkrun_has_event" AFTER INSERT OR UPDATE ON "checkr
 
 CREATE OR REPLACE FUNCTION "checkrun_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "checkrun" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('completed')))
-        OR NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: checkrun: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "checkrun" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: checkrun: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "checkrun" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('completed')))
+            OR NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: checkrun: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "checkrun" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: checkrun: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: checkrun: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -375,7 +361,20 @@ BEGIN
         'rerequest: completed > completed', 'reset: completed > queued') THEN
         RAISE EXCEPTION 'fsm: checkrun: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "checkrun_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "checkrun_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "checkrun_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "checkrun" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "checkrun" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: checkrun: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: checkrun: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

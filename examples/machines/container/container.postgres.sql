@@ -44,12 +44,9 @@ CREATE TABLE IF NOT EXISTS "container" (
     CONSTRAINT "state is known" CHECK ("state" IN ('creating', 'created', 'running', 'stopped', 'deleted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "pid is at least 1" CHECK ("pid" >= 1),
-    CONSTRAINT "creating: pid is absent" CHECK ("state" <> 'creating' OR "pid" IS NULL),
-    CONSTRAINT "creating: exit_code is absent" CHECK ("state" <> 'creating' OR "exit_code" IS NULL),
-    CONSTRAINT "created: pid is present" CHECK ("state" <> 'created' OR "pid" IS NOT NULL),
-    CONSTRAINT "created: exit_code is absent" CHECK ("state" <> 'created' OR "exit_code" IS NULL),
-    CONSTRAINT "running: pid is present" CHECK ("state" <> 'running' OR "pid" IS NOT NULL),
-    CONSTRAINT "running: exit_code is absent" CHECK ("state" <> 'running' OR "exit_code" IS NULL),
+    CONSTRAINT "creating: absent pid, exit_code" CHECK ("state" <> 'creating' OR ("pid" IS NULL AND "exit_code" IS NULL)),
+    CONSTRAINT "created: present pid; absent exit_code" CHECK ("state" <> 'created' OR ("pid" IS NOT NULL AND "exit_code" IS NULL)),
+    CONSTRAINT "running: present pid; absent exit_code" CHECK ("state" <> 'running' OR ("pid" IS NOT NULL AND "exit_code" IS NULL)),
     CONSTRAINT "stopped: pid is absent" CHECK ("state" <> 'stopped' OR "pid" IS NULL),
     CONSTRAINT "deleted: pid is absent" CHECK ("state" <> 'deleted' OR "pid" IS NULL)
 );
@@ -292,17 +289,17 @@ CREATE CONSTRAINT TRIGGER "container_has_event" AFTER INSERT OR UPDATE ON "conta
 
 CREATE OR REPLACE FUNCTION "container_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "container" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('deleted')))
-        OR NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: container: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "container" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: container: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "container" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('deleted')))
+            OR NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: container: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "container" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: container: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: container: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -315,7 +312,20 @@ BEGIN
         'exit: created > stopped', 'exit: running > stopped', 'delete: stopped > deleted') THEN
         RAISE EXCEPTION 'fsm: container: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "container_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "container_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "container_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "container_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "container" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "container" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: container: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: container: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -63,37 +63,13 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
     CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
-    CONSTRAINT "scheduled: completed_at is absent" CHECK ("state" <> 'scheduled' OR "completed_at" IS NULL),
-    CONSTRAINT "scheduled: cancelled_at is absent" CHECK ("state" <> 'scheduled' OR "cancelled_at" IS NULL),
-    CONSTRAINT "scheduled: discarded_at is absent" CHECK ("state" <> 'scheduled' OR "discarded_at" IS NULL),
-    CONSTRAINT "scheduled: attempt < max_attempts" CHECK ("state" <> 'scheduled' OR "attempt" < "max_attempts"),
-    CONSTRAINT "available: completed_at is absent" CHECK ("state" <> 'available' OR "completed_at" IS NULL),
-    CONSTRAINT "available: cancelled_at is absent" CHECK ("state" <> 'available' OR "cancelled_at" IS NULL),
-    CONSTRAINT "available: discarded_at is absent" CHECK ("state" <> 'available' OR "discarded_at" IS NULL),
-    CONSTRAINT "available: attempt < max_attempts" CHECK ("state" <> 'available' OR "attempt" < "max_attempts"),
-    CONSTRAINT "executing: attempted_at is present" CHECK ("state" <> 'executing' OR "attempted_at" IS NOT NULL),
-    CONSTRAINT "executing: attempted_by is present" CHECK ("state" <> 'executing' OR "attempted_by" IS NOT NULL),
-    CONSTRAINT "executing: completed_at is absent" CHECK ("state" <> 'executing' OR "completed_at" IS NULL),
-    CONSTRAINT "executing: cancelled_at is absent" CHECK ("state" <> 'executing' OR "cancelled_at" IS NULL),
-    CONSTRAINT "executing: discarded_at is absent" CHECK ("state" <> 'executing' OR "discarded_at" IS NULL),
-    CONSTRAINT "executing: attempt >= 1" CHECK ("state" <> 'executing' OR "attempt" >= 1),
-    CONSTRAINT "retryable: attempted_at is present" CHECK ("state" <> 'retryable' OR "attempted_at" IS NOT NULL),
-    CONSTRAINT "retryable: error is present" CHECK ("state" <> 'retryable' OR "error" IS NOT NULL),
-    CONSTRAINT "retryable: completed_at is absent" CHECK ("state" <> 'retryable' OR "completed_at" IS NULL),
-    CONSTRAINT "retryable: cancelled_at is absent" CHECK ("state" <> 'retryable' OR "cancelled_at" IS NULL),
-    CONSTRAINT "retryable: discarded_at is absent" CHECK ("state" <> 'retryable' OR "discarded_at" IS NULL),
-    CONSTRAINT "retryable: attempt >= 1" CHECK ("state" <> 'retryable' OR "attempt" >= 1),
-    CONSTRAINT "retryable: attempt < max_attempts" CHECK ("state" <> 'retryable' OR "attempt" < "max_attempts"),
-    CONSTRAINT "completed: attempted_at is present" CHECK ("state" <> 'completed' OR "attempted_at" IS NOT NULL),
-    CONSTRAINT "completed: completed_at is present" CHECK ("state" <> 'completed' OR "completed_at" IS NOT NULL),
-    CONSTRAINT "completed: cancelled_at is absent" CHECK ("state" <> 'completed' OR "cancelled_at" IS NULL),
-    CONSTRAINT "completed: discarded_at is absent" CHECK ("state" <> 'completed' OR "discarded_at" IS NULL),
-    CONSTRAINT "cancelled: cancelled_at is present" CHECK ("state" <> 'cancelled' OR "cancelled_at" IS NOT NULL),
-    CONSTRAINT "cancelled: completed_at is absent" CHECK ("state" <> 'cancelled' OR "completed_at" IS NULL),
-    CONSTRAINT "cancelled: discarded_at is absent" CHECK ("state" <> 'cancelled' OR "discarded_at" IS NULL),
-    CONSTRAINT "discarded: discarded_at is present" CHECK ("state" <> 'discarded' OR "discarded_at" IS NOT NULL),
-    CONSTRAINT "discarded: completed_at is absent" CHECK ("state" <> 'discarded' OR "completed_at" IS NULL),
-    CONSTRAINT "discarded: cancelled_at is absent" CHECK ("state" <> 'discarded' OR "cancelled_at" IS NULL)
+    CONSTRAINT "scheduled: absent completed_at, cancelled_at, discarde_7cf55c18" CHECK ("state" <> 'scheduled' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
+    CONSTRAINT "available: absent completed_at, cancelled_at, discarde_495edc37" CHECK ("state" <> 'available' OR ("completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" < "max_attempts")),
+    CONSTRAINT "executing: present attempted_at, attempted_by; absent _745fe864" CHECK ("state" <> 'executing' OR ("attempted_at" IS NOT NULL AND "attempted_by" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" >= 1)),
+    CONSTRAINT "retryable: present attempted_at, error; absent complet_34b08125" CHECK ("state" <> 'retryable' OR ("attempted_at" IS NOT NULL AND "error" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL AND "attempt" >= 1 AND "attempt" < "max_attempts")),
+    CONSTRAINT "completed: present attempted_at, completed_at; absent _aa6c9729" CHECK ("state" <> 'completed' OR ("attempted_at" IS NOT NULL AND "completed_at" IS NOT NULL AND "cancelled_at" IS NULL AND "discarded_at" IS NULL)),
+    CONSTRAINT "cancelled: present cancelled_at; absent completed_at, _58bb06dc" CHECK ("state" <> 'cancelled' OR ("cancelled_at" IS NOT NULL AND "completed_at" IS NULL AND "discarded_at" IS NULL)),
+    CONSTRAINT "discarded: present discarded_at; absent completed_at, _b8765248" CHECK ("state" <> 'discarded' OR ("discarded_at" IS NOT NULL AND "completed_at" IS NULL AND "cancelled_at" IS NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -373,17 +349,17 @@ CREATE CONSTRAINT TRIGGER "obanjob_has_event" AFTER INSERT OR UPDATE ON "obanjob
 
 CREATE OR REPLACE FUNCTION "obanjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "obanjob" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('completed', 'cancelled', 'discarded')))
-        OR NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: obanjob: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "obanjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: obanjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "obanjob" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('completed', 'cancelled', 'discarded')))
+            OR NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: obanjob: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "obanjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: obanjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: obanjob: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -403,7 +379,20 @@ BEGIN
         'rescue: executing > available') THEN
         RAISE EXCEPTION 'fsm: obanjob: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "obanjob_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "obanjob_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "obanjob_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "obanjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "obanjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: obanjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: obanjob: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -67,47 +67,13 @@ CREATE TABLE IF NOT EXISTS "paymentintent" (
     CONSTRAINT "cancellation_reason is a known word" CHECK ("cancellation_reason" IN ('duplicate', 'fraudulent', 'requested_by_customer', 'abandoned', 'automatic')),
     CONSTRAINT "invariant: amount_received <= amount" CHECK ("amount_received" <= "amount"),
     CONSTRAINT "invariant: amount_capturable <= amount" CHECK ("amount_capturable" <= "amount"),
-    CONSTRAINT "requires_payment_method: payment_method is absent" CHECK ("state" <> 'requires_payment_method' OR "payment_method" IS NULL),
-    CONSTRAINT "requires_payment_method: next_action is absent" CHECK ("state" <> 'requires_payment_method' OR "next_action" IS NULL),
-    CONSTRAINT "requires_payment_method: capture_before is absent" CHECK ("state" <> 'requires_payment_method' OR "capture_before" IS NULL),
-    CONSTRAINT "requires_payment_method: canceled_at is absent" CHECK ("state" <> 'requires_payment_method' OR "canceled_at" IS NULL),
-    CONSTRAINT "requires_payment_method: amount_capturable == 0" CHECK ("state" <> 'requires_payment_method' OR "amount_capturable" = 0),
-    CONSTRAINT "requires_payment_method: amount_received == 0" CHECK ("state" <> 'requires_payment_method' OR "amount_received" = 0),
-    CONSTRAINT "requires_confirmation: payment_method is present" CHECK ("state" <> 'requires_confirmation' OR "payment_method" IS NOT NULL),
-    CONSTRAINT "requires_confirmation: next_action is absent" CHECK ("state" <> 'requires_confirmation' OR "next_action" IS NULL),
-    CONSTRAINT "requires_confirmation: capture_before is absent" CHECK ("state" <> 'requires_confirmation' OR "capture_before" IS NULL),
-    CONSTRAINT "requires_confirmation: canceled_at is absent" CHECK ("state" <> 'requires_confirmation' OR "canceled_at" IS NULL),
-    CONSTRAINT "requires_confirmation: amount_capturable == 0" CHECK ("state" <> 'requires_confirmation' OR "amount_capturable" = 0),
-    CONSTRAINT "requires_confirmation: amount_received == 0" CHECK ("state" <> 'requires_confirmation' OR "amount_received" = 0),
-    CONSTRAINT "requires_action: payment_method is present" CHECK ("state" <> 'requires_action' OR "payment_method" IS NOT NULL),
-    CONSTRAINT "requires_action: next_action is present" CHECK ("state" <> 'requires_action' OR "next_action" IS NOT NULL),
-    CONSTRAINT "requires_action: capture_before is absent" CHECK ("state" <> 'requires_action' OR "capture_before" IS NULL),
-    CONSTRAINT "requires_action: canceled_at is absent" CHECK ("state" <> 'requires_action' OR "canceled_at" IS NULL),
-    CONSTRAINT "requires_action: amount_capturable == 0" CHECK ("state" <> 'requires_action' OR "amount_capturable" = 0),
-    CONSTRAINT "requires_action: amount_received == 0" CHECK ("state" <> 'requires_action' OR "amount_received" = 0),
-    CONSTRAINT "processing: payment_method is present" CHECK ("state" <> 'processing' OR "payment_method" IS NOT NULL),
-    CONSTRAINT "processing: next_action is absent" CHECK ("state" <> 'processing' OR "next_action" IS NULL),
-    CONSTRAINT "processing: capture_before is absent" CHECK ("state" <> 'processing' OR "capture_before" IS NULL),
-    CONSTRAINT "processing: canceled_at is absent" CHECK ("state" <> 'processing' OR "canceled_at" IS NULL),
-    CONSTRAINT "processing: amount_capturable == 0" CHECK ("state" <> 'processing' OR "amount_capturable" = 0),
-    CONSTRAINT "requires_capture: payment_method is present" CHECK ("state" <> 'requires_capture' OR "payment_method" IS NOT NULL),
-    CONSTRAINT "requires_capture: capture_before is present" CHECK ("state" <> 'requires_capture' OR "capture_before" IS NOT NULL),
-    CONSTRAINT "requires_capture: next_action is absent" CHECK ("state" <> 'requires_capture' OR "next_action" IS NULL),
-    CONSTRAINT "requires_capture: canceled_at is absent" CHECK ("state" <> 'requires_capture' OR "canceled_at" IS NULL),
-    CONSTRAINT "requires_capture: amount_capturable >= 1" CHECK ("state" <> 'requires_capture' OR "amount_capturable" >= 1),
-    CONSTRAINT "requires_capture: amount_received == 0" CHECK ("state" <> 'requires_capture' OR "amount_received" = 0),
-    CONSTRAINT "succeeded: payment_method is present" CHECK ("state" <> 'succeeded' OR "payment_method" IS NOT NULL),
-    CONSTRAINT "succeeded: next_action is absent" CHECK ("state" <> 'succeeded' OR "next_action" IS NULL),
-    CONSTRAINT "succeeded: capture_before is absent" CHECK ("state" <> 'succeeded' OR "capture_before" IS NULL),
-    CONSTRAINT "succeeded: canceled_at is absent" CHECK ("state" <> 'succeeded' OR "canceled_at" IS NULL),
-    CONSTRAINT "succeeded: amount_received >= 1" CHECK ("state" <> 'succeeded' OR "amount_received" >= 1),
-    CONSTRAINT "succeeded: amount_capturable == 0" CHECK ("state" <> 'succeeded' OR "amount_capturable" = 0),
-    CONSTRAINT "canceled: canceled_at is present" CHECK ("state" <> 'canceled' OR "canceled_at" IS NOT NULL),
-    CONSTRAINT "canceled: cancellation_reason is present" CHECK ("state" <> 'canceled' OR "cancellation_reason" IS NOT NULL),
-    CONSTRAINT "canceled: next_action is absent" CHECK ("state" <> 'canceled' OR "next_action" IS NULL),
-    CONSTRAINT "canceled: capture_before is absent" CHECK ("state" <> 'canceled' OR "capture_before" IS NULL),
-    CONSTRAINT "canceled: amount_capturable == 0" CHECK ("state" <> 'canceled' OR "amount_capturable" = 0),
-    CONSTRAINT "canceled: amount_received == 0" CHECK ("state" <> 'canceled' OR "amount_received" = 0)
+    CONSTRAINT "requires_payment_method: absent payment_method, next_a_066851ef" CHECK ("state" <> 'requires_payment_method' OR ("payment_method" IS NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
+    CONSTRAINT "requires_confirmation: present payment_method; absent _8bc0e69a" CHECK ("state" <> 'requires_confirmation' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
+    CONSTRAINT "requires_action: present payment_method, next_action; _a2c417f7" CHECK ("state" <> 'requires_action' OR ("payment_method" IS NOT NULL AND "next_action" IS NOT NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0)),
+    CONSTRAINT "processing: present payment_method; absent next_action_0baef3aa" CHECK ("state" <> 'processing' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" = 0)),
+    CONSTRAINT "requires_capture: present payment_method, capture_befo_b7cbae05" CHECK ("state" <> 'requires_capture' OR ("payment_method" IS NOT NULL AND "capture_before" IS NOT NULL AND "next_action" IS NULL AND "canceled_at" IS NULL AND "amount_capturable" >= 1 AND "amount_received" = 0)),
+    CONSTRAINT "succeeded: present payment_method; absent next_action,_2348b758" CHECK ("state" <> 'succeeded' OR ("payment_method" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "canceled_at" IS NULL AND "amount_received" >= 1 AND "amount_capturable" = 0)),
+    CONSTRAINT "canceled: present canceled_at, cancellation_reason; ab_3efbc479" CHECK ("state" <> 'canceled' OR ("canceled_at" IS NOT NULL AND "cancellation_reason" IS NOT NULL AND "next_action" IS NULL AND "capture_before" IS NULL AND "amount_capturable" = 0 AND "amount_received" = 0))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -380,17 +346,17 @@ CREATE CONSTRAINT TRIGGER "paymentintent_has_event" AFTER INSERT OR UPDATE ON "p
 
 CREATE OR REPLACE FUNCTION "paymentintent_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "paymentintent" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'canceled')))
-        OR NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: paymentintent: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "paymentintent" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: paymentintent: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "paymentintent" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'canceled')))
+            OR NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: paymentintent: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "paymentintent" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: paymentintent: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: paymentintent: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -424,7 +390,20 @@ BEGIN
         'cancel: requires_capture > canceled') THEN
         RAISE EXCEPTION 'fsm: paymentintent: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "paymentintent_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "paymentintent_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "paymentintent_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "paymentintent" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "paymentintent" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: paymentintent: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: paymentintent: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

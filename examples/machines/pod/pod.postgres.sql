@@ -46,10 +46,8 @@ CREATE TABLE IF NOT EXISTS "pod" (
     CONSTRAINT "restart_policy is a known word" CHECK ("restart_policy" IN ('always', 'on_failure', 'never')),
     CONSTRAINT "containers is at least 1" CHECK ("containers" >= 1),
     CONSTRAINT "running: node is present" CHECK ("state" <> 'running' OR "node" IS NOT NULL),
-    CONSTRAINT "succeeded: node is present" CHECK ("state" <> 'succeeded' OR "node" IS NOT NULL),
-    CONSTRAINT "succeeded: restart_policy != always" CHECK ("state" <> 'succeeded' OR "restart_policy" <> 'always'),
-    CONSTRAINT "unknown: node is present" CHECK ("state" <> 'unknown' OR "node" IS NOT NULL),
-    CONSTRAINT "unknown: status_reason is present" CHECK ("state" <> 'unknown' OR "status_reason" IS NOT NULL)
+    CONSTRAINT "succeeded: present node; restart_policy != always" CHECK ("state" <> 'succeeded' OR ("node" IS NOT NULL AND "restart_policy" <> 'always')),
+    CONSTRAINT "unknown: present node, status_reason" CHECK ("state" <> 'unknown' OR ("node" IS NOT NULL AND "status_reason" IS NOT NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -294,17 +292,17 @@ CREATE CONSTRAINT TRIGGER "pod_has_event" AFTER INSERT OR UPDATE ON "pod" DEFERR
 
 CREATE OR REPLACE FUNCTION "pod_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "pod" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'failed')))
-        OR NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: pod: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "pod" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: pod: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "pod" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'failed')))
+            OR NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: pod: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "pod" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: pod: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: pod: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -322,7 +320,20 @@ BEGIN
         'collect: pending > failed', 'collect: running > failed', 'collect: unknown > failed') THEN
         RAISE EXCEPTION 'fsm: pod: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "pod_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "pod_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "pod_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "pod_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "pod" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "pod" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: pod: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: pod: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -76,29 +76,14 @@ CREATE TABLE IF NOT EXISTS "riverjob" (
     CONSTRAINT "attempted_by is a set" CHECK ("fsm_is_set"("attempted_by")),
     CONSTRAINT "invariant: attempt <= max_attempts" CHECK ("attempt" <= "max_attempts"),
     CONSTRAINT "invariant: max_attempts >= 1" CHECK ("max_attempts" >= 1),
-    CONSTRAINT "pending: finalized_at is absent" CHECK ("state" <> 'pending' OR "finalized_at" IS NULL),
-    CONSTRAINT "pending: cancel_attempted_at is absent" CHECK ("state" <> 'pending' OR "cancel_attempted_at" IS NULL),
-    CONSTRAINT "pending: attempt < max_attempts" CHECK ("state" <> 'pending' OR "attempt" < "max_attempts"),
-    CONSTRAINT "scheduled: finalized_at is absent" CHECK ("state" <> 'scheduled' OR "finalized_at" IS NULL),
-    CONSTRAINT "scheduled: cancel_attempted_at is absent" CHECK ("state" <> 'scheduled' OR "cancel_attempted_at" IS NULL),
-    CONSTRAINT "scheduled: attempt < max_attempts" CHECK ("state" <> 'scheduled' OR "attempt" < "max_attempts"),
-    CONSTRAINT "available: finalized_at is absent" CHECK ("state" <> 'available' OR "finalized_at" IS NULL),
-    CONSTRAINT "available: cancel_attempted_at is absent" CHECK ("state" <> 'available' OR "cancel_attempted_at" IS NULL),
-    CONSTRAINT "available: attempt < max_attempts" CHECK ("state" <> 'available' OR "attempt" < "max_attempts"),
-    CONSTRAINT "running: attempted_at is present" CHECK ("state" <> 'running' OR "attempted_at" IS NOT NULL),
-    CONSTRAINT "running: attempted_by is present" CHECK ("state" <> 'running' OR (json_array_length("attempted_by") > 0)),
-    CONSTRAINT "running: finalized_at is absent" CHECK ("state" <> 'running' OR "finalized_at" IS NULL),
-    CONSTRAINT "running: attempt >= 1" CHECK ("state" <> 'running' OR "attempt" >= 1),
-    CONSTRAINT "retryable: error is present" CHECK ("state" <> 'retryable' OR "error" IS NOT NULL),
-    CONSTRAINT "retryable: finalized_at is absent" CHECK ("state" <> 'retryable' OR "finalized_at" IS NULL),
-    CONSTRAINT "retryable: cancel_attempted_at is absent" CHECK ("state" <> 'retryable' OR "cancel_attempted_at" IS NULL),
-    CONSTRAINT "retryable: attempt >= 1" CHECK ("state" <> 'retryable' OR "attempt" >= 1),
-    CONSTRAINT "retryable: attempt < max_attempts" CHECK ("state" <> 'retryable' OR "attempt" < "max_attempts"),
-    CONSTRAINT "completed: finalized_at is present" CHECK ("state" <> 'completed' OR "finalized_at" IS NOT NULL),
-    CONSTRAINT "completed: attempted_at is present" CHECK ("state" <> 'completed' OR "attempted_at" IS NOT NULL),
+    CONSTRAINT "pending: absent finalized_at, cancel_attempted_at; att_c2960915" CHECK ("state" <> 'pending' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
+    CONSTRAINT "scheduled: absent finalized_at, cancel_attempted_at; a_7f0398c7" CHECK ("state" <> 'scheduled' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
+    CONSTRAINT "available: absent finalized_at, cancel_attempted_at; a_2ffb39dc" CHECK ("state" <> 'available' OR ("finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" < "max_attempts")),
+    CONSTRAINT "running: present attempted_at, attempted_by; absent fi_bcc3b7fa" CHECK ("state" <> 'running' OR ("attempted_at" IS NOT NULL AND (json_array_length("attempted_by") > 0) AND "finalized_at" IS NULL AND "attempt" >= 1)),
+    CONSTRAINT "retryable: present error; absent finalized_at, cancel__7bcd60e0" CHECK ("state" <> 'retryable' OR ("error" IS NOT NULL AND "finalized_at" IS NULL AND "cancel_attempted_at" IS NULL AND "attempt" >= 1 AND "attempt" < "max_attempts")),
+    CONSTRAINT "completed: present finalized_at, attempted_at" CHECK ("state" <> 'completed' OR ("finalized_at" IS NOT NULL AND "attempted_at" IS NOT NULL)),
     CONSTRAINT "cancelled: finalized_at is present" CHECK ("state" <> 'cancelled' OR "finalized_at" IS NOT NULL),
-    CONSTRAINT "discarded: finalized_at is present" CHECK ("state" <> 'discarded' OR "finalized_at" IS NOT NULL),
-    CONSTRAINT "discarded: error is present" CHECK ("state" <> 'discarded' OR "error" IS NOT NULL)
+    CONSTRAINT "discarded: present finalized_at, error" CHECK ("state" <> 'discarded' OR ("finalized_at" IS NOT NULL AND "error" IS NOT NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -186,7 +171,7 @@ CREATE TABLE IF NOT EXISTS "riverjob_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_unique_one_per_key" ON "riverjob" ("unique_key") WHERE "state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed');
+CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_unique_one_per_key" ON "riverjob" ("unique_key") WHERE "state" IN ('pending', 'scheduled', 'available', 'running', 'retryable', 'completed') AND "unique_key" IS NOT NULL;
 
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "riverjob_state" ON "riverjob" ("state", "id");
@@ -384,17 +369,17 @@ CREATE CONSTRAINT TRIGGER "riverjob_has_event" AFTER INSERT OR UPDATE ON "riverj
 
 CREATE OR REPLACE FUNCTION "riverjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "riverjob" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('completed', 'cancelled', 'discarded')))
-        OR NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: riverjob: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "riverjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: riverjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "riverjob" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('completed', 'cancelled', 'discarded')))
+            OR NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: riverjob: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "riverjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: riverjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: riverjob: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -418,7 +403,20 @@ BEGIN
         'rescue: running > retryable') THEN
         RAISE EXCEPTION 'fsm: riverjob: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "riverjob_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "riverjob_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "riverjob_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "riverjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "riverjob" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: riverjob: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: riverjob: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

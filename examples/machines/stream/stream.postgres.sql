@@ -46,20 +46,12 @@ CREATE TABLE IF NOT EXISTS "stream" (
     CONSTRAINT "initiator is a known word" CHECK ("initiator" IN ('local', 'remote')),
     CONSTRAINT "closed_by is a known word" CHECK ("closed_by" IN ('end_stream', 'rst_sent', 'rst_received', 'skipped', 'connection_lost')),
     CONSTRAINT "error_code is from 0 to 4294967295" CHECK ("error_code" BETWEEN 0 AND 4294967295),
-    CONSTRAINT "idle: closed_by is absent" CHECK ("state" <> 'idle' OR "closed_by" IS NULL),
-    CONSTRAINT "idle: error_code is absent" CHECK ("state" <> 'idle' OR "error_code" IS NULL),
-    CONSTRAINT "reserved_local: closed_by is absent" CHECK ("state" <> 'reserved_local' OR "closed_by" IS NULL),
-    CONSTRAINT "reserved_local: error_code is absent" CHECK ("state" <> 'reserved_local' OR "error_code" IS NULL),
-    CONSTRAINT "reserved_local: initiator == local" CHECK ("state" <> 'reserved_local' OR "initiator" = 'local'),
-    CONSTRAINT "reserved_remote: closed_by is absent" CHECK ("state" <> 'reserved_remote' OR "closed_by" IS NULL),
-    CONSTRAINT "reserved_remote: error_code is absent" CHECK ("state" <> 'reserved_remote' OR "error_code" IS NULL),
-    CONSTRAINT "reserved_remote: initiator == remote" CHECK ("state" <> 'reserved_remote' OR "initiator" = 'remote'),
-    CONSTRAINT "open: closed_by is absent" CHECK ("state" <> 'open' OR "closed_by" IS NULL),
-    CONSTRAINT "open: error_code is absent" CHECK ("state" <> 'open' OR "error_code" IS NULL),
-    CONSTRAINT "half_closed_local: closed_by is absent" CHECK ("state" <> 'half_closed_local' OR "closed_by" IS NULL),
-    CONSTRAINT "half_closed_local: error_code is absent" CHECK ("state" <> 'half_closed_local' OR "error_code" IS NULL),
-    CONSTRAINT "half_closed_remote: closed_by is absent" CHECK ("state" <> 'half_closed_remote' OR "closed_by" IS NULL),
-    CONSTRAINT "half_closed_remote: error_code is absent" CHECK ("state" <> 'half_closed_remote' OR "error_code" IS NULL),
+    CONSTRAINT "idle: absent closed_by, error_code" CHECK ("state" <> 'idle' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
+    CONSTRAINT "reserved_local: absent closed_by, error_code; initiato_815fbe82" CHECK ("state" <> 'reserved_local' OR ("closed_by" IS NULL AND "error_code" IS NULL AND "initiator" = 'local')),
+    CONSTRAINT "reserved_remote: absent closed_by, error_code; initiat_d49b2aa4" CHECK ("state" <> 'reserved_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL AND "initiator" = 'remote')),
+    CONSTRAINT "open: absent closed_by, error_code" CHECK ("state" <> 'open' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
+    CONSTRAINT "half_closed_local: absent closed_by, error_code" CHECK ("state" <> 'half_closed_local' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
+    CONSTRAINT "half_closed_remote: absent closed_by, error_code" CHECK ("state" <> 'half_closed_remote' OR ("closed_by" IS NULL AND "error_code" IS NULL)),
     CONSTRAINT "closed: closed_by is present" CHECK ("state" <> 'closed' OR "closed_by" IS NOT NULL)
 );
 
@@ -306,17 +298,17 @@ CREATE CONSTRAINT TRIGGER "stream_has_event" AFTER INSERT OR UPDATE ON "stream" 
 
 CREATE OR REPLACE FUNCTION "stream_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "stream" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('closed')))
-        OR NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: stream: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "stream" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: stream: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "stream" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('closed')))
+            OR NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: stream: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "stream" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: stream: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: stream: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -367,7 +359,20 @@ BEGIN
         'close_connection: half_closed_remote > closed') THEN
         RAISE EXCEPTION 'fsm: stream: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "stream_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "stream_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "stream_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "stream_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "stream" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "stream" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: stream: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: stream: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

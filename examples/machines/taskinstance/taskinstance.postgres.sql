@@ -66,36 +66,16 @@ CREATE TABLE IF NOT EXISTS "taskinstance" (
     CONSTRAINT "map_index is at least -1" CHECK ("map_index" >= -1),
     CONSTRAINT "try_number is a count" CHECK ("try_number" >= 0),
     CONSTRAINT "max_tries is at least 0" CHECK ("max_tries" >= 0),
-    CONSTRAINT "none: ended_at is absent" CHECK ("state" <> 'none' OR "ended_at" IS NULL),
-    CONSTRAINT "none: trigger_ends_at is absent" CHECK ("state" <> 'none' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "scheduled: ended_at is absent" CHECK ("state" <> 'scheduled' OR "ended_at" IS NULL),
-    CONSTRAINT "scheduled: trigger_ends_at is absent" CHECK ("state" <> 'scheduled' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "queued: queued_at is present" CHECK ("state" <> 'queued' OR "queued_at" IS NOT NULL),
-    CONSTRAINT "queued: ended_at is absent" CHECK ("state" <> 'queued' OR "ended_at" IS NULL),
-    CONSTRAINT "queued: trigger_ends_at is absent" CHECK ("state" <> 'queued' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "running: hostname is present" CHECK ("state" <> 'running' OR "hostname" IS NOT NULL),
-    CONSTRAINT "running: started_at is present" CHECK ("state" <> 'running' OR "started_at" IS NOT NULL),
-    CONSTRAINT "running: heartbeat_at is present" CHECK ("state" <> 'running' OR "heartbeat_at" IS NOT NULL),
-    CONSTRAINT "running: ended_at is absent" CHECK ("state" <> 'running' OR "ended_at" IS NULL),
-    CONSTRAINT "running: trigger_ends_at is absent" CHECK ("state" <> 'running' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "running: try_number >= 1" CHECK ("state" <> 'running' OR "try_number" >= 1),
-    CONSTRAINT "restarting: started_at is present" CHECK ("state" <> 'restarting' OR "started_at" IS NOT NULL),
-    CONSTRAINT "restarting: ended_at is absent" CHECK ("state" <> 'restarting' OR "ended_at" IS NULL),
-    CONSTRAINT "restarting: trigger_ends_at is absent" CHECK ("state" <> 'restarting' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "restarting: try_number >= 1" CHECK ("state" <> 'restarting' OR "try_number" >= 1),
-    CONSTRAINT "up_for_retry: next_try_at is present" CHECK ("state" <> 'up_for_retry' OR "next_try_at" IS NOT NULL),
-    CONSTRAINT "up_for_retry: ended_at is absent" CHECK ("state" <> 'up_for_retry' OR "ended_at" IS NULL),
-    CONSTRAINT "up_for_retry: trigger_ends_at is absent" CHECK ("state" <> 'up_for_retry' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "up_for_retry: try_number >= 1" CHECK ("state" <> 'up_for_retry' OR "try_number" >= 1),
-    CONSTRAINT "up_for_reschedule: next_try_at is present" CHECK ("state" <> 'up_for_reschedule' OR "next_try_at" IS NOT NULL),
-    CONSTRAINT "up_for_reschedule: ended_at is absent" CHECK ("state" <> 'up_for_reschedule' OR "ended_at" IS NULL),
-    CONSTRAINT "up_for_reschedule: trigger_ends_at is absent" CHECK ("state" <> 'up_for_reschedule' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "deferred: next_method is present" CHECK ("state" <> 'deferred' OR "next_method" IS NOT NULL),
-    CONSTRAINT "deferred: ended_at is absent" CHECK ("state" <> 'deferred' OR "ended_at" IS NULL),
-    CONSTRAINT "success: ended_at is present" CHECK ("state" <> 'success' OR "ended_at" IS NOT NULL),
-    CONSTRAINT "success: trigger_ends_at is absent" CHECK ("state" <> 'success' OR "trigger_ends_at" IS NULL),
-    CONSTRAINT "failed: ended_at is present" CHECK ("state" <> 'failed' OR "ended_at" IS NOT NULL),
-    CONSTRAINT "failed: trigger_ends_at is absent" CHECK ("state" <> 'failed' OR "trigger_ends_at" IS NULL),
+    CONSTRAINT "none: absent ended_at, trigger_ends_at" CHECK ("state" <> 'none' OR ("ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
+    CONSTRAINT "scheduled: absent ended_at, trigger_ends_at" CHECK ("state" <> 'scheduled' OR ("ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
+    CONSTRAINT "queued: present queued_at; absent ended_at, trigger_ends_at" CHECK ("state" <> 'queued' OR ("queued_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
+    CONSTRAINT "running: present hostname, started_at, heartbeat_at; a_521b0032" CHECK ("state" <> 'running' OR ("hostname" IS NOT NULL AND "started_at" IS NOT NULL AND "heartbeat_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
+    CONSTRAINT "restarting: present started_at; absent ended_at, trigg_05a04cc8" CHECK ("state" <> 'restarting' OR ("started_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
+    CONSTRAINT "up_for_retry: present next_try_at; absent ended_at, tr_71355aa5" CHECK ("state" <> 'up_for_retry' OR ("next_try_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL AND "try_number" >= 1)),
+    CONSTRAINT "up_for_reschedule: present next_try_at; absent ended_a_d2989f1e" CHECK ("state" <> 'up_for_reschedule' OR ("next_try_at" IS NOT NULL AND "ended_at" IS NULL AND "trigger_ends_at" IS NULL)),
+    CONSTRAINT "deferred: present next_method; absent ended_at" CHECK ("state" <> 'deferred' OR ("next_method" IS NOT NULL AND "ended_at" IS NULL)),
+    CONSTRAINT "success: present ended_at; absent trigger_ends_at" CHECK ("state" <> 'success' OR ("ended_at" IS NOT NULL AND "trigger_ends_at" IS NULL)),
+    CONSTRAINT "failed: present ended_at; absent trigger_ends_at" CHECK ("state" <> 'failed' OR ("ended_at" IS NOT NULL AND "trigger_ends_at" IS NULL)),
     CONSTRAINT "skipped: trigger_ends_at is absent" CHECK ("state" <> 'skipped' OR "trigger_ends_at" IS NULL),
     CONSTRAINT "upstream_failed: trigger_ends_at is absent" CHECK ("state" <> 'upstream_failed' OR "trigger_ends_at" IS NULL)
 );
@@ -402,17 +382,17 @@ CREATE CONSTRAINT TRIGGER "taskinstance_has_event" AFTER INSERT OR UPDATE ON "ta
 
 CREATE OR REPLACE FUNCTION "taskinstance_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')))
-        OR NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: taskinstance: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: taskinstance: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')))
+            OR NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: taskinstance: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: taskinstance: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: taskinstance: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -455,7 +435,20 @@ BEGIN
         'restore: removed > none') THEN
         RAISE EXCEPTION 'fsm: taskinstance: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "taskinstance_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "taskinstance_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: taskinstance: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: taskinstance: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -47,28 +47,12 @@ CREATE TABLE IF NOT EXISTS "lifecycle" (
     CONSTRAINT "state is known" CHECK ("state" IN ('queued', 'claimed', 'running', 'succeeded', 'failed', 'stalled')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempt is a count" CHECK ("attempt" >= 0),
-    CONSTRAINT "queued: owner is absent" CHECK ("state" <> 'queued' OR "owner" IS NULL),
-    CONSTRAINT "queued: lease is absent" CHECK ("state" <> 'queued' OR "lease" IS NULL),
-    CONSTRAINT "queued: result is absent" CHECK ("state" <> 'queued' OR "result" IS NULL),
-    CONSTRAINT "queued: error is absent" CHECK ("state" <> 'queued' OR "error" IS NULL),
-    CONSTRAINT "claimed: owner is present" CHECK ("state" <> 'claimed' OR "owner" IS NOT NULL),
-    CONSTRAINT "claimed: lease is present" CHECK ("state" <> 'claimed' OR "lease" IS NOT NULL),
-    CONSTRAINT "claimed: result is absent" CHECK ("state" <> 'claimed' OR "result" IS NULL),
-    CONSTRAINT "claimed: error is absent" CHECK ("state" <> 'claimed' OR "error" IS NULL),
-    CONSTRAINT "claimed: attempt >= 1" CHECK ("state" <> 'claimed' OR "attempt" >= 1),
-    CONSTRAINT "running: owner is present" CHECK ("state" <> 'running' OR "owner" IS NOT NULL),
-    CONSTRAINT "running: lease is present" CHECK ("state" <> 'running' OR "lease" IS NOT NULL),
-    CONSTRAINT "running: result is absent" CHECK ("state" <> 'running' OR "result" IS NULL),
-    CONSTRAINT "running: error is absent" CHECK ("state" <> 'running' OR "error" IS NULL),
-    CONSTRAINT "running: attempt >= 1" CHECK ("state" <> 'running' OR "attempt" >= 1),
-    CONSTRAINT "succeeded: result is present" CHECK ("state" <> 'succeeded' OR "result" IS NOT NULL),
-    CONSTRAINT "succeeded: error is absent" CHECK ("state" <> 'succeeded' OR "error" IS NULL),
-    CONSTRAINT "failed: error is present" CHECK ("state" <> 'failed' OR "error" IS NOT NULL),
-    CONSTRAINT "failed: result is absent" CHECK ("state" <> 'failed' OR "result" IS NULL),
-    CONSTRAINT "stalled: owner is absent" CHECK ("state" <> 'stalled' OR "owner" IS NULL),
-    CONSTRAINT "stalled: lease is absent" CHECK ("state" <> 'stalled' OR "lease" IS NULL),
-    CONSTRAINT "stalled: result is absent" CHECK ("state" <> 'stalled' OR "result" IS NULL),
-    CONSTRAINT "stalled: error is absent" CHECK ("state" <> 'stalled' OR "error" IS NULL)
+    CONSTRAINT "queued: absent owner, lease, result, error" CHECK ("state" <> 'queued' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL)),
+    CONSTRAINT "claimed: present owner, lease; absent result, error; a_70518c4e" CHECK ("state" <> 'claimed' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
+    CONSTRAINT "running: present owner, lease; absent result, error; a_8373039c" CHECK ("state" <> 'running' OR ("owner" IS NOT NULL AND "lease" IS NOT NULL AND "result" IS NULL AND "error" IS NULL AND "attempt" >= 1)),
+    CONSTRAINT "succeeded: present result; absent error" CHECK ("state" <> 'succeeded' OR ("result" IS NOT NULL AND "error" IS NULL)),
+    CONSTRAINT "failed: present error; absent result" CHECK ("state" <> 'failed' OR ("error" IS NOT NULL AND "result" IS NULL)),
+    CONSTRAINT "stalled: absent owner, lease, result, error" CHECK ("state" <> 'stalled' OR ("owner" IS NULL AND "lease" IS NULL AND "result" IS NULL AND "error" IS NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -156,7 +140,7 @@ CREATE TABLE IF NOT EXISTS "lifecycle_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_unique_dedupe_enqueue" ON "lifecycle" ("dedupe_key");
+CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_unique_dedupe_enqueue" ON "lifecycle" ("dedupe_key") WHERE "dedupe_key" IS NOT NULL;
 
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "lifecycle_state" ON "lifecycle" ("state", "id");
@@ -322,17 +306,17 @@ CREATE CONSTRAINT TRIGGER "lifecycle_has_event" AFTER INSERT OR UPDATE ON "lifec
 
 CREATE OR REPLACE FUNCTION "lifecycle_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'failed')))
-        OR NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: lifecycle: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: lifecycle: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('succeeded', 'failed')))
+            OR NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: lifecycle: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: lifecycle: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: lifecycle: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -345,7 +329,20 @@ BEGIN
         'stall: running > stalled', 'requeue_stalled: stalled > queued') THEN
         RAISE EXCEPTION 'fsm: lifecycle: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "lifecycle_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "lifecycle_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "lifecycle_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "lifecycle" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: lifecycle: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: lifecycle: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -56,15 +56,10 @@ CREATE TABLE IF NOT EXISTS "parcel" (
     CONSTRAINT "size is a known word" CHECK ("size" IN ('small', 'large')),
     CONSTRAINT "tags is a set" CHECK ("fsm_is_set"("tags")),
     CONSTRAINT "moves is a count" CHECK ("moves" >= 0),
-    CONSTRAINT "waiting: slot is absent" CHECK ("state" <> 'waiting' OR "slot" IS NULL),
-    CONSTRAINT "waiting: holder is absent" CHECK ("state" <> 'waiting' OR "holder" IS NULL),
-    CONSTRAINT "held: holder is present" CHECK ("state" <> 'held' OR "holder" IS NOT NULL),
-    CONSTRAINT "held: due is present" CHECK ("state" <> 'held' OR "due" IS NOT NULL),
-    CONSTRAINT "held: slot is absent" CHECK ("state" <> 'held' OR "slot" IS NULL),
-    CONSTRAINT "shelved: slot is present" CHECK ("state" <> 'shelved' OR "slot" IS NOT NULL),
-    CONSTRAINT "shelved: holder is absent" CHECK ("state" <> 'shelved' OR "holder" IS NULL),
-    CONSTRAINT "sent: slot is absent" CHECK ("state" <> 'sent' OR "slot" IS NULL),
-    CONSTRAINT "sent: holder is absent" CHECK ("state" <> 'sent' OR "holder" IS NULL)
+    CONSTRAINT "waiting: absent slot, holder" CHECK ("state" <> 'waiting' OR ("slot" IS NULL AND "holder" IS NULL)),
+    CONSTRAINT "held: present holder, due; absent slot" CHECK ("state" <> 'held' OR ("holder" IS NOT NULL AND "due" IS NOT NULL AND "slot" IS NULL)),
+    CONSTRAINT "shelved: present slot; absent holder" CHECK ("state" <> 'shelved' OR ("slot" IS NOT NULL AND "holder" IS NULL)),
+    CONSTRAINT "sent: absent slot, holder" CHECK ("state" <> 'sent' OR ("slot" IS NULL AND "holder" IS NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -152,8 +147,8 @@ CREATE TABLE IF NOT EXISTS "parcel_groups" (
 
 -- Rules across records: a record in which one of the fields is absent never
 -- collides.
-CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_one_per_slot" ON "parcel" ("slot") WHERE "state" IN ('shelved');
-CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_dedupe_register" ON "parcel" ("label");
+CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_one_per_slot" ON "parcel" ("slot") WHERE "state" IN ('shelved') AND "slot" IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS "parcel_unique_dedupe_register" ON "parcel" ("label") WHERE "label" IS NOT NULL;
 
 -- What queries look for.
 CREATE INDEX IF NOT EXISTS "parcel_state" ON "parcel" ("state", "id");
@@ -330,17 +325,17 @@ CREATE CONSTRAINT TRIGGER "parcel_has_event" AFTER INSERT OR UPDATE ON "parcel" 
 
 CREATE OR REPLACE FUNCTION "parcel_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('sent')))
-        OR NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: parcel: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: parcel: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('sent')))
+            OR NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: parcel: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: parcel: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: parcel: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -355,7 +350,20 @@ BEGIN
         'send: shelved > sent') THEN
         RAISE EXCEPTION 'fsm: parcel: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "parcel_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "parcel_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: parcel: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: parcel: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;

@@ -11,14 +11,12 @@
 --     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL;
 --   invariant: reminders <= 3:
 --     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0::bigint AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3);
---   open: owner is absent:
---     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "owner" IS NULL);
---   open: due is absent:
---     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "due" IS NULL);
---   held: tries >= 1:
---     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'taken' OR "tries" >= 1);
---   solved: tries >= 1:
---     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'solved' OR "tries" >= 1);
+--   open: absent owner, due:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR ("owner" IS NULL AND "due" IS NULL));
+--   held: present owner, due; tries >= 1:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1));
+--   solved: present answer; tries >= 1:
+--     SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "note", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1));
 --   ticket_unique_one_number:
 --     SELECT "queue", "number", count(*) AS "records", string_agg("id", ',') AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1;
 
@@ -75,10 +73,8 @@ DROP INDEX IF EXISTS "ticket_unique_sequence_number";
 ALTER TABLE "ticket" DROP CONSTRAINT "state is known";
 ALTER TABLE "ticket" DROP CONSTRAINT "number is a number of a sequence";
 ALTER TABLE "ticket" DROP CONSTRAINT "priority is a known word";
-ALTER TABLE "ticket" DROP CONSTRAINT "taken: owner is present";
-ALTER TABLE "ticket" DROP CONSTRAINT "taken: due is present";
-ALTER TABLE "ticket" DROP CONSTRAINT "on_hold: owner is present";
-ALTER TABLE "ticket" DROP CONSTRAINT "on_hold: due is present";
+ALTER TABLE "ticket" DROP CONSTRAINT "taken: present owner, due";
+ALTER TABLE "ticket" DROP CONSTRAINT "on_hold: present owner, due";
 ALTER TABLE "ticket" DROP CONSTRAINT "solved: note is present";
 
 -- Rows of removed states move, each with its event.
@@ -111,13 +107,9 @@ ALTER TABLE "ticket" ADD CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETW
 ALTER TABLE "ticket" ADD CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL) NOT VALID;
-ALTER TABLE "ticket" ADD CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "held: present owner, due; tries >= 1" CHECK ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1)) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "solved: present answer; tries >= 1" CHECK ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1)) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "parked: absent owner, due" CHECK ("state" <> 'parked' OR ("owner" IS NULL AND "due" IS NULL)) NOT VALID;
 
 -- Which specification each machine's tables were made for.
 CREATE TABLE IF NOT EXISTS "fsm_meta" (
@@ -170,15 +162,10 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
-    CONSTRAINT "open: owner is absent" CHECK ("state" <> 'open' OR "owner" IS NULL),
-    CONSTRAINT "open: due is absent" CHECK ("state" <> 'open' OR "due" IS NULL),
-    CONSTRAINT "held: owner is present" CHECK ("state" <> 'taken' OR "owner" IS NOT NULL),
-    CONSTRAINT "held: due is present" CHECK ("state" <> 'taken' OR "due" IS NOT NULL),
-    CONSTRAINT "held: tries >= 1" CHECK ("state" <> 'taken' OR "tries" >= 1),
-    CONSTRAINT "solved: answer is present" CHECK ("state" <> 'solved' OR "note" IS NOT NULL),
-    CONSTRAINT "solved: tries >= 1" CHECK ("state" <> 'solved' OR "tries" >= 1),
-    CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
-    CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
+    CONSTRAINT "open: absent owner, due" CHECK ("state" <> 'open' OR ("owner" IS NULL AND "due" IS NULL)),
+    CONSTRAINT "held: present owner, due; tries >= 1" CHECK ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1)),
+    CONSTRAINT "solved: present answer; tries >= 1" CHECK ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1)),
+    CONSTRAINT "parked: absent owner, due" CHECK ("state" <> 'parked' OR ("owner" IS NULL AND "due" IS NULL))
 );
 
 -- The log, append-only: one event per revision (n = 0), and the calls that
@@ -458,17 +445,17 @@ CREATE CONSTRAINT TRIGGER "ticket_has_event" AFTER INSERT OR UPDATE ON "ticket" 
 
 CREATE OR REPLACE FUNCTION "ticket_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
-    IF NEW."operation" = '__purge' AND NEW."n" > 0 THEN
-        IF EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('solved')))
-        OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
-            RAISE EXCEPTION 'fsm: ticket: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
-        RAISE EXCEPTION 'fsm: ticket: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
-    END IF;
     IF NEW."n" > 0 THEN
+        IF NEW."operation" = '__purge' THEN
+            IF EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND (r."rev" <> NEW."rev" OR r."state" NOT IN ('solved')))
+            OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = 1 AND e."n" = 0) THEN
+                RAISE EXCEPTION 'fsm: ticket: % is not finished and cannot be purged', quote_literal(NEW."id") USING ERRCODE = 'FS005';
+            END IF;
+            RETURN NULL;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+            RAISE EXCEPTION 'fsm: ticket: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+        END IF;
         IF NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = NEW."n" - 1 AND e."to" = NEW."to") THEN
             RAISE EXCEPTION 'fsm: ticket: %: the log of revision % has a gap', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
         END IF;
@@ -481,7 +468,20 @@ BEGIN
         'unpark: parked > open') THEN
         RAISE EXCEPTION 'fsm: ticket: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
-    IF NEW."rev" > 1 AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS e WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from") THEN
+    IF NEW."rev" > 1 THEN
+        IF EXISTS (SELECT 1 FROM "ticket_events" AS e
+            WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
+              AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "ticket_events" AS l WHERE l."id" = NEW."id") AS newest
+                    WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS p
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                OR EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev") THEN
+        RAISE EXCEPTION 'fsm: ticket: % has no revision %', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
+    END IF;
+    IF NEW."rev" > 1 THEN
         RAISE EXCEPTION 'fsm: ticket: %: the event of revision % does not follow the one before it', quote_literal(NEW."id"), NEW."rev" USING ERRCODE = 'FS005';
     END IF;
     RETURN NULL;
@@ -522,11 +522,7 @@ ALTER TABLE "ticket" VALIDATE CONSTRAINT "rating is from 1 to 5";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "watchers is a set";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "reminders is a count";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "invariant: reminders <= 3";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: owner is present";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: due is present";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: tries >= 1";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "solved: answer is present";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "solved: tries >= 1";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "parked: owner is absent";
-ALTER TABLE "ticket" VALIDATE CONSTRAINT "parked: due is absent";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "held: present owner, due; tries >= 1";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "solved: present answer; tries >= 1";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "parked: absent owner, due";
 DROP FUNCTION pg_temp.fsm_sum(text[]);
