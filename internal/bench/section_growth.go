@@ -27,7 +27,7 @@ func growthSection(o options, r *report) error {
 
 Records with a live lease, filled in as copies of one that the engine made (two events each); the audit finds nothing wrong with
 them. Transitions and replays by 64 callers: heartbeats of %d records chosen at random, and the request that made a record, any one, asked
-again. Beside each figure, in the same rounds, stands a database of %d records; the ratio is to that one. A sweep finds 10 leases that have ended. A round before the first one warms up.
+again. Beside each figure, in the same rounds, stands a database of %d records; the ratio is to that one. A sweep finds 10 leases that have ended. An audit is of up to 1 000 000 records. A round before the first one warms up.
 
 `, 64*32, growth.Small)
 	dir, err := os.MkdirTemp(o.scratch, "fsmgen-bench")
@@ -35,7 +35,7 @@ again. Beside each figure, in the same rounds, stands a database of %d records; 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := growing(ctx, o, r, growth.SQLite(dir), true); err != nil {
+	if err := growing(ctx, o, r, growth.SQLite(dir), 1_000_000); err != nil {
 		return err
 	}
 	dsn, stop, ok, err := server(r, "Growth on PostgreSQL")
@@ -52,7 +52,7 @@ again. Beside each figure, in the same rounds, stands a database of %d records; 
 		if err != nil {
 			return err
 		}
-		if err := growing(ctx, o, r, growth.Postgres(small, large), false); err != nil {
+		if err := growing(ctx, o, r, growth.Postgres(small, large), 0); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ again. Beside each figure, in the same rounds, stands a database of %d records; 
 	return nil
 }
 
-func growing(ctx context.Context, o options, r *report, db growth.Database, audited bool) error {
+func growing(ctx context.Context, o options, r *report, db growth.Database, audited int) error {
 	var rows [][]string
 	options := growth.Options{Sizes: sizes(o.records), Rounds: o.rounds, Turn: o.turn, Callers: 64, Audit: audited}
 	err := growth.Measure(ctx, db, options, func(at growth.At) {
@@ -89,11 +89,14 @@ func growing(ctx context.Context, o options, r *report, db growth.Database, audi
 		row := []string{count(at.Records), number(at.Filled.Seconds()) + " s", number(float64(at.Bytes) / float64(at.Records)),
 			number(at.Transition[1].Median()), number(slower(at.Transition)) + " ×",
 			number(at.Replay[1].Median()), number(slower(at.Replay)) + " ×", milliseconds(sweep[1]) + " (" + milliseconds(sweep[0]) + ")"}
-		if audited {
+		if audited > 0 && at.Audit == 0 {
+			row = append(row, "–", "–")
+		} else if audited > 0 {
 			row = append(row, fmt.Sprintf("%s s, %s", number(at.Audit.Seconds()), number(float64(at.Audit.Microseconds())/float64(at.Records))+" µs"),
 				fmt.Sprintf("%.0f → %.0f MB", float64(at.Memory[0])/1e6, float64(at.Memory[1])/1e6))
 		}
 		rows = append(rows, row)
+		fmt.Fprintf(os.Stderr, "bench: %s, %s records: a transition takes %s × of that with 1 000\n", db.Name, count(at.Records), number(slower(at.Transition)))
 		if at.Records == o.records && at.Records > growth.Small {
 			what := fmt.Sprintf("%s, %s records", db.Name, count(at.Records))
 			r.atMost(what+": time of a transition / with 1 000", slower(at.Transition), 1.5, " ×")
@@ -105,7 +108,7 @@ func growing(ctx context.Context, o options, r *report, db growth.Database, audi
 		return fmt.Errorf("%s: %w", db.Name, err)
 	}
 	header := []string{db.Name + ": records", "filled in", "bytes a record", "transitions a second", "time / with 1 000", "replays a second", "time / with 1 000", "sweep (with 1 000)"}
-	if audited {
+	if audited > 0 {
 		header = append(header, "audit, a record", "heap before, at most")
 	}
 	r.table(header, rows)
