@@ -18,7 +18,7 @@ func (p *plan) postgres() {
 	}
 	p.line("BEGIN;")
 	p.line("SET LOCAL lock_timeout = '5s';")
-	p.line("LOCK TABLE %s, %s, %s IN ACCESS EXCLUSIVE MODE;", t, p.table("_events"), p.table("_outbox"))
+	p.postgresLocks()
 	p.line("")
 	p.line("-- Nothing is changed in a database of another version.")
 	p.line("DO $fsm$")
@@ -66,6 +66,30 @@ func (p *plan) postgres() {
 	if len(p.moved) > 0 {
 		p.line("DROP FUNCTION pg_temp.fsm_sum(text[]);")
 	}
+}
+
+// postgresLocks takes the tables. Who holds one and waits for another may wait for
+// a writer that waits for the first, and PostgreSQL would end either of them: so
+// the log comes first, which most statements of a store take first, and the others
+// are taken at once or all are let go and taken anew.
+func (p *plan) postgresLocks() {
+	p.line("-- The tables together, or none of them: who waits here keeps nobody from going on.")
+	p.line("DO $fsm$")
+	p.line("BEGIN")
+	p.line("    LOOP")
+	p.line("        BEGIN")
+	p.line("            LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;", p.table("_events"))
+	p.line("            LOCK TABLE %s, %s IN ACCESS EXCLUSIVE MODE NOWAIT;", p.table(""), p.table("_outbox"))
+	p.line("            EXIT;")
+	p.line("        EXCEPTION WHEN lock_not_available THEN")
+	p.line("            IF clock_timestamp() > transaction_timestamp() + interval '5 seconds' THEN")
+	p.line("                RAISE;")
+	p.line("            END IF;")
+	p.line("        END;")
+	p.line("        PERFORM pg_sleep(0.005);")
+	p.line("    END LOOP;")
+	p.line("END")
+	p.line("$fsm$;")
 }
 
 // postgresMoves writes the events of the rows of removed states, and moves them.

@@ -48,7 +48,23 @@ $fsm$;
 
 BEGIN;
 SET LOCAL lock_timeout = '5s';
-LOCK TABLE "ticket", "ticket_events", "ticket_outbox" IN ACCESS EXCLUSIVE MODE;
+-- The tables together, or none of them: who waits here keeps nobody from going on.
+DO $fsm$
+BEGIN
+    LOOP
+        BEGIN
+            LOCK TABLE "ticket_events" IN ACCESS EXCLUSIVE MODE;
+            LOCK TABLE "ticket", "ticket_outbox" IN ACCESS EXCLUSIVE MODE NOWAIT;
+            EXIT;
+        EXCEPTION WHEN lock_not_available THEN
+            IF clock_timestamp() > transaction_timestamp() + interval '5 seconds' THEN
+                RAISE;
+            END IF;
+        END;
+        PERFORM pg_sleep(0.005);
+    END LOOP;
+END
+$fsm$;
 
 -- Nothing is changed in a database of another version.
 DO $fsm$
