@@ -1,0 +1,209 @@
+package gen_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/events/jobstate"
+	"github.com/fsmgen/fsmgen/examples/fm001/execution"
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// These look at the five machines of the repository as they are committed, which
+// TestShipped holds to be what is generated. None is parallel: what others allocate
+// meanwhile would be counted.
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func record(s lifecycle.State) lifecycle.Job {
+	j := lifecycle.Job{ID: "job-1", State: s, Rev: 3, CreatedAt: now, UpdatedAt: now, Attempt: 1}
+	switch s {
+	case lifecycle.StateClaimed, lifecycle.StateRunning:
+		j.Owner, j.Lease = fsm.Some("w1"), fsm.Some(now.Add(time.Minute))
+	case lifecycle.StateSucceeded:
+		j.Result = fsm.Some(fsm.MustJSON("1"))
+	case lifecycle.StateFailed:
+		j.Error = fsm.Some(fsm.MustJSON("1"))
+	}
+	return j
+}
+
+// TestLifecycleAllocations holds the pure layer to its promise: an accepted call
+// allocates nothing, a refused one allocates its refusal.
+func TestLifecycleAllocations(t *testing.T) {
+	result := fsm.MustJSON(`{"n":1}`)
+	labels := map[string]string{"a": "b"}
+	var j lifecycle.Job
+	for name, c := range map[string]struct {
+		from lifecycle.State
+		call func() error
+		want float64
+	}{
+		"enqueue": {0, func() error {
+			_, _, err := lifecycle.Enqueue("job-1", lifecycle.EnqueueRequest{DedupeKey: fsm.Some("k"), Payload: fsm.Some(result), Labels: labels}, now)
+			return err
+		}, 0},
+		"claim_next": {lifecycle.StateQueued, func() error {
+			_, err := j.ClaimNext(lifecycle.ClaimNextRequest{Actor: "w1", Lease: now.Add(time.Hour)}, now)
+			return err
+		}, 0},
+		"start": {lifecycle.StateClaimed, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w1"}, now); return err }, 0},
+		"heartbeat": {lifecycle.StateRunning, func() error {
+			_, err := j.Heartbeat(lifecycle.HeartbeatRequest{Actor: "w1", Lease: now}, now)
+			return err
+		}, 0},
+		"complete": {lifecycle.StateRunning, func() error {
+			_, err := j.Complete(lifecycle.CompleteRequest{Actor: "w1", Result: result}, now)
+			return err
+		}, 0},
+		"can complete":    {lifecycle.StateRunning, func() error { return j.CanComplete(lifecycle.CompleteRequest{Actor: "w1", Result: result}, now) }, 0},
+		"fail":            {lifecycle.StateRunning, func() error { _, err := j.Fail(lifecycle.FailRequest{Actor: "w1", Error: result}, now); return err }, 0},
+		"stall":           {lifecycle.StateRunning, func() error { _, err := j.Stall(lifecycle.StallRequest{}, now); return err }, 0},
+		"requeue_stalled": {lifecycle.StateStalled, func() error { _, err := j.RequeueStalled(lifecycle.RequeueStalledRequest{}, now); return err }, 0},
+		"check": {lifecycle.StateRunning, func() error {
+			if v := lifecycle.Check(j); v != nil {
+				t.Error(v)
+			}
+			return nil
+		}, 0},
+		"refused by guard": {lifecycle.StateRunning, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w2"}, now); return err }, 1},
+		"refused by state": {lifecycle.StateSucceeded, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w1"}, now); return err }, 1},
+		"refused actor":    {lifecycle.StateClaimed, func() error { _, err := j.Start(lifecycle.StartRequest{}, now); return err }, 1},
+		"refused input":    {lifecycle.StateRunning, func() error { _, err := j.Complete(lifecycle.CompleteRequest{Actor: "w1"}, now); return err }, 1},
+	} {
+		start := record(c.from)
+		got := testing.AllocsPerRun(200, func() {
+			j = start
+			if err := c.call(); (err != nil) != (c.want > 0) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		})
+		if got != c.want {
+			t.Errorf("%s allocates %v times, expected %v", name, got, c.want)
+		}
+	}
+}
+
+// TestUntouched hands calls that are refused to records and looks at the whole
+// record afterwards.
+func TestUntouched(t *testing.T) {
+	for _, s := range lifecycle.States() {
+		j := record(s)
+		before := j
+		for _, err := range []error{
+			j.CanStall(lifecycle.StallRequest{}, now),
+			second(j.Start(lifecycle.StartRequest{Actor: "somebody else"}, now)),
+			second(j.Complete(lifecycle.CompleteRequest{Actor: "w1"}, now)),
+			second(j.ClaimNext(lifecycle.ClaimNextRequest{Actor: "w1"}, now)),
+		} {
+			if err == nil && s != lifecycle.StateClaimed && s != lifecycle.StateRunning {
+				t.Errorf("a call was accepted in %s", s)
+			}
+		}
+		if !j.Equal(before) || j != before {
+			t.Errorf("a refused call changed %+v to %+v", before, j)
+		}
+	}
+}
+
+func second(_ lifecycle.Event, err error) error { return err }
+
+func BenchmarkHeartbeat(b *testing.B) {
+	j := record(lifecycle.StateRunning)
+	req := lifecycle.HeartbeatRequest{Actor: "w1", Lease: now.Add(time.Hour)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := j.Heartbeat(req, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestJobstateAllocations(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	expected := fsm.NewSet("a", "b", "c")
+	running := jobstate.Job{
+		ID: "j", State: jobstate.StateRunning, Rev: 2, CreatedAt: now, UpdatedAt: now,
+		Expected: expected, Satisfied: fsm.NewSet("a"), CompensationPolicy: fsm.Some("undo"),
+	}
+	compensating := running
+	compensating.State = jobstate.StateCompensating
+	var j jobstate.Job
+	for name, c := range map[string]struct {
+		call func() error
+		want float64
+	}{
+		"create": {func() error {
+			_, _, err := jobstate.Create("j", jobstate.CreateRequest{Expected: expected}, now)
+			return err
+		}, 0},
+		"known event": {func() error {
+			j = running
+			_, err := j.ExpectedEvent(jobstate.ExpectedEventRequest{Name: "a"}, now)
+			return err
+		}, 0},
+		"new event": {func() error {
+			j = running
+			_, err := j.ExpectedEvent(jobstate.ExpectedEventRequest{Name: "b"}, now)
+			return err
+		}, 1}, // the set
+		"recorded event": {func() error {
+			j = running
+			_, err := j.ExpectedEvent(jobstate.ExpectedEventRequest{Name: "x"}, now)
+			return err
+		}, 0},
+		"error": {func() error { j = running; _, err := j.ErrorEvent(jobstate.ErrorEventRequest{}, now); return err }, 0},
+		"compensation": {func() error {
+			j = compensating
+			_, err := j.CompensationEvent(jobstate.CompensationEventRequest{Decision: jobstate.CompensationEventDecisionDone}, now)
+			return err
+		}, 0},
+	} {
+		if n := testing.AllocsPerRun(200, func() {
+			if err := c.call(); err != nil {
+				t.Fatal(name, err)
+			}
+		}); n != c.want {
+			t.Errorf("%s allocates %v times, expected %v", name, n, c.want)
+		}
+	}
+}
+
+func TestExecutionAllocations(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	req := execution.LeaseRequest{Actor: "w1", JobID: "job", LeaseExpiresAt: now.Add(time.Minute)}
+	running := execution.Execution{
+		ID: "x", State: execution.StateInProgress, Rev: 2, CreatedAt: now, UpdatedAt: now, JobID: "job", Attempt: 1,
+		LeaseOwner: "w1", LeaseExpiresAt: now.Add(time.Minute), StartedAt: fsm.Some(now),
+	}
+	var j execution.Execution
+	for name, call := range map[string]func() error{
+		"lease": func() error {
+			_, _, err := execution.Lease("x", req, execution.LeasePeers{Attempt: 1}, now)
+			return err
+		},
+		"commit": func() error { j = running; _, err := j.Commit(execution.CommitRequest{Actor: "w1"}, now); return err },
+		"expire": func() error {
+			j = running
+			_, err := j.Expire(execution.ExpireRequest{}, now.Add(time.Hour))
+			return err
+		},
+	} {
+		if n := testing.AllocsPerRun(200, func() {
+			if err := call(); err != nil {
+				t.Fatal(name, err)
+			}
+		}); n != 0 {
+			t.Errorf("%s allocates %v times", name, n)
+		}
+	}
+	if n := testing.AllocsPerRun(200, func() {
+		if _, _, err := execution.Lease("x", req, execution.LeasePeers{JobNotLeased: 1, Attempt: 1}, now); !errors.Is(err, execution.ErrJobAlreadyLeased) {
+			t.Fatal(err)
+		}
+	}); n != 1 {
+		t.Errorf("a refusal allocates %v times", n)
+	}
+}
