@@ -155,7 +155,7 @@ diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; 
 .PHONY: diagrams-judge
 diagrams-judge: ## count crossings and overlaps of our pictures beside those of Graphviz and Mermaid (after diagrams-check; needs dot)
 	@geometry=$$(mktemp); trap 'rm -f "$$geometry"' EXIT; \
-	(cd internal/diagrams && node geometry.mjs "$$geometry" $$(for f in ../../gen/chart/testdata/golden/*.mermaid.mmd; do n=$$(basename "$$f" .mermaid.mmd); [[ $$n == weighed ]] || echo "$$n=$$f"; done)); \
+	(cd internal/diagrams && node geometry.mjs "$$geometry" $$(for f in ../../gen/chart/testdata/golden/*.mermaid.mmd ../../examples/machines/*/*.mmd; do n=$$(basename "$$f" .mmd); n=$${n%.mermaid}; [[ $$n == weighed ]] || echo "$$n=$$f"; done)); \
 	FSMGEN_MERMAID_GEOMETRY=$$geometry $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
 
 .PHONY: exports-check

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// begun is a graph in layers, ordered in some way.
-func begun(t *rapid.T) *layered {
-	g := random(t, 6)
+// begun is a graph of up to so many nodes in layers, ordered in some way.
+func begun(t *rapid.T, most int) *layered {
+	g := random(t, most)
 	l := newLayered(&g, backByWalk(&g, 0))
 	l.shuffle(uint32(rapid.IntRange(1, 1000).Draw(t, "seed")))
 	return l
@@ -19,7 +19,7 @@ func begun(t *rapid.T) *layered {
 func TestReinsert(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := begun(t)
+		l := begun(t, 6)
 		for i, chain := range l.chains {
 			if chain == nil || len(chain) > 5 {
 				continue
@@ -54,7 +54,7 @@ func (l *layered) tryAll(cells []int) int {
 func TestImprove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := begun(t)
+		l := begun(t, 12)
 		for range 3 {
 			was := l.crossings()
 			l.improve(was)
