@@ -15,25 +15,33 @@ func (l *layered) ports(i int, beside []int) map[int]float64 {
 	}
 	sorted := slices.Clone(beside)
 	slices.SortFunc(sorted, func(a, b int) int { return l.cells[a].place - l.cells[b].place })
-	n := float64(len(sorted))
-	w := l.g.Nodes[c.node].W
-	step := min(portGap, (w-16)/n)
-	if !l.g.Nodes[c.node].box() && n > 1 {
-		step = 0.64 * w / (n - 1)
-	}
+	step := l.step(i, len(sorted))
 	for k, j := range sorted {
-		at[j] = (float64(k) - (n-1)/2) * step
+		at[j] = (float64(k) - float64(len(sorted)-1)/2) * step
 	}
 	return at
 }
 
+// step is the distance between two of n edges at one side of the box i.
+func (l *layered) step(i, n int) float64 {
+	node := &l.g.Nodes[l.cells[i].node]
+	if !node.box() && n > 1 {
+		return 0.64 * node.W / float64(n-1)
+	}
+	return min(portGap, (node.W-16)/float64(n))
+}
+
+// beside returns the cells at the side of i where j is.
+func (l *layered) beside(i, j int) []int {
+	if l.cells[j].layer < l.cells[i].layer {
+		return l.cells[i].up
+	}
+	return l.cells[i].down
+}
+
 // portOf returns where the edge between the cells i and j leaves i.
 func (l *layered) portOf(i, j int) float64 {
-	beside := l.cells[i].down
-	if l.cells[j].layer < l.cells[i].layer {
-		beside = l.cells[i].up
-	}
-	return l.ports(i, beside)[j]
+	return l.ports(i, l.beside(i, j))[j]
 }
 
 // widen makes room for the edges at the sides of each box.

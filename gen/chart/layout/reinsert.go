@@ -123,7 +123,7 @@ func (l *layered) reinsert(i int) int {
 	cost := []int{0} // of the way so far, by the place where it ends; at the box just one
 	back := make([][]int, len(inner))
 	for k := range chain[1:] {
-		next, from := l.step(chain[k], chain[k+1], i, cost)
+		next, from := l.goOn(chain[k], chain[k+1], i, cost)
 		work += len(next) * (len(cost) + len(l.layers[l.cells[chain[k]].layer]))
 		if k < len(inner) {
 			back[k] = from
@@ -142,11 +142,11 @@ func (l *layered) reinsert(i int) int {
 	return work
 }
 
-// step goes on from the places in the layer of the cell upper, which cost what
+// goOn leads from the places in the layer of the cell upper, which cost what
 // cost says, to those in the layer of lower, and returns what these cost and
 // from where each is reached best. A place is the one before what stands there;
 // at a box there is one, its own. Edge i stands in no layer.
-func (l *layered) step(upper, lower, i int, cost []int) (next, from []int) {
+func (l *layered) goOn(upper, lower, i int, cost []int) (next, from []int) {
 	a, b := &l.cells[upper], &l.cells[lower]
 	rows, wide := len(l.layers[a.layer]), len(l.layers[b.layer])
 	counts := l.counts(a.layer, wide, i)

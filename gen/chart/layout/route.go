@@ -39,14 +39,18 @@ func (l *layered) stub(at, other int) float64 {
 
 // leaves returns the x at which the edge between the cells i and j leaves i. At
 // a box it may give way a little, so that what is nearly straight is straight;
-// it stays at the box, however narrow that is.
+// it stays at the box, however narrow that is, and on its side of the next edge.
 func (l *layered) leaves(i, j int) float64 {
 	c, other := &l.cells[i], l.cells[j].x
 	x := c.x + l.portOf(i, j)
-	if c.node < 0 || l.cells[j].node >= 0 || math.Abs(x-other) >= 3 {
+	if c.node < 0 || l.cells[j].node >= 0 {
 		return x
 	}
-	if math.Abs(other-c.x) > l.g.Nodes[c.node].W/2 {
+	give := 3.0
+	if n := len(l.beside(i, j)); n > 1 {
+		give = min(give, 0.49*l.step(i, n))
+	}
+	if math.Abs(x-other) >= give || math.Abs(other-c.x) > l.g.Nodes[c.node].W/2 {
 		return x
 	}
 	return other
