@@ -154,10 +154,10 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 		free <- struct{}{}
 	}
 	var wg sync.WaitGroup
-	err := w.claim(ctx, free, func(h *Held[R]) {
+	err := w.claim(ctx, free, func(h *Held[R], asked time.Time) {
 		wg.Go(func() {
 			defer func() { free <- struct{}{} }()
-			w.work(hard, h)
+			w.work(hard, h, asked)
 		})
 	})
 	var grace *time.Timer
@@ -171,19 +171,21 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 	return err
 }
 
-// claim hands records to start, as many as there are free places, until ctx ends.
-func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(*Held[R])) error {
+// claim hands records to start, as many as there are free places, until ctx ends,
+// and when it asked for them: their leases count from then.
+func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h *Held[R], asked time.Time)) error {
 	for ctx.Err() == nil {
 		n := w.places(ctx, free)
 		if n == 0 {
 			return nil
 		}
+		asked := time.Now()
 		outs, err := w.do.Claim(ctx, n, w.machine.now().Add(w.opt.Lease))
 		for range n - len(outs) {
 			free <- struct{}{}
 		}
 		for _, out := range outs {
-			start(HoldOutcome(w.machine, out, w.actor))
+			start(HoldOutcome(w.machine, out, w.actor), asked)
 		}
 		switch {
 		case err == nil:
@@ -235,7 +237,7 @@ func (w *Worker[R]) pause(ctx context.Context) {
 }
 
 // work works on one record.
-func (w *Worker[R]) work(ctx context.Context, h *Held[R]) {
+func (w *Worker[R]) work(ctx context.Context, h *Held[R], asked time.Time) {
 	id := h.Ref().ID
 	log := w.opt.Log.With("id", id)
 	began := time.Now()
@@ -247,10 +249,11 @@ func (w *Worker[R]) work(ctx context.Context, h *Held[R]) {
 	working, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	var wg sync.WaitGroup
-	stop := make(chan struct{})
-	wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, stop, lose) })
+	beating, still := context.WithCancel(context.Background())
+	defer still() // also when the work ends its goroutine
+	wg.Go(func() { w.beat(context.WithoutCancel(ctx), h, asked, beating.Done(), lose) })
 	err := w.guarded(working, h)
-	close(stop)
+	still()
 	wg.Wait()
 
 	last := h.Newest()
@@ -300,25 +303,25 @@ func (w *Worker[R]) guarded(ctx context.Context, h *Held[R]) (err error) {
 	return w.do.Work(ctx, h)
 }
 
-// beat extends the lease until stop is closed, or loses the record. An answer
-// that did not come is no refusal: as long as the lease may last it is asked for
-// again.
-func (w *Worker[R]) beat(ctx context.Context, h *Held[R], stop <-chan struct{}, lose context.CancelCauseFunc) {
-	ticker := time.NewTicker(w.opt.Beat)
-	defer ticker.Stop()
-	until := time.Now().Add(w.opt.Lease)
+// beat extends the lease, which was asked for at a time, until stop is closed, or
+// loses the record. An answer that did not come is no refusal: as long as the lease
+// may last it is asked for again.
+func (w *Worker[R]) beat(ctx context.Context, h *Held[R], asked time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
+	until := asked.Add(w.opt.Lease)
 	for {
+		timer := time.NewTimer(time.Until(asked.Add(w.opt.Beat)))
 		select {
 		case <-stop:
+			timer.Stop()
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
 		last := h.Newest()
 		rec := last.Held()
 		if !w.do.Beats(&rec) {
 			return // it has come to its end
 		}
-		asked := time.Now()
+		asked = time.Now()
 		bounded, cancel := context.WithTimeout(ctx, w.opt.Lease)
 		err := w.do.Beat(bounded, last, w.machine.now().Add(w.opt.Lease))
 		cancel()

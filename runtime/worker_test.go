@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -134,6 +135,56 @@ func TestWorkerKeepsTheLease(t *testing.T) {
 			t.Errorf("%d heartbeats in ten minutes, want one each 20 s", got)
 		}
 		check(t, "the log", "", w.log.String())
+	})
+}
+
+// The lease counts from when it was asked for: a claim that had to wait is extended
+// the sooner.
+func TestWorkerWhoseClaimWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, store := &hands{}, &wrapped{Store: newStore()}
+		worker := w.start(t, store, 1, func(ctx context.Context, h *handle) error {
+			for range 20 {
+				time.Sleep(10 * time.Second)
+				if _, err := w.m.Sweep(ctx); err != nil {
+					return err
+				}
+			}
+			return w.send(ctx, h, "done")
+		}, fsm.WorkerOptions{})
+		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			if store.bulks.Load() == 1 {
+				time.Sleep(45 * time.Second)
+			}
+			return table.Update(ctx, f)
+		}
+		observed, ended := w.run(t, worker, 4*time.Minute)
+		check(t, "observed", "claimed p1\ndone p1", observed)
+		check(t, "parcels", "p1 sent done", ended)
+		if got := names(t, w.m, "p1"); !strings.HasPrefix(got, "register hold touch") {
+			t.Errorf("the log is %s", got)
+		}
+	})
+}
+
+// Work that ends its goroutine leaves its record to the end of the lease.
+func TestWorkerWhoseWorkExits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, store := &hands{}, newStore()
+		worker := w.start(t, store, 1, func(context.Context, *handle) error {
+			runtime.Goexit()
+			return nil
+		}, fsm.WorkerOptions{})
+		w.run(t, worker, 30*time.Second)
+		time.Sleep(31 * time.Second)
+		if n, err := w.m.Sweep(t.Context()); n != 1 || err != nil {
+			t.Errorf("swept %d, %v: %s", n, err, names(t, w.m, "p1"))
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
