@@ -40,9 +40,9 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 			return nil, err
 		}
 	}
-	p.allowed(f)
 	p.steps(f)
 	p.refusals(f)
+	p.refusedOn(f)
 	p.values(f)
 	return render(f)
 }
@@ -113,30 +113,6 @@ func stateMethod(f *jen.Statement, name string, terms []string) {
 	f.Func().Params(raw("s State")).Id(name).Params().Bool().Block(jen.Return(raw(strings.Join(terms, " || "))))
 }
 
-// allowed adds the states in which each operation is possible, as refusals
-// name them. They are variables so that a refusal allocates once.
-func (p *pure) allowed(f *jen.File) {
-	if !p.used["refuseState"] {
-		return
-	}
-	f.Line()
-	f.Add(doc("The states in which an operation is possible, for refusals.")).
-		Var().DefsFunc(func(g *jen.Group) {
-		for _, o := range p.m.Operations {
-			if creates(o) {
-				continue
-			}
-			g.Id(p.n.op(o).Allowed).Op("=").Index().String().ValuesFunc(func(g *jen.Group) {
-				for _, s := range p.m.States {
-					if p.m.Class(s, o) == spec.Transition {
-						g.Lit(s.Name)
-					}
-				}
-			})
-		}
-	})
-}
-
 // steps adds what ends an accepted call.
 func (p *pure) steps(f *jen.File) {
 	f.Line()
@@ -153,50 +129,6 @@ func (p *pure) steps(f *jen.File) {
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).
 			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
 			jen.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
-		)
-	}
-}
-
-// refusals adds the functions that make refusals, one allocation each.
-func (p *pure) refusals(f *jen.File) {
-	method := func(text, name, params string, body ...jen.Code) {
-		f.Line()
-		f.Add(doc(text)).
-			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Op("*").Add(fsmName("Refusal")).Block(append(body, jen.Return(raw("r")))...)
-	}
-	base := func(code string) *jen.Statement { return raw("r := j.refuse(op, %s)", code) }
-	method("refuse makes a refusal: the one allocation that refusing costs. A record without a state is one that a creation makes.",
-		"refuse", "op Operation, code fsm.Code",
-		raw("r := &fsm.Refusal{Code: code, Machine: %q, ID: j.ID, Operation: op.String()}", p.m.Name),
-		jen.If(raw("j.State != 0")).Block(raw("r.State = j.State.String()")),
-	)
-	if p.used["refuseState"] {
-		method("refuseState refuses an operation that is not possible in the record's state.",
-			"refuseState", "op Operation, allowed []string",
-			base("fsm.CodeWrongState"),
-			jen.If(raw("j.State.Terminal()")).Block(raw("r.Code = fsm.CodeTerminal")),
-			raw("r.Allowed = allowed"),
-		)
-	}
-	if p.used["refuseInput"] {
-		method("refuseInput refuses an input that cannot be taken.",
-			"refuseInput", "op Operation, name, problem string",
-			base("fsm.CodeInvalidInput"),
-			raw("r.Name, r.Message = name, problem"),
-		)
-	}
-	if p.used["refuseGuard"] {
-		method("refuseGuard refuses by one of the machine's own errors.",
-			"refuseGuard", "op Operation, guard string, err error, message string",
-			base("fsm.CodeGuard"),
-			raw("r.Guard, r.Cause, r.Message = guard, err, message"),
-		)
-	}
-	if p.used["refuseInvariant"] {
-		method("refuseInvariant refuses a step after which the record would break a rule: it was stored by somebody else.",
-			"refuseInvariant", "op Operation, rule string",
-			base("fsm.CodeInvariant"),
-			raw("r.Name = rule"),
 		)
 	}
 }

@@ -12,11 +12,12 @@ import (
 )
 
 // pure is the pure layer of one machine in the making. used notes which of the
-// small functions at its end the operations call.
+// small functions at its end the operations call, and grounds on what they refuse.
 type pure struct {
-	m    *spec.Machine
-	n    *names
-	used map[string]bool
+	m       *spec.Machine
+	n       *names
+	used    map[string]bool
+	grounds []ground
 }
 
 // operationEmitter writes the pure form of one operation: everything is
@@ -75,6 +76,15 @@ func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code.
 func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
 	e.used[helper] = true
 	call := fmt.Sprintf("j.%s(%s)", helper, e.c.Const+fmt.Sprintf(format, args...))
+	if creates(e.o) {
+		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
+	}
+	return jen.Return(raw("Event{}, %s", call))
+}
+
+// refuse returns a refusal on a ground that is known before the call.
+func (e *operationEmitter) refuse(g ground) *jen.Statement {
+	call := fmt.Sprintf("j.refuseOn(&%s)", e.ground(g))
 	if creates(e.o) {
 		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
@@ -271,12 +281,11 @@ func (e *operationEmitter) cell() {
 			records = append(records, raw(e.n.state(s)))
 		}
 	}
-	e.used["refuseState"] = true
 	cases := []jen.Code{jen.Case(moves...).Block()}
 	if records != nil {
 		cases = append(cases, jen.Case(records...).Block(jen.Return(e.note("")).Op(",").Nil()))
 	}
-	cases = append(cases, jen.Default().Block(e.fail("refuseState", ", %s", e.c.Allowed)))
+	cases = append(cases, jen.Default().Block(e.fail("refuseState", "")))
 	e.add(jen.Switch(raw("j.State")).Block(cases...))
 }
 
@@ -322,7 +331,11 @@ func (e *operationEmitter) guardRefusal(guard, name, message string) *jen.Statem
 	if phrase(message) == phrase(x.Message) {
 		message = ""
 	}
-	return e.fail("refuseGuard", ", %q, %s, %q", guard, x.Var, phrase(message))
+	g := ground{e.c.Ground + spec.GoName(guard), fmt.Sprintf("Code: fsm.CodeGuard, Machine: %q, Operation: %q, Guard: %q, Cause: %s", e.m.Name, e.o.Name, guard, x.Var)}
+	if message = phrase(message); message != "" {
+		g.fields += fmt.Sprintf(", Message: %q", message)
+	}
+	return e.refuse(g)
 }
 
 // sequences takes over the numbers that the store gave.

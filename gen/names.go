@@ -41,6 +41,7 @@ type opNames struct {
 	Call    string // completeCall: makes the engine's call
 	Desc    string // opComplete: the descriptor
 	Allowed string // completeStates: the states in which it is possible
+	Ground  string // groundComplete: what the grounds on which it is refused begin with
 	Source  string // StallSource, of a triggered operation with inputs
 }
 
@@ -138,6 +139,7 @@ func newOpNames(o *spec.Operation) *opNames {
 		Call:    lowerFirst(name) + "Call",
 		Desc:    "op" + name,
 		Allowed: lowerFirst(name) + "States",
+		Ground:  "ground" + name,
 		Source:  name + "Source",
 	}
 }

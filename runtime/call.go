@@ -123,14 +123,14 @@ func systemID[R any](op *Operation[R], rev int64) string {
 
 // refusal returns a refusal of op. The state is a stored word.
 func (m *Machine[R]) refusal(code Code, op *Operation[R], id, state string) *Refusal {
-	r := &Refusal{Code: code, Machine: m.schema.Machine, ID: id}
+	g := Ground{Code: code, Machine: m.schema.Machine}
 	if op != nil {
-		r.Operation = op.Name
+		g.Operation = op.Name
 	}
 	if state != "" {
-		r.State = m.schema.StateName(state)
+		state = m.schema.StateName(state)
 	}
-	return r
+	return Refuse(id, state, g)
 }
 
 // load makes a record of a row and checks it. A row that breaks a MUST rule

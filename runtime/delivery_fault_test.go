@@ -147,7 +147,7 @@ func TestBusyAfterTheEffect(t *testing.T) {
 	store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if busy {
 			busy = false
-			return &fsm.Refusal{Code: fsm.CodeBusy, Machine: "parcel"}
+			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: "parcel"}}
 		}
 		return table.Update(ctx, f)
 	}}
@@ -181,7 +181,7 @@ func TestWhatFollowsADeliveryFails(t *testing.T) {
 				decide := c.Decide
 				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
 					if !*works {
-						return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeGuard, Machine: "parcel", Guard: "open", Cause: no}
+						return fsm.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "parcel", Guard: "open", Cause: no}}
 					}
 					return decide(p, id, peers, now)
 				}

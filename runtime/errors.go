@@ -80,15 +80,25 @@ var (
 // Refusal is a call that was refused: nothing was written. It is the one type
 // behind all sentinels; take it out of an error with errors.As.
 //
-// Operation, State and Allowed are the names of the specification. A Refusal
-// made by a pure method leaves Message empty where the text follows from the
-// other fields, so that refusing costs one allocation.
+// It is small because a refusal is an everyday answer where callers race: what
+// does not depend on the record stands in its Ground, which is never nil and
+// whose fields are read as the Refusal's own. Refuse and RefuseOn make one.
 type Refusal struct {
+	*Ground
+	ID    string  // of the record, when there is one
+	state *string // the record's state; nil when there is none
+}
+
+// Ground is why a call is refused. Generated code has one for each guard and for
+// the states of each operation, and all refusals that they make share it: it is
+// read and never changed.
+//
+// Operation, State and Allowed are the names of the specification. A pure method
+// leaves Message empty where the text follows from the other fields.
+type Ground struct {
 	Code      Code
 	Machine   string
-	ID        string // of the record, when there is one
 	Operation string
-	State     string   // the record's state; empty for a creation
 	Allowed   []string // with CodeWrongState and CodeTerminal: the states that would have been right
 	Guard     string   // with CodeGuard: the guard, or the branch's error
 	Name      string   // the constraint (CodeNotUnique), the invariant (CodeInvariant) or the input (CodeInvalidInput)
@@ -96,6 +106,32 @@ type Refusal struct {
 	Rev       int64    // with CodeStale: the current revision
 	Expected  int64    // with CodeStale: the revision that the call expected
 	Cause     error    // the machine's own sentinel (ErrNotOwner of the generated package), or the error behind
+}
+
+// Refuse makes a refusal on a ground of its own, which the caller may still fill
+// in. The id and the state are those of the record, empty when there is none.
+func Refuse(id, state string, g Ground) *Refusal {
+	r := &struct { // one allocation for all of it
+		refusal Refusal
+		ground  Ground
+		state   string
+	}{refusal: Refusal{ID: id}, ground: g, state: state}
+	r.refusal.Ground, r.refusal.state = &r.ground, &r.state
+	return &r.refusal
+}
+
+// RefuseOn makes a refusal on a ground that many share. The state points to its
+// name, which is not changed any more, or is nil when there is none.
+func RefuseOn(g *Ground, id string, state *string) *Refusal {
+	return &Refusal{Ground: g, ID: id, state: state}
+}
+
+// State returns the record's state, empty for a creation.
+func (r *Refusal) State() string {
+	if r.state == nil {
+		return ""
+	}
+	return *r.state
 }
 
 // Error names machine, record, operation, state, the cause and what would have
@@ -109,8 +145,8 @@ func (r *Refusal) Error() string {
 	if r.Operation != "" {
 		b.WriteString(": " + r.Operation)
 	}
-	if r.State != "" {
-		b.WriteString(" in state " + r.State)
+	if state := r.State(); state != "" {
+		b.WriteString(" in state " + state)
 	}
 	b.WriteString(": ")
 	switch r.Code {

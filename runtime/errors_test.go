@@ -3,6 +3,7 @@ package fsm_test
 import (
 	"errors"
 	"testing"
+	"unsafe"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -41,7 +42,7 @@ var sentinels = []struct {
 func TestSentinels(t *testing.T) {
 	t.Parallel()
 	for _, s := range sentinels {
-		var err error = &fsm.Refusal{Code: s.code}
+		var err error = &fsm.Refusal{Ground: &fsm.Ground{Code: s.code}}
 		for _, other := range sentinels {
 			if got, want := errors.Is(err, other.is), s.code == other.code; got != want {
 				t.Errorf("a refusal with code %s is %q: %v, want %v", s.code, other.is, got, want)
@@ -55,7 +56,7 @@ func TestSentinels(t *testing.T) {
 		t.Error("after a lost answer the same call is to be made again")
 	}
 	own := errors.New("not owner")
-	err := error(&fsm.Refusal{Code: fsm.CodeGuard, Cause: own})
+	err := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Cause: own}})
 	if !errors.Is(err, own) || !errors.Is(err, fsm.ErrGuard) {
 		t.Error("the machine's own sentinel is not found")
 	}
@@ -68,21 +69,21 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&fsm.Refusal{Code: fsm.CodeWrongState, Machine: "m", ID: "a", Operation: "op", State: "s", Allowed: []string{"t", "u"}},
+		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.CodeWrongState, Machine: "m", Operation: "op", Allowed: []string{"t", "u"}}),
 			`m "a": op in state s: not possible in this state; possible in t, u`},
-		{&fsm.Refusal{Code: fsm.CodeTerminal, Machine: "m", ID: "a", Operation: "op", State: "s"},
+		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.CodeTerminal, Machine: "m", Operation: "op"}),
 			`m "a": op in state s: the record is in a terminal state`},
-		{&fsm.Refusal{Code: fsm.CodeStale, Machine: "m", ID: "a", Operation: "op", Rev: 4, Expected: 2},
+		{&fsm.Refusal{ID: "a", Ground: &fsm.Ground{Code: fsm.CodeStale, Machine: "m", Operation: "op", Rev: 4, Expected: 2}},
 			`m "a": op: the record is at revision 4, the call expected 2`},
-		{&fsm.Refusal{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own}},
 			`m: op: guard g refuses: somebody else owns it`},
-		{&fsm.Refusal{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"}},
 			`m: op: guard g refuses: why`},
-		{&fsm.Refusal{Code: fsm.CodeNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own}},
 			`m: op: another record holds this place: u: somebody else owns it`},
-		{&fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"}},
 			`m: op: the input cannot be taken: x: it is empty`},
-		{&fsm.Refusal{Code: "odd", Machine: "m"}, `m: odd`},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: "odd", Machine: "m"}}, `m: odd`},
 		{&fsm.AmbiguousError{Machine: "m", ID: "a", Operation: "op", RequestID: "r", Err: own},
 			`m "a": op: it is not known whether the call was applied; ask again with request id "r": somebody else owns it`},
 		{&fsm.EffectError{Machine: "m", ID: "a", Effect: "e", Key: "k", Rev: 3, Err: own},
@@ -113,5 +114,32 @@ func TestSmallTexts(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
 		}
+	}
+}
+
+// A refusal is one allocation, and it says the same on a ground that it shares as
+// on one of its own.
+func TestRefusalsAreSmall(t *testing.T) { // not parallel: it counts allocations
+	ground := fsm.Ground{Code: fsm.CodeWrongState, Machine: "m", Operation: "op", Allowed: []string{"t"}}
+	state := "s"
+	var own, shared *fsm.Refusal
+	if n := testing.AllocsPerRun(100, func() { own = fsm.Refuse("a", state, ground) }); n != 1 {
+		t.Errorf("a refusal on a ground of its own takes %v allocations, want 1", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { shared = fsm.RefuseOn(&ground, "a", &state) }); n != 1 {
+		t.Errorf("a refusal on a shared ground takes %v allocations, want 1", n)
+	}
+	if size := unsafe.Sizeof(*shared); size > 4*unsafe.Sizeof(uintptr(0)) {
+		t.Errorf("a refusal has %d bytes, at most 4 words are wanted", size)
+	}
+	if own.Error() != shared.Error() || own.State() != state || shared.State() != state {
+		t.Errorf("%q in %q on its own ground, %q in %q on a shared one", own, own.State(), shared, shared.State())
+	}
+	own.Operation = "other"
+	if shared.Operation != "op" {
+		t.Error("a refusal on a ground of its own changes the others")
+	}
+	if created := fsm.RefuseOn(&ground, "a", nil); created.State() != "" {
+		t.Errorf("a record that is not there yet is in state %q", created.State())
 	}
 }

@@ -291,7 +291,7 @@ func TestPickThatIsRefusedAsACall(t *testing.T) {
 		decide := call.Decide
 		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
 			if id == at {
-				return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeInvalidInput, Name: "due"}
+				return fsm.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Name: "due"}}
 			}
 			return decide(p, id, peers, now)
 		}

@@ -96,7 +96,7 @@ func TestPickReturnsRefusalsOfTheCall(t *testing.T) {
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	call := storetest.Hold(meta("r"), "a", start)
 	call.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsm.Step, error) {
-		return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}
+		return fsm.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}}
 	}
 	_, err := m.Pick(t.Context(), 1, call)
 	code(t, err, fsm.CodeInvalidInput, "due")
@@ -208,7 +208,7 @@ func TestPickWithAnEffectThatIsRefused(t *testing.T) {
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
 		if p.ID == "p1" {
-			return &fsm.Refusal{Code: fsm.CodeGuard, Machine: "account", Guard: "covered"}
+			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "account", Guard: "covered"}}
 		}
 		return nil
 	}), fixed())

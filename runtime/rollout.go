@@ -66,5 +66,5 @@ func (e *RetiredError) Error() string {
 // those of another specification. For stores.
 func Retired(s *Schema, store SpecID) error {
 	cause := &RetiredError{Machine: s.Machine, Program: s.ID(), Store: store}
-	return &Refusal{Code: CodeSchemaMismatch, Machine: s.Machine, Message: cause.Error(), Cause: cause}
+	return &Refusal{Ground: &Ground{Code: CodeSchemaMismatch, Machine: s.Machine, Message: cause.Error(), Cause: cause}}
 }

@@ -177,7 +177,7 @@ func (t *table) fault(err error, w *fsm.Write) error {
 	var busy *busyError
 	var lost *lostError
 	var s *status
-	refusal := &fsm.Refusal{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}
+	refusal := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}}
 	if w != nil {
 		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
 	}
@@ -204,14 +204,14 @@ func requestOf(w *fsm.Write) string {
 }
 
 func (t *table) tooLarge(err error) error {
-	return &fsm.Refusal{Code: fsm.CodeTooLarge, Machine: t.schema.Machine, Cause: err,
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeTooLarge, Machine: t.schema.Machine, Cause: err,
 		Message: fmt.Sprintf("etcd takes 1.5 MiB and some thousand keys in a transaction (--max-request-bytes, --max-txn-ops): %v; "+
-			"make the batch or the payload smaller", err)}
+			"make the batch or the payload smaller", err)}}
 }
 
 func (t *table) mismatch(format string, args ...any) error {
-	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf(format, args...) + "; call Migrate"}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf(format, args...) + "; call Migrate"}}
 }
 
 // sweep removes keys that nothing refers to any more. That it may fail does not

@@ -13,7 +13,7 @@ import (
 // check refuses a write that makes no sense or cannot be stored.
 func (t *table) check(w *fsm.Write) error {
 	invalid := func(format string, args ...any) error {
-		return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, ID: w.Prev.ID, Message: fmt.Sprintf(format, args...)}
+		return &fsm.Refusal{ID: w.Prev.ID, Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, Message: fmt.Sprintf(format, args...)}}
 	}
 	if w.Row == nil && w.Prev.Rev == 0 {
 		return invalid("a creation without a row")
@@ -41,7 +41,7 @@ func (t *table) check(w *fsm.Write) error {
 func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []byte, before uint32, due *fsm.Delivery) error {
 	e, id := &w.Event, w.Prev.ID
 	invalid := func(err error) error {
-		return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, ID: id, Operation: e.Operation, Cause: err}
+		return &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, Operation: e.Operation, Cause: err}}
 	}
 	chain := fsm.Chained(before, e)
 	if err := t.append(b, since, e, chain); err != nil {

@@ -81,7 +81,7 @@ func (m *model) diffRefusal(o *operation, id string, before fsm.Row, v verdict, 
 	add("guard", v.guard, r.Guard)
 	add("allowed", strings.Join(v.allowed, ", "), strings.Join(r.Allowed, ", "))
 	if s := m.stateOf(before.State); s != nil {
-		add("state", s.Name, r.State)
+		add("state", s.Name, r.State())
 	}
 	if len(v.names) > 0 && !slices.Contains(v.names, r.Name) && !slices.Contains(v.names, firstWord(r.Name)) {
 		list = append(list, fmt.Sprintf("names %q, want one of %q", r.Name, v.names))

@@ -61,7 +61,9 @@ func TestRetell(t *testing.T) {
 		return StoryStep{Record: "d", Do: "open", At: time.Unix(0, 0), Inputs: map[string]any{"bell": bell}}
 	}
 	shut := StoryStep{Record: "d", Do: "shut"}
-	refused := func(code fsm.Code) error { return &fsm.Refusal{Code: code, Machine: "door", ID: "d"} }
+	refused := func(code fsm.Code) error {
+		return &fsm.Refusal{ID: "d", Ground: &fsm.Ground{Code: code, Machine: "door"}}
+	}
 	tests := []struct {
 		name  string
 		shut  error

@@ -157,7 +157,7 @@ func (s *Store) open(schema *fsm.Schema) (*table, error) {
 }
 
 func mismatch(schema *fsm.Schema, format string, args ...any) error {
-	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}}
 }
 
 // handle is the fsm.Table of one machine.

@@ -22,7 +22,7 @@ func lockFile(database string) (func() error, error) {
 	name := database + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, &fsm.Refusal{Code: fsm.CodeLocked, Machine: "store", Message: fmt.Sprintf("%q exists; remove it when no process uses the database", name)}
+		return nil, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeLocked, Machine: "store", Message: fmt.Sprintf("%q exists; remove it when no process uses the database", name)}}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: make the lock beside the database: %w", err)

@@ -37,7 +37,7 @@ func lockFile(database string) (func() error, error) {
 	}
 	_ = f.Close() // it holds nothing
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, &fsm.Refusal{Code: fsm.CodeLocked, Machine: "store", Message: fmt.Sprintf("%q is locked; close the other store, or the process that holds it", name)}
+		return nil, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeLocked, Machine: "store", Message: fmt.Sprintf("%q is locked; close the other store, or the process that holds it", name)}}
 	}
 	return nil, fmt.Errorf("sqlstore: lock %s: %w", name, err)
 }

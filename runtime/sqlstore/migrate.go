@@ -69,8 +69,8 @@ func (t *table) mend() string {
 }
 
 func (t *table) mismatch(format string, args ...any) error {
-	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf(format, args...) + "; " + t.mend()}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf(format, args...) + "; " + t.mend()}}
 }
 
 // meta is what the database says about a machine's tables.
@@ -182,7 +182,7 @@ func (t *table) Migrate(ctx context.Context) error {
 // them at the same time, this one begins again.
 func (t *table) making(doing string, err error) error {
 	if t.dialect.makingAgain(err) {
-		return &fsm.Refusal{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}}
 	}
 	return t.fault(doing, err)
 }
@@ -265,14 +265,14 @@ func (t *table) unfit(m *meta, err error) error {
 		return t.making("create the tables", err)
 	}
 	if errors.Is(err, errByScript) { // its rows have not been looked at
-		return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: fmt.Sprintf(
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: fmt.Sprintf(
 			"the tables are those of version %d (hash %.12s, level %s), the program is version %d (hash %.12s, level %s): %v",
-			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}
+			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}}
 	}
 	switch t.dialect.failure(err) {
 	case failBusy, failFull, failGone, failLost, failTooLarge:
 		return t.fault("rebuild the tables", err)
 	}
-	return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d: %v; mend them first", m.version, m.hash, t.schema.Version, err), Cause: err}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+		Message: fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d: %v; mend them first", m.version, m.hash, t.schema.Version, err), Cause: err}}
 }

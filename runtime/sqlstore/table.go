@@ -57,20 +57,20 @@ func (t *table) sequence(name string) string {
 // fault turns an error of the database into what the engine understands.
 func (t *table) fault(doing string, err error) error {
 	refusal := func(code fsm.Code) error {
-		return &fsm.Refusal{Code: code, Machine: t.schema.Machine, Cause: err}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: code, Machine: t.schema.Machine, Cause: err}}
 	}
 	if err == nil {
 		return fmt.Errorf("sqlstore: %s: %s changed nothing, and the database does not say why", t.schema.Machine, doing)
 	}
 	switch t.dialect.failure(err) {
 	case failConstraint:
-		return &fsm.Refusal{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}}
 	case failBusy, failFull, failGone, failLost:
 		return refusal(fsm.CodeBusy)
 	case failTooLarge:
 		return refusal(fsm.CodeTooLarge)
 	case failSchema:
-		return &fsm.Refusal{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.mend(), Cause: err}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.mend(), Cause: err}}
 	}
 	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
 }
@@ -277,7 +277,7 @@ func (t *table) unopened(ctx context.Context, err error) error {
 	case errors.Is(err, fsm.ErrClosed):
 		return err
 	}
-	return &fsm.Refusal{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}}
 }
 
 // lost says what an error of the commit means. It is ambiguous unless the

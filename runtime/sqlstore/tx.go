@@ -292,7 +292,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 	}
 	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
-		x.err = &fsm.Refusal{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, ID: id, Operation: e.Operation, Cause: cause}
+		x.err = &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}}
 		return x.err
 	}
 	err := x.t.fault("write", cause)

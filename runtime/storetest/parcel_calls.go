@@ -264,5 +264,5 @@ func (p *Parcel) move(op *fsm.Operation[Parcel], to string, now time.Time, chang
 }
 
 func (p *Parcel) refuse(op *fsm.Operation[Parcel], code fsm.Code, name string) *fsm.Refusal {
-	return &fsm.Refusal{Code: code, Machine: "parcel", ID: p.ID, Operation: op.Name, State: p.State, Name: name}
+	return fsm.Refuse(p.ID, p.State, fsm.Ground{Code: code, Machine: "parcel", Operation: op.Name, Name: name})
 }

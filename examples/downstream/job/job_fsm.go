@@ -422,7 +422,7 @@ func (j *Job) Claim(req ClaimRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateQueued:
 	default:
-		return Event{}, j.refuseState(OpClaim, claimStates)
+		return Event{}, j.refuseState(OpClaim)
 	}
 	if j.Problem.Present() {
 		return Event{}, j.refuseInvariant(OpClaim, "problem is absent")
@@ -477,10 +477,10 @@ func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpHeartbeat, heartbeatStates)
+		return Event{}, j.refuseState(OpHeartbeat)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpHeartbeat, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
 	}
 	if j.Problem.Present() {
 		return Event{}, j.refuseInvariant(OpHeartbeat, "problem is absent")
@@ -523,10 +523,10 @@ func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFinish, finishStates)
+		return Event{}, j.refuseState(OpFinish)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpFinish, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundFinishOwnerOnly)
 	}
 	if j.Problem.Present() {
 		return Event{}, j.refuseInvariant(OpFinish, "problem is absent")
@@ -576,10 +576,10 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFail, failStates)
+		return Event{}, j.refuseState(OpFail)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpFail, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundFailOwnerOnly)
 	}
 	j.Problem = fsm.Some(req.Problem)
 	j.Owner = fsm.Optional[string]{}
@@ -610,7 +610,7 @@ func (j *Job) Reclaim(req ReclaimRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpReclaim, reclaimStates)
+		return Event{}, j.refuseState(OpReclaim)
 	}
 	if j.Problem.Present() {
 		return Event{}, j.refuseInvariant(OpReclaim, "problem is absent")
@@ -708,15 +708,6 @@ func Check(j Job) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	claimStates     = []string{"queued"}
-	heartbeatStates = []string{"running"}
-	finishStates    = []string{"running"}
-	failStates      = []string{"running"}
-	reclaimStates   = []string{"running"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Job) move(to State, now time.Time) {
 	j.State = to
@@ -726,37 +717,37 @@ func (j *Job) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "job", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "job", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Job) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -767,6 +758,41 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	claimStates     = []string{"queued"}
+	heartbeatStates = []string{"running"}
+	finishStates    = []string{"running"}
+	failStates      = []string{"running"}
+	reclaimStates   = []string{"running"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpClaim:     {Code: fsm.CodeWrongState, Machine: "job", Operation: "claim", Allowed: claimStates},
+	OpHeartbeat: {Code: fsm.CodeWrongState, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpFinish:    {Code: fsm.CodeWrongState, Machine: "job", Operation: "finish", Allowed: finishStates},
+	OpFail:      {Code: fsm.CodeWrongState, Machine: "job", Operation: "fail", Allowed: failStates},
+	OpReclaim:   {Code: fsm.CodeWrongState, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpClaim:     {Code: fsm.CodeTerminal, Machine: "job", Operation: "claim", Allowed: claimStates},
+	OpHeartbeat: {Code: fsm.CodeTerminal, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpFinish:    {Code: fsm.CodeTerminal, Machine: "job", Operation: "finish", Allowed: finishStates},
+	OpFail:      {Code: fsm.CodeTerminal, Machine: "job", Operation: "fail", Allowed: failStates},
+	OpReclaim:   {Code: fsm.CodeTerminal, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundHeartbeatOwnerOnly = fsm.Ground{Code: fsm.CodeGuard, Machine: "job", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFinishOwnerOnly    = fsm.Ground{Code: fsm.CodeGuard, Machine: "job", Operation: "finish", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFailOwnerOnly      = fsm.Ground{Code: fsm.CodeGuard, Machine: "job", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

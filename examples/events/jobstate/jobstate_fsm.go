@@ -462,7 +462,7 @@ func Create(id string, req CreateRequest, now time.Time) (Job, Event, error) {
 		return Job{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	if req.Expected.IsZero() {
-		return Job{}, Event{}, j.refuseGuard(OpCreate, "has_plan", ErrEmptyPlan, "")
+		return Job{}, Event{}, j.refuseOn(&groundCreateHasPlan)
 	}
 	if req.Expected.IsZero() {
 		return Job{}, Event{}, j.refuseInvariant(OpCreate, "expected is present")
@@ -496,7 +496,7 @@ func (j *Job) JobKick(req JobKickRequest, now time.Time) (Event, error) {
 	case StateRunning, StateCompensating, StateDone, StateFailed:
 		return j.note(OpJobKick, EventJobKick, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpJobKick, jobKickStates)
+		return Event{}, j.refuseState(OpJobKick)
 	}
 	from := j.State
 	j.move(StateRunning, now)
@@ -546,7 +546,7 @@ func (j *Job) ExpectedEvent(req ExpectedEventRequest, now time.Time) (Event, err
 	case StateCreated, StateCompensating, StateDone, StateFailed:
 		return j.note(OpExpectedEvent, EventExpectedEvent, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpExpectedEvent, expectedEventStates)
+		return Event{}, j.refuseState(OpExpectedEvent)
 	}
 	if !j.Expected.Has(req.Name) {
 		return j.note(OpExpectedEvent, EventExpectedEvent, "is_expected", now), nil
@@ -600,7 +600,7 @@ func (j *Job) ErrorEvent(req ErrorEventRequest, now time.Time) (Event, error) {
 	case StateCreated, StateCompensating, StateDone, StateFailed:
 		return j.note(OpErrorEvent, EventErrorEvent, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpErrorEvent, errorEventStates)
+		return Event{}, j.refuseState(OpErrorEvent)
 	}
 	switch {
 	case j.CompensationPolicy.Present():
@@ -652,7 +652,7 @@ func (j *Job) CompensationEvent(req CompensationEventRequest, now time.Time) (Ev
 	case StateCreated, StateRunning, StateDone, StateFailed:
 		return j.note(OpCompensationEvent, EventCompensationEvent, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpCompensationEvent, compensationEventStates)
+		return Event{}, j.refuseState(OpCompensationEvent)
 	}
 	switch req.Decision {
 	case CompensationEventDecisionDone:
@@ -734,14 +734,6 @@ func Check(j Job) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	jobKickStates           = []string{"created"}
-	expectedEventStates     = []string{"running"}
-	errorEventStates        = []string{"running"}
-	compensationEventStates = []string{"compensating"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Job) move(to State, now time.Time) {
 	j.State = to
@@ -757,37 +749,37 @@ func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Ev
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "jobstate", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "jobstate", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Job) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -798,3 +790,33 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	jobKickStates           = []string{"created"}
+	expectedEventStates     = []string{"running"}
+	errorEventStates        = []string{"running"}
+	compensationEventStates = []string{"compensating"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpJobKick:           {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
+	OpExpectedEvent:     {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
+	OpErrorEvent:        {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
+	OpCompensationEvent: {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpJobKick:           {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
+	OpExpectedEvent:     {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
+	OpErrorEvent:        {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
+	OpCompensationEvent: {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundCreateHasPlan = fsm.Ground{Code: fsm.CodeGuard, Machine: "jobstate", Operation: "create", Guard: "has_plan", Cause: ErrEmptyPlan}
+)

@@ -442,13 +442,13 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 		return Execution{}, Event{}, j.refuseInput(OpLease, "id", err.Error())
 	}
 	if peers.JobNotCommitted > 0 {
-		return Execution{}, Event{}, j.refuseGuard(OpLease, "job_not_committed", ErrJobAlreadyCommitted, "")
+		return Execution{}, Event{}, j.refuseOn(&groundLeaseJobNotCommitted)
 	}
 	if peers.JobNotLeased > 0 {
-		return Execution{}, Event{}, j.refuseGuard(OpLease, "job_not_leased", ErrJobAlreadyLeased, "")
+		return Execution{}, Event{}, j.refuseOn(&groundLeaseJobNotLeased)
 	}
 	if peers.AttemptsLeft >= 5 {
-		return Execution{}, Event{}, j.refuseGuard(OpLease, "attempts_left", ErrJobFailed, "")
+		return Execution{}, Event{}, j.refuseOn(&groundLeaseAttemptsLeft)
 	}
 	if peers.Attempt < 1 {
 		return Execution{}, Event{}, j.refuseInvariant(OpLease, "attempt")
@@ -488,13 +488,13 @@ func (j *Execution) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateLeased:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.LeaseOwner != req.Actor {
-		return Event{}, j.refuseGuard(OpStart, "holds_lease", ErrNotLeaseOwner, "")
+		return Event{}, j.refuseOn(&groundStartHoldsLease)
 	}
 	if !now.Before(j.LeaseExpiresAt) {
-		return Event{}, j.refuseGuard(OpStart, "lease_live", ErrLeaseExpired, "")
+		return Event{}, j.refuseOn(&groundStartLeaseLive)
 	}
 	if j.FinishedAt.Present() {
 		return Event{}, j.refuseInvariant(OpStart, "finished_at is absent")
@@ -543,13 +543,13 @@ func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
 	case StateCommitted, StateDone:
 		return j.note(OpCommit, EventCommitted, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpCommit, commitStates)
+		return Event{}, j.refuseState(OpCommit)
 	}
 	if j.LeaseOwner != req.Actor {
-		return Event{}, j.refuseGuard(OpCommit, "holds_lease", ErrNotLeaseOwner, "")
+		return Event{}, j.refuseOn(&groundCommitHoldsLease)
 	}
 	if !now.Before(j.LeaseExpiresAt) {
-		return Event{}, j.refuseGuard(OpCommit, "lease_live", ErrLeaseExpired, "")
+		return Event{}, j.refuseOn(&groundCommitLeaseLive)
 	}
 	if !j.StartedAt.Present() {
 		return Event{}, j.refuseInvariant(OpCommit, "started_at is present")
@@ -590,7 +590,7 @@ func (j *Execution) Finish(req FinishRequest, now time.Time) (Event, error) {
 	case StateDone:
 		return j.note(OpFinish, EventDone, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpFinish, finishStates)
+		return Event{}, j.refuseState(OpFinish)
 	}
 	if !j.StartedAt.Present() {
 		return Event{}, j.refuseInvariant(OpFinish, "started_at is present")
@@ -628,10 +628,10 @@ func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateLeased, StateInProgress:
 	default:
-		return Event{}, j.refuseState(OpExpire, expireStates)
+		return Event{}, j.refuseState(OpExpire)
 	}
 	if j.LeaseExpiresAt.After(now) {
-		return Event{}, j.refuseGuard(OpExpire, "lease_over", ErrLeaseStillLive, "")
+		return Event{}, j.refuseOn(&groundExpireLeaseOver)
 	}
 	j.FinishedAt = fsm.Some(now)
 	from := j.State
@@ -859,14 +859,6 @@ func Project(records []Execution) Job {
 	return p
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	startStates  = []string{"leased"}
-	commitStates = []string{"in_progress"}
-	finishStates = []string{"committed"}
-	expireStates = []string{"leased", "in_progress"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Execution) move(to State, now time.Time) {
 	j.State = to
@@ -882,37 +874,37 @@ func (j *Execution) note(op Operation, name EventName, guard string, now time.Ti
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "execution", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Execution) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Execution) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Execution) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "execution", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Execution) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -923,6 +915,43 @@ func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	startStates  = []string{"leased"}
+	commitStates = []string{"in_progress"}
+	finishStates = []string{"committed"}
+	expireStates = []string{"leased", "in_progress"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpStart:  {Code: fsm.CodeWrongState, Machine: "execution", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.CodeWrongState, Machine: "execution", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.CodeWrongState, Machine: "execution", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.CodeWrongState, Machine: "execution", Operation: "expire", Allowed: expireStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpStart:  {Code: fsm.CodeTerminal, Machine: "execution", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.CodeTerminal, Machine: "execution", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.CodeTerminal, Machine: "execution", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.CodeTerminal, Machine: "execution", Operation: "expire", Allowed: expireStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundLeaseJobNotCommitted = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "lease", Guard: "job_not_committed", Cause: ErrJobAlreadyCommitted}
+	groundLeaseJobNotLeased    = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "lease", Guard: "job_not_leased", Cause: ErrJobAlreadyLeased}
+	groundLeaseAttemptsLeft    = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "lease", Guard: "attempts_left", Cause: ErrJobFailed}
+	groundStartHoldsLease      = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "start", Guard: "holds_lease", Cause: ErrNotLeaseOwner}
+	groundStartLeaseLive       = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "start", Guard: "lease_live", Cause: ErrLeaseExpired}
+	groundCommitHoldsLease     = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "commit", Guard: "holds_lease", Cause: ErrNotLeaseOwner}
+	groundCommitLeaseLive      = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "commit", Guard: "lease_live", Cause: ErrLeaseExpired}
+	groundExpireLeaseOver      = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

@@ -427,7 +427,7 @@ func (j *Execution) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateLeased:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.FinishedAt.Present() {
 		return Event{}, j.refuseInvariant(OpStart, "finished_at is absent")
@@ -459,7 +459,7 @@ func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateInProgress:
 	default:
-		return Event{}, j.refuseState(OpCommit, commitStates)
+		return Event{}, j.refuseState(OpCommit)
 	}
 	if !j.StartedAt.Present() {
 		return Event{}, j.refuseInvariant(OpCommit, "started_at is present")
@@ -493,7 +493,7 @@ func (j *Execution) Finish(req FinishRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCommitted:
 	default:
-		return Event{}, j.refuseState(OpFinish, finishStates)
+		return Event{}, j.refuseState(OpFinish)
 	}
 	if !j.StartedAt.Present() {
 		return Event{}, j.refuseInvariant(OpFinish, "started_at is present")
@@ -528,10 +528,10 @@ func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateLeased, StateInProgress:
 	default:
-		return Event{}, j.refuseState(OpExpire, expireStates)
+		return Event{}, j.refuseState(OpExpire)
 	}
 	if j.LeaseExpiresAt.After(now) {
-		return Event{}, j.refuseGuard(OpExpire, "lease_over", ErrLeaseStillLive, "")
+		return Event{}, j.refuseOn(&groundExpireLeaseOver)
 	}
 	j.FinishedAt = fsm.Some(now)
 	from := j.State
@@ -621,14 +621,6 @@ func Check(j Execution) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	startStates  = []string{"leased"}
-	commitStates = []string{"in_progress"}
-	finishStates = []string{"committed"}
-	expireStates = []string{"leased", "in_progress"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Execution) move(to State, now time.Time) {
 	j.State = to
@@ -638,37 +630,37 @@ func (j *Execution) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "naive", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Execution) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Execution) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Execution) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "naive", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Execution) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -679,6 +671,36 @@ func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	startStates  = []string{"leased"}
+	commitStates = []string{"in_progress"}
+	finishStates = []string{"committed"}
+	expireStates = []string{"leased", "in_progress"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpStart:  {Code: fsm.CodeWrongState, Machine: "naive", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.CodeWrongState, Machine: "naive", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.CodeWrongState, Machine: "naive", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.CodeWrongState, Machine: "naive", Operation: "expire", Allowed: expireStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpStart:  {Code: fsm.CodeTerminal, Machine: "naive", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.CodeTerminal, Machine: "naive", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.CodeTerminal, Machine: "naive", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.CodeTerminal, Machine: "naive", Operation: "expire", Allowed: expireStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundExpireLeaseOver = fsm.Ground{Code: fsm.CodeGuard, Machine: "naive", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

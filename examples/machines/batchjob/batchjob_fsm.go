@@ -535,7 +535,7 @@ func (j *Job) Evaluate(req EvaluateRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateSubmitted:
 	default:
-		return Event{}, j.refuseState(OpEvaluate, evaluateStates)
+		return Event{}, j.refuseState(OpEvaluate)
 	}
 	switch {
 	case j.Satisfied.Covers(j.DependsOn):
@@ -620,7 +620,7 @@ func (j *Job) DependencySucceeded(req DependencySucceededRequest, now time.Time)
 	switch j.State {
 	case StatePending:
 	default:
-		return Event{}, j.refuseState(OpDependencySucceeded, dependencySucceededStates)
+		return Event{}, j.refuseState(OpDependencySucceeded)
 	}
 	newSatisfied := j.Satisfied.With(req.Job)
 	switch {
@@ -704,7 +704,7 @@ func (j *Job) DependencyFailed(req DependencyFailedRequest, now time.Time) (Even
 	switch j.State {
 	case StatePending:
 	default:
-		return Event{}, j.refuseState(OpDependencyFailed, dependencyFailedStates)
+		return Event{}, j.refuseState(OpDependencyFailed)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpDependencyFailed, "attempts")
@@ -746,7 +746,7 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunnable:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpStart, "attempts")
@@ -807,7 +807,7 @@ func (j *Job) FailToStart(req FailToStartRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateStarting:
 	default:
-		return Event{}, j.refuseState(OpFailToStart, failToStartStates)
+		return Event{}, j.refuseState(OpFailToStart)
 	}
 	switch {
 	case req.Retry:
@@ -882,7 +882,7 @@ func (j *Job) Run(req RunRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateStarting:
 	default:
-		return Event{}, j.refuseState(OpRun, runStates)
+		return Event{}, j.refuseState(OpRun)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpRun, "attempts")
@@ -939,7 +939,7 @@ func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFinish, finishStates)
+		return Event{}, j.refuseState(OpFinish)
 	}
 	switch {
 	case req.ExitCode == 0:
@@ -1036,7 +1036,7 @@ func (j *Job) LoseHost(req LoseHostRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpLoseHost, loseHostStates)
+		return Event{}, j.refuseState(OpLoseHost)
 	}
 	switch {
 	case j.Attempt < j.Attempts:
@@ -1107,7 +1107,7 @@ func (j *Job) TimeOut(req TimeOutRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpTimeOut, timeOutStates)
+		return Event{}, j.refuseState(OpTimeOut)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpTimeOut, "attempts")
@@ -1158,7 +1158,7 @@ func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
 	case StateFailed:
 		return j.note(OpCancel, EventCancelled, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpCancel, cancelStates)
+		return Event{}, j.refuseState(OpCancel)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpCancel, "attempts")
@@ -1212,7 +1212,7 @@ func (j *Job) Terminate(req TerminateRequest, now time.Time) (Event, error) {
 	case StateFailed:
 		return j.note(OpTerminate, EventTerminated, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpTerminate, terminateStates)
+		return Event{}, j.refuseState(OpTerminate)
 	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpTerminate, "attempts")
@@ -1546,21 +1546,6 @@ func Project(records []Job) ArrayJob {
 	return p
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	evaluateStates            = []string{"submitted"}
-	dependencySucceededStates = []string{"pending"}
-	dependencyFailedStates    = []string{"pending"}
-	startStates               = []string{"runnable"}
-	failToStartStates         = []string{"starting"}
-	runStates                 = []string{"starting"}
-	finishStates              = []string{"running"}
-	loseHostStates            = []string{"running"}
-	timeOutStates             = []string{"running"}
-	cancelStates              = []string{"submitted", "pending", "runnable"}
-	terminateStates           = []string{"submitted", "pending", "runnable", "starting", "running"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Job) move(to State, now time.Time) {
 	j.State = to
@@ -1576,24 +1561,31 @@ func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Ev
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "batchjob", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "batchjob", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1609,6 +1601,52 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	evaluateStates            = []string{"submitted"}
+	dependencySucceededStates = []string{"pending"}
+	dependencyFailedStates    = []string{"pending"}
+	startStates               = []string{"runnable"}
+	failToStartStates         = []string{"starting"}
+	runStates                 = []string{"starting"}
+	finishStates              = []string{"running"}
+	loseHostStates            = []string{"running"}
+	timeOutStates             = []string{"running"}
+	cancelStates              = []string{"submitted", "pending", "runnable"}
+	terminateStates           = []string{"submitted", "pending", "runnable", "starting", "running"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpEvaluate:            {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
+	OpDependencySucceeded: {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
+	OpDependencyFailed:    {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
+	OpStart:               {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "start", Allowed: startStates},
+	OpFailToStart:         {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
+	OpRun:                 {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "run", Allowed: runStates},
+	OpFinish:              {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
+	OpLoseHost:            {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
+	OpTimeOut:             {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
+	OpCancel:              {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
+	OpTerminate:           {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpEvaluate:            {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
+	OpDependencySucceeded: {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
+	OpDependencyFailed:    {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
+	OpStart:               {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "start", Allowed: startStates},
+	OpFailToStart:         {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
+	OpRun:                 {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "run", Allowed: runStates},
+	OpFinish:              {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
+	OpLoseHost:            {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
+	OpTimeOut:             {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
+	OpCancel:              {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
+	OpTerminate:           {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
 }
 
 // inYears reports whether every store can hold the time.

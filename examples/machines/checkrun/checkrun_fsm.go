@@ -658,10 +658,10 @@ func (j *CheckRun) Queue(req QueueRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRequested, StateWaiting, StatePending:
 	default:
-		return Event{}, j.refuseState(OpQueue, queueStates)
+		return Event{}, j.refuseState(OpQueue)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpQueue, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundQueueOwnApp)
 	}
 	if j.Conclusion.Present() {
 		return Event{}, j.refuseInvariant(OpQueue, "conclusion is absent")
@@ -710,13 +710,13 @@ func (j *CheckRun) Wait(req WaitRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRequested, StatePending, StateQueued:
 	default:
-		return Event{}, j.refuseState(OpWait, waitStates)
+		return Event{}, j.refuseState(OpWait)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpWait, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundWaitOwnApp)
 	}
 	if !j.IsActions {
-		return Event{}, j.refuseGuard(OpWait, "actions_only", ErrActionsOnly, "")
+		return Event{}, j.refuseOn(&groundWaitActionsOnly)
 	}
 	if j.Conclusion.Present() {
 		return Event{}, j.refuseInvariant(OpWait, "conclusion is absent")
@@ -768,13 +768,13 @@ func (j *CheckRun) Hold(req HoldRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRequested, StateWaiting, StateQueued:
 	default:
-		return Event{}, j.refuseState(OpHold, holdStates)
+		return Event{}, j.refuseState(OpHold)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpHold, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundHoldOwnApp)
 	}
 	if !j.IsActions {
-		return Event{}, j.refuseGuard(OpHold, "actions_only", ErrActionsOnly, "")
+		return Event{}, j.refuseOn(&groundHoldActionsOnly)
 	}
 	if j.Conclusion.Present() {
 		return Event{}, j.refuseInvariant(OpHold, "conclusion is absent")
@@ -825,10 +825,10 @@ func (j *CheckRun) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateQueued:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpStart, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundStartOwnApp)
 	}
 	if j.Conclusion.Present() {
 		return Event{}, j.refuseInvariant(OpStart, "conclusion is absent")
@@ -888,10 +888,10 @@ func (j *CheckRun) Describe(req DescribeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateQueued, StateInProgress, StateCompleted:
 	default:
-		return Event{}, j.refuseState(OpDescribe, describeStates)
+		return Event{}, j.refuseState(OpDescribe)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpDescribe, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundDescribeOwnApp)
 	}
 	newOutput := j.Output
 	if req.Output.Present() {
@@ -980,13 +980,13 @@ func (j *CheckRun) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
 	default:
-		return Event{}, j.refuseState(OpComplete, completeStates)
+		return Event{}, j.refuseState(OpComplete)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpComplete, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundCompleteOwnApp)
 	}
 	if req.Conclusion == ConclusionStale {
-		return Event{}, j.refuseGuard(OpComplete, "set_by_github", ErrStaleIsReserved, "")
+		return Event{}, j.refuseOn(&groundCompleteSetByGithub)
 	}
 	newOutput := j.Output
 	if req.Output.Present() {
@@ -1047,13 +1047,13 @@ func (j *CheckRun) ConcludeAgain(req ConcludeAgainRequest, now time.Time) (Event
 	switch j.State {
 	case StateCompleted:
 	default:
-		return Event{}, j.refuseState(OpConcludeAgain, concludeAgainStates)
+		return Event{}, j.refuseState(OpConcludeAgain)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpConcludeAgain, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundConcludeAgainOwnApp)
 	}
 	if req.Conclusion == ConclusionStale {
-		return Event{}, j.refuseGuard(OpConcludeAgain, "set_by_github", ErrStaleIsReserved, "")
+		return Event{}, j.refuseOn(&groundConcludeAgainSetByGithub)
 	}
 	newOutput := j.Output
 	if req.Output.Present() {
@@ -1091,7 +1091,7 @@ func (j *CheckRun) MakeStale(req MakeStaleRequest, now time.Time) (Event, error)
 	switch j.State {
 	case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
 	default:
-		return Event{}, j.refuseState(OpMakeStale, makeStaleStates)
+		return Event{}, j.refuseState(OpMakeStale)
 	}
 	j.Conclusion = fsm.Some(ConclusionStale)
 	j.CompletedAt = fsm.Some(now)
@@ -1137,7 +1137,7 @@ func (j *CheckRun) Rerequest(req RerequestRequest, now time.Time) (Event, error)
 	switch j.State {
 	case StateCompleted:
 	default:
-		return Event{}, j.refuseState(OpRerequest, rerequestStates)
+		return Event{}, j.refuseState(OpRerequest)
 	}
 	if !j.Conclusion.Present() {
 		return Event{}, j.refuseInvariant(OpRerequest, "conclusion is present")
@@ -1181,10 +1181,10 @@ func (j *CheckRun) Reset(req ResetRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCompleted:
 	default:
-		return Event{}, j.refuseState(OpReset, resetStates)
+		return Event{}, j.refuseState(OpReset)
 	}
 	if j.App != req.Actor {
-		return Event{}, j.refuseGuard(OpReset, "own_app", ErrNotOwnApp, "")
+		return Event{}, j.refuseOn(&groundResetOwnApp)
 	}
 	j.Conclusion = fsm.Optional[Conclusion]{}
 	j.StartedAt = fsm.Optional[time.Time]{}
@@ -1459,6 +1459,54 @@ func Project(records []CheckRun) CheckSuite {
 	return p
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *CheckRun) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *CheckRun) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *CheckRun) refuseState(op Operation) *fsm.Refusal {
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *CheckRun) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "checkrun", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *CheckRun) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *CheckRun) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	queueStates         = []string{"requested", "waiting", "pending"}
@@ -1473,53 +1521,33 @@ var (
 	resetStates         = []string{"completed"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *CheckRun) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpQueue:         {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "queue", Allowed: queueStates},
+	OpWait:          {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "wait", Allowed: waitStates},
+	OpHold:          {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "hold", Allowed: holdStates},
+	OpStart:         {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "start", Allowed: startStates},
+	OpDescribe:      {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "describe", Allowed: describeStates},
+	OpComplete:      {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "complete", Allowed: completeStates},
+	OpConcludeAgain: {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "conclude_again", Allowed: concludeAgainStates},
+	OpMakeStale:     {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "make_stale", Allowed: makeStaleStates},
+	OpRerequest:     {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "rerequest", Allowed: rerequestStates},
+	OpReset:         {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "reset", Allowed: resetStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *CheckRun) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "checkrun", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
-}
-
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *CheckRun) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *CheckRun) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *CheckRun) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *CheckRun) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundQueueOwnApp              = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "queue", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundWaitOwnApp               = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "wait", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundWaitActionsOnly          = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "wait", Guard: "actions_only", Cause: ErrActionsOnly}
+	groundHoldOwnApp               = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "hold", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundHoldActionsOnly          = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "hold", Guard: "actions_only", Cause: ErrActionsOnly}
+	groundStartOwnApp              = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "start", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundDescribeOwnApp           = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "describe", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundCompleteOwnApp           = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "complete", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundCompleteSetByGithub      = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "complete", Guard: "set_by_github", Cause: ErrStaleIsReserved}
+	groundConcludeAgainOwnApp      = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundConcludeAgainSetByGithub = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "set_by_github", Cause: ErrStaleIsReserved}
+	groundResetOwnApp              = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "reset", Guard: "own_app", Cause: ErrNotOwnApp}
+)

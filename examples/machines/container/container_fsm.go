@@ -467,7 +467,7 @@ func (j *Container) FinishCreate(req FinishCreateRequest, now time.Time) (Event,
 	switch j.State {
 	case StateCreating:
 	default:
-		return Event{}, j.refuseState(OpFinishCreate, finishCreateStates)
+		return Event{}, j.refuseState(OpFinishCreate)
 	}
 	if j.ExitCode.Present() {
 		return Event{}, j.refuseInvariant(OpFinishCreate, "exit_code is absent")
@@ -500,7 +500,7 @@ func (j *Container) FailCreate(req FailCreateRequest, now time.Time) (Event, err
 	switch j.State {
 	case StateCreating:
 	default:
-		return Event{}, j.refuseState(OpFailCreate, failCreateStates)
+		return Event{}, j.refuseState(OpFailCreate)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
 		return Event{}, j.refuseInvariant(OpFailCreate, "pid")
@@ -535,7 +535,7 @@ func (j *Container) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCreated:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
 		return Event{}, j.refuseInvariant(OpStart, "pid")
@@ -573,7 +573,7 @@ func (j *Container) FailStart(req FailStartRequest, now time.Time) (Event, error
 	switch j.State {
 	case StateCreated:
 	default:
-		return Event{}, j.refuseState(OpFailStart, failStartStates)
+		return Event{}, j.refuseState(OpFailStart)
 	}
 	j.Pid = fsm.Optional[int64]{}
 	from := j.State
@@ -611,7 +611,7 @@ func (j *Container) Kill(req KillRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCreated, StateRunning:
 	default:
-		return Event{}, j.refuseState(OpKill, killStates)
+		return Event{}, j.refuseState(OpKill)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
 		return Event{}, j.refuseInvariant(OpKill, "pid")
@@ -650,7 +650,7 @@ func (j *Container) Exit(req ExitRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCreated, StateRunning:
 	default:
-		return Event{}, j.refuseState(OpExit, exitStates)
+		return Event{}, j.refuseState(OpExit)
 	}
 	j.ExitCode = fsm.Some(req.ExitCode)
 	j.Pid = fsm.Optional[int64]{}
@@ -681,7 +681,7 @@ func (j *Container) Delete(req DeleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateStopped:
 	default:
-		return Event{}, j.refuseState(OpDelete, deleteStates)
+		return Event{}, j.refuseState(OpDelete)
 	}
 	if j.Pid.Present() && j.Pid.Or(0) < 1 {
 		return Event{}, j.refuseInvariant(OpDelete, "pid")
@@ -788,17 +788,6 @@ func Check(j Container) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	finishCreateStates = []string{"creating"}
-	failCreateStates   = []string{"creating"}
-	startStates        = []string{"created"}
-	failStartStates    = []string{"created"}
-	killStates         = []string{"created", "running"}
-	exitStates         = []string{"created", "running"}
-	deleteStates       = []string{"stopped"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Container) move(to State, now time.Time) {
 	j.State = to
@@ -808,24 +797,31 @@ func (j *Container) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Container) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "container", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Container) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Container) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Container) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Container) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "container", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -841,4 +837,38 @@ func (j *Container) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	finishCreateStates = []string{"creating"}
+	failCreateStates   = []string{"creating"}
+	startStates        = []string{"created"}
+	failStartStates    = []string{"created"}
+	killStates         = []string{"created", "running"}
+	exitStates         = []string{"created", "running"}
+	deleteStates       = []string{"stopped"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpFinishCreate: {Code: fsm.CodeWrongState, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
+	OpFailCreate:   {Code: fsm.CodeWrongState, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
+	OpStart:        {Code: fsm.CodeWrongState, Machine: "container", Operation: "start", Allowed: startStates},
+	OpFailStart:    {Code: fsm.CodeWrongState, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
+	OpKill:         {Code: fsm.CodeWrongState, Machine: "container", Operation: "kill", Allowed: killStates},
+	OpExit:         {Code: fsm.CodeWrongState, Machine: "container", Operation: "exit", Allowed: exitStates},
+	OpDelete:       {Code: fsm.CodeWrongState, Machine: "container", Operation: "delete", Allowed: deleteStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpFinishCreate: {Code: fsm.CodeTerminal, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
+	OpFailCreate:   {Code: fsm.CodeTerminal, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
+	OpStart:        {Code: fsm.CodeTerminal, Machine: "container", Operation: "start", Allowed: startStates},
+	OpFailStart:    {Code: fsm.CodeTerminal, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
+	OpKill:         {Code: fsm.CodeTerminal, Machine: "container", Operation: "kill", Allowed: killStates},
+	OpExit:         {Code: fsm.CodeTerminal, Machine: "container", Operation: "exit", Allowed: exitStates},
+	OpDelete:       {Code: fsm.CodeTerminal, Machine: "container", Operation: "delete", Allowed: deleteStates},
 }

@@ -534,7 +534,7 @@ func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "id", err.Error())
 	}
 	if req.MaxAttempts < 1 {
-		return Job{}, Event{}, j.refuseGuard(OpInsert, "may_be_tried", ErrNoAttempts, "")
+		return Job{}, Event{}, j.refuseOn(&groundInsertMayBeTried)
 	}
 	switch {
 	case now.Before(req.ScheduledAt):
@@ -593,7 +593,7 @@ func (j *Job) Stage(req StageRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateScheduled, StateRetryable:
 	default:
-		return Event{}, j.refuseState(OpStage, stageStates)
+		return Event{}, j.refuseState(OpStage)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpStage, "priority")
@@ -661,10 +661,10 @@ func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateAvailable:
 	default:
-		return Event{}, j.refuseState(OpFetch, fetchStates)
+		return Event{}, j.refuseState(OpFetch)
 	}
 	if j.Attempt >= j.MaxAttempts {
-		return Event{}, j.refuseGuard(OpFetch, "attempts_left", ErrOutOfAttempts, "")
+		return Event{}, j.refuseOn(&groundFetchAttemptsLeft)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpFetch, "priority")
@@ -718,7 +718,7 @@ func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateExecuting:
 	default:
-		return Event{}, j.refuseState(OpComplete, completeStates)
+		return Event{}, j.refuseState(OpComplete)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpComplete, "priority")
@@ -787,7 +787,7 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateExecuting:
 	default:
-		return Event{}, j.refuseState(OpFail, failStates)
+		return Event{}, j.refuseState(OpFail)
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
@@ -879,7 +879,7 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateExecuting:
 	default:
-		return Event{}, j.refuseState(OpSnooze, snoozeStates)
+		return Event{}, j.refuseState(OpSnooze)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpSnooze, "priority")
@@ -940,7 +940,7 @@ func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateExecuting:
 	default:
-		return Event{}, j.refuseState(OpCancelWork, cancelWorkStates)
+		return Event{}, j.refuseState(OpCancelWork)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpCancelWork, "priority")
@@ -995,7 +995,7 @@ func (j *Job) Discard(req DiscardRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateExecuting:
 	default:
-		return Event{}, j.refuseState(OpDiscard, discardStates)
+		return Event{}, j.refuseState(OpDiscard)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpDiscard, "priority")
@@ -1047,7 +1047,7 @@ func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
 	case StateCancelled:
 		return j.note(OpCancel, EventCancelled, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpCancel, cancelStates)
+		return Event{}, j.refuseState(OpCancel)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpCancel, "priority")
@@ -1102,7 +1102,7 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 	case StateAvailable, StateExecuting:
 		return j.note(OpRetry, EventRetried, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpRetry, retryStates)
+		return Event{}, j.refuseState(OpRetry)
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
@@ -1176,7 +1176,7 @@ func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateExecuting:
 	default:
-		return Event{}, j.refuseState(OpRescue, rescueStates)
+		return Event{}, j.refuseState(OpRescue)
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
@@ -1423,20 +1423,6 @@ func Check(j Job) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	stageStates      = []string{"scheduled", "retryable"}
-	fetchStates      = []string{"available"}
-	completeStates   = []string{"executing"}
-	failStates       = []string{"executing"}
-	snoozeStates     = []string{"executing"}
-	cancelWorkStates = []string{"executing"}
-	discardStates    = []string{"executing"}
-	cancelStates     = []string{"scheduled", "available", "executing", "retryable"}
-	retryStates      = []string{"scheduled", "retryable", "completed", "cancelled", "discarded"}
-	rescueStates     = []string{"executing"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Job) move(to State, now time.Time) {
 	j.State = to
@@ -1452,37 +1438,34 @@ func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Ev
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "obanjob", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
 	}
-	r.Allowed = allowed
-	return r
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "obanjob", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Job) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -1493,6 +1476,41 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	stageStates      = []string{"scheduled", "retryable"}
+	fetchStates      = []string{"available"}
+	completeStates   = []string{"executing"}
+	failStates       = []string{"executing"}
+	snoozeStates     = []string{"executing"}
+	cancelWorkStates = []string{"executing"}
+	discardStates    = []string{"executing"}
+	cancelStates     = []string{"scheduled", "available", "executing", "retryable"}
+	retryStates      = []string{"scheduled", "retryable", "completed", "cancelled", "discarded"}
+	rescueStates     = []string{"executing"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpStage:      {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "stage", Allowed: stageStates},
+	OpFetch:      {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "fetch", Allowed: fetchStates},
+	OpComplete:   {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "complete", Allowed: completeStates},
+	OpFail:       {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "fail", Allowed: failStates},
+	OpSnooze:     {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "snooze", Allowed: snoozeStates},
+	OpCancelWork: {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "cancel_work", Allowed: cancelWorkStates},
+	OpDiscard:    {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "discard", Allowed: discardStates},
+	OpCancel:     {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "cancel", Allowed: cancelStates},
+	OpRetry:      {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "retry", Allowed: retryStates},
+	OpRescue:     {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "rescue", Allowed: rescueStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundInsertMayBeTried  = fsm.Ground{Code: fsm.CodeGuard, Machine: "obanjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
+	groundFetchAttemptsLeft = fsm.Ground{Code: fsm.CodeGuard, Machine: "obanjob", Operation: "fetch", Guard: "attempts_left", Cause: ErrOutOfAttempts}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

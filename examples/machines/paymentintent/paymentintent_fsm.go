@@ -1006,7 +1006,7 @@ func (j *PaymentIntent) Update(req UpdateRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction:
 	default:
-		return Event{}, j.refuseState(OpUpdate, updateStates)
+		return Event{}, j.refuseState(OpUpdate)
 	}
 	if j.AmountCapturable < 0 {
 		return Event{}, j.refuseInvariant(OpUpdate, "amount_capturable")
@@ -1092,7 +1092,7 @@ func (j *PaymentIntent) Attach(req AttachRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateRequiresPaymentMethod, StateRequiresConfirmation:
 	default:
-		return Event{}, j.refuseState(OpAttach, attachStates)
+		return Event{}, j.refuseState(OpAttach)
 	}
 	if j.Amount < 1 {
 		return Event{}, j.refuseInvariant(OpAttach, "amount")
@@ -1191,7 +1191,7 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 	switch j.State {
 	case StateRequiresConfirmation:
 	default:
-		return Event{}, j.refuseState(OpConfirm, confirmStates)
+		return Event{}, j.refuseState(OpConfirm)
 	}
 	switch {
 	case req.Outcome == ConfirmOutcomeAction && req.NextAction.Present():
@@ -1408,7 +1408,7 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 		j.move(StateRequiresPaymentMethod, now)
 		return Event{Operation: OpConfirm, Name: EventConfirmed, From: from, To: StateRequiresPaymentMethod, Rev: j.Rev, At: now}, nil
 	default:
-		return Event{}, j.refuseGuard(OpConfirm, "incomplete_outcome", ErrIncompleteOutcome, "")
+		return Event{}, j.refuseOn(&groundConfirmIncompleteOutcome)
 	}
 }
 
@@ -1462,7 +1462,7 @@ func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Ev
 	switch j.State {
 	case StateRequiresAction:
 	default:
-		return Event{}, j.refuseState(OpSettleAction, settleActionStates)
+		return Event{}, j.refuseState(OpSettleAction)
 	}
 	switch {
 	case req.Outcome == SettleActionOutcomeDeclined:
@@ -1628,7 +1628,7 @@ func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Ev
 		j.move(StateRequiresCapture, now)
 		return Event{Operation: OpSettleAction, Name: EventActionSettled, From: from, To: StateRequiresCapture, Rev: j.Rev, At: now}, nil
 	default:
-		return Event{}, j.refuseGuard(OpSettleAction, "incomplete_outcome", ErrIncompleteOutcome, "")
+		return Event{}, j.refuseOn(&groundSettleActionIncompleteOutcome)
 	}
 }
 
@@ -1679,7 +1679,7 @@ func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateProcessing:
 	default:
-		return Event{}, j.refuseState(OpSettle, settleStates)
+		return Event{}, j.refuseState(OpSettle)
 	}
 	switch {
 	case req.Outcome == SettleOutcomeDeclined:
@@ -1816,7 +1816,7 @@ func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) 
 		j.move(StateRequiresCapture, now)
 		return Event{Operation: OpSettle, Name: EventSettled, From: from, To: StateRequiresCapture, Rev: j.Rev, At: now}, nil
 	default:
-		return Event{}, j.refuseGuard(OpSettle, "incomplete_outcome", ErrIncompleteOutcome, "")
+		return Event{}, j.refuseOn(&groundSettleIncompleteOutcome)
 	}
 }
 
@@ -1851,10 +1851,10 @@ func (j *PaymentIntent) IncrementAuthorization(req IncrementAuthorizationRequest
 	switch j.State {
 	case StateRequiresCapture:
 	default:
-		return Event{}, j.refuseState(OpIncrementAuthorization, incrementAuthorizationStates)
+		return Event{}, j.refuseState(OpIncrementAuthorization)
 	}
 	if j.Amount >= req.Amount {
-		return Event{}, j.refuseGuard(OpIncrementAuthorization, "is_more", ErrNotMore, "")
+		return Event{}, j.refuseOn(&groundIncrementAuthorizationIsMore)
 	}
 	if j.AmountReceived < 0 {
 		return Event{}, j.refuseInvariant(OpIncrementAuthorization, "amount_received")
@@ -1925,10 +1925,10 @@ func (j *PaymentIntent) Capture(req CaptureRequest, now time.Time) (Event, error
 	switch j.State {
 	case StateRequiresCapture:
 	default:
-		return Event{}, j.refuseState(OpCapture, captureStates)
+		return Event{}, j.refuseState(OpCapture)
 	}
 	if req.Amount > j.AmountCapturable || 1 > req.Amount {
-		return Event{}, j.refuseGuard(OpCapture, "is_held", ErrAmountTooLarge, "")
+		return Event{}, j.refuseOn(&groundCaptureIsHeld)
 	}
 	switch {
 	case req.AtOnce:
@@ -2010,7 +2010,7 @@ func (j *PaymentIntent) ExpireAuthorization(req ExpireAuthorizationRequest, now 
 	switch j.State {
 	case StateRequiresCapture:
 	default:
-		return Event{}, j.refuseState(OpExpireAuthorization, expireAuthorizationStates)
+		return Event{}, j.refuseState(OpExpireAuthorization)
 	}
 	if j.Amount < 1 {
 		return Event{}, j.refuseInvariant(OpExpireAuthorization, "amount")
@@ -2074,11 +2074,11 @@ func (j *PaymentIntent) Cancel(req CancelRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction, StateProcessing, StateRequiresCapture:
 	default:
-		return Event{}, j.refuseState(OpCancel, cancelStates)
+		return Event{}, j.refuseState(OpCancel)
 	}
 	switch {
 	case j.AmountReceived >= 1:
-		return Event{}, j.refuseGuard(OpCancel, "already_captured", ErrAlreadyCaptured, "")
+		return Event{}, j.refuseOn(&groundCancelAlreadyCaptured)
 	default:
 		if j.Amount < 1 {
 			return Event{}, j.refuseInvariant(OpCancel, "amount")
@@ -2335,6 +2335,57 @@ func Check(j PaymentIntent) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *PaymentIntent) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *PaymentIntent) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *PaymentIntent) refuseState(op Operation) *fsm.Refusal {
+	if j.State.Terminal() {
+		return j.refuseOn(&terminal[op])
+	}
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *PaymentIntent) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "paymentintent", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	updateStates                 = []string{"requires_payment_method", "requires_confirmation", "requires_action"}
@@ -2348,56 +2399,42 @@ var (
 	cancelStates                 = []string{"requires_payment_method", "requires_confirmation", "requires_action", "processing", "requires_capture"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *PaymentIntent) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpUpdate:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
+	OpAttach:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
+	OpConfirm:                {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
+	OpSettleAction:           {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
+	OpSettle:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
+	OpIncrementAuthorization: {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
+	OpCapture:                {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
+	OpExpireAuthorization:    {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
+	OpCancel:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *PaymentIntent) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "paymentintent", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpUpdate:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
+	OpAttach:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
+	OpConfirm:                {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
+	OpSettleAction:           {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
+	OpSettle:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
+	OpIncrementAuthorization: {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
+	OpCapture:                {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
+	OpExpireAuthorization:    {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
+	OpCancel:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *PaymentIntent) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *PaymentIntent) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundConfirmIncompleteOutcome      = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "confirm", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
+	groundSettleActionIncompleteOutcome = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "settle_action", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
+	groundSettleIncompleteOutcome       = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "settle", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
+	groundIncrementAuthorizationIsMore  = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "increment_authorization", Guard: "is_more", Cause: ErrNotMore}
+	groundCaptureIsHeld                 = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "capture", Guard: "is_held", Cause: ErrAmountTooLarge}
+	groundCancelAlreadyCaptured         = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "cancel", Guard: "already_captured", Cause: ErrAlreadyCaptured}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

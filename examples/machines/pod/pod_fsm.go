@@ -553,10 +553,10 @@ func (j *Pod) Bind(req BindRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending:
 	default:
-		return Event{}, j.refuseState(OpBind, bindStates)
+		return Event{}, j.refuseState(OpBind)
 	}
 	if j.Node.Present() {
-		return Event{}, j.refuseGuard(OpBind, "unbound", ErrAlreadyBound, "")
+		return Event{}, j.refuseOn(&groundBindUnbound)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpBind, "containers")
@@ -628,13 +628,13 @@ func (j *Pod) Report(req ReportRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
 	default:
-		return Event{}, j.refuseState(OpReport, reportStates)
+		return Event{}, j.refuseState(OpReport)
 	}
 	if j.Node != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpReport, "own_kubelet", ErrNotItsNode, "")
+		return Event{}, j.refuseOn(&groundReportOwnKubelet)
 	}
 	if req.Waiting > j.Containers {
-		return Event{}, j.refuseGuard(OpReport, "all_counted", ErrTooManyContainers, "")
+		return Event{}, j.refuseOn(&groundReportAllCounted)
 	}
 	switch {
 	case j.State == StatePending && req.Waiting >= 1 && req.Restarting == 0:
@@ -727,7 +727,7 @@ func (j *Pod) LoseContact(req LoseContactRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpLoseContact, loseContactStates)
+		return Event{}, j.refuseState(OpLoseContact)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpLoseContact, "containers")
@@ -772,7 +772,7 @@ func (j *Pod) ExceedDeadline(req ExceedDeadlineRequest, now time.Time) (Event, e
 	switch j.State {
 	case StatePending, StateRunning:
 	default:
-		return Event{}, j.refuseState(OpExceedDeadline, exceedDeadlineStates)
+		return Event{}, j.refuseState(OpExceedDeadline)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpExceedDeadline, "containers")
@@ -815,7 +815,7 @@ func (j *Pod) Evict(req EvictRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateRunning:
 	default:
-		return Event{}, j.refuseState(OpEvict, evictStates)
+		return Event{}, j.refuseState(OpEvict)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpEvict, "containers")
@@ -861,10 +861,10 @@ func (j *Pod) Delete(req DeleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
 	default:
-		return Event{}, j.refuseState(OpDelete, deleteStates)
+		return Event{}, j.refuseState(OpDelete)
 	}
 	if j.DeletionAt.Present() {
-		return Event{}, j.refuseGuard(OpDelete, "never_deleted", ErrDeletedAlready, "")
+		return Event{}, j.refuseOn(&groundDeleteNeverDeleted)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpDelete, "containers")
@@ -922,10 +922,10 @@ func (j *Pod) Hasten(req HastenRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
 	default:
-		return Event{}, j.refuseState(OpHasten, hastenStates)
+		return Event{}, j.refuseState(OpHasten)
 	}
 	if !j.DeletionAt.Present() || !req.DeletionAt.Before(j.DeletionAt.Or(time.Time{})) {
-		return Event{}, j.refuseGuard(OpHasten, "shorter_grace", ErrGraceNotShorter, "")
+		return Event{}, j.refuseOn(&groundHastenShorterGrace)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpHasten, "containers")
@@ -979,7 +979,7 @@ func (j *Pod) Collect(req CollectRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateRunning, StateUnknown:
 	default:
-		return Event{}, j.refuseState(OpCollect, collectStates)
+		return Event{}, j.refuseState(OpCollect)
 	}
 	if j.Containers < 1 {
 		return Event{}, j.refuseInvariant(OpCollect, "containers")
@@ -1081,6 +1081,57 @@ func Check(j Pod) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *Pod) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *Pod) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *Pod) refuseState(op Operation) *fsm.Refusal {
+	if j.State.Terminal() {
+		return j.refuseOn(&terminal[op])
+	}
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Pod) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "pod", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *Pod) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *Pod) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	bindStates           = []string{"pending"}
@@ -1093,56 +1144,39 @@ var (
 	collectStates        = []string{"pending", "running", "unknown"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Pod) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpBind:           {Code: fsm.CodeWrongState, Machine: "pod", Operation: "bind", Allowed: bindStates},
+	OpReport:         {Code: fsm.CodeWrongState, Machine: "pod", Operation: "report", Allowed: reportStates},
+	OpLoseContact:    {Code: fsm.CodeWrongState, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
+	OpExceedDeadline: {Code: fsm.CodeWrongState, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
+	OpEvict:          {Code: fsm.CodeWrongState, Machine: "pod", Operation: "evict", Allowed: evictStates},
+	OpDelete:         {Code: fsm.CodeWrongState, Machine: "pod", Operation: "delete", Allowed: deleteStates},
+	OpHasten:         {Code: fsm.CodeWrongState, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
+	OpCollect:        {Code: fsm.CodeWrongState, Machine: "pod", Operation: "collect", Allowed: collectStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Pod) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "pod", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpBind:           {Code: fsm.CodeTerminal, Machine: "pod", Operation: "bind", Allowed: bindStates},
+	OpReport:         {Code: fsm.CodeTerminal, Machine: "pod", Operation: "report", Allowed: reportStates},
+	OpLoseContact:    {Code: fsm.CodeTerminal, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
+	OpExceedDeadline: {Code: fsm.CodeTerminal, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
+	OpEvict:          {Code: fsm.CodeTerminal, Machine: "pod", Operation: "evict", Allowed: evictStates},
+	OpDelete:         {Code: fsm.CodeTerminal, Machine: "pod", Operation: "delete", Allowed: deleteStates},
+	OpHasten:         {Code: fsm.CodeTerminal, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
+	OpCollect:        {Code: fsm.CodeTerminal, Machine: "pod", Operation: "collect", Allowed: collectStates},
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Pod) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *Pod) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Pod) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Pod) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundBindUnbound        = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "bind", Guard: "unbound", Cause: ErrAlreadyBound}
+	groundReportOwnKubelet   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "own_kubelet", Cause: ErrNotItsNode}
+	groundReportAllCounted   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "all_counted", Cause: ErrTooManyContainers}
+	groundDeleteNeverDeleted = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "delete", Guard: "never_deleted", Cause: ErrDeletedAlready}
+	groundHastenShorterGrace = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "hasten", Guard: "shorter_grace", Cause: ErrGraceNotShorter}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

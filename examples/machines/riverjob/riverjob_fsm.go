@@ -546,7 +546,7 @@ func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "id", err.Error())
 	}
 	if req.MaxAttempts < 1 {
-		return Job{}, Event{}, j.refuseGuard(OpInsert, "may_be_tried", ErrNoAttempts, "")
+		return Job{}, Event{}, j.refuseOn(&groundInsertMayBeTried)
 	}
 	switch {
 	case req.Pending:
@@ -630,7 +630,7 @@ func (j *Job) Promote(req PromoteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending:
 	default:
-		return Event{}, j.refuseState(OpPromote, promoteStates)
+		return Event{}, j.refuseState(OpPromote)
 	}
 	switch {
 	case now.Before(j.ScheduledAt):
@@ -703,7 +703,7 @@ func (j *Job) Schedule(req ScheduleRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateScheduled, StateRetryable:
 	default:
-		return Event{}, j.refuseState(OpSchedule, scheduleStates)
+		return Event{}, j.refuseState(OpSchedule)
 	}
 	if j.Priority < 1 || j.Priority > 4 {
 		return Event{}, j.refuseInvariant(OpSchedule, "priority")
@@ -765,7 +765,7 @@ func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateAvailable:
 	default:
-		return Event{}, j.refuseState(OpFetch, fetchStates)
+		return Event{}, j.refuseState(OpFetch)
 	}
 	newAttemptedBy := j.AttemptedBy.With(req.Actor)
 	if j.Priority < 1 || j.Priority > 4 {
@@ -817,7 +817,7 @@ func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpComplete, completeStates)
+		return Event{}, j.refuseState(OpComplete)
 	}
 	if j.Priority < 1 || j.Priority > 4 {
 		return Event{}, j.refuseInvariant(OpComplete, "priority")
@@ -883,7 +883,7 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFail, failStates)
+		return Event{}, j.refuseState(OpFail)
 	}
 	switch {
 	case j.CancelAttemptedAt.Present():
@@ -1007,7 +1007,7 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpSnooze, snoozeStates)
+		return Event{}, j.refuseState(OpSnooze)
 	}
 	switch {
 	case j.CancelAttemptedAt.Present():
@@ -1098,7 +1098,7 @@ func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpCancelWork, cancelWorkStates)
+		return Event{}, j.refuseState(OpCancelWork)
 	}
 	if j.Priority < 1 || j.Priority > 4 {
 		return Event{}, j.refuseInvariant(OpCancelWork, "priority")
@@ -1147,7 +1147,7 @@ func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
 	case StateCancelled:
 		return j.note(OpCancel, EventCancelled, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpCancel, cancelStates)
+		return Event{}, j.refuseState(OpCancel)
 	}
 	switch {
 	case j.State == StateRunning:
@@ -1221,7 +1221,7 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
 	default:
-		return Event{}, j.refuseState(OpRetry, retryStates)
+		return Event{}, j.refuseState(OpRetry)
 	}
 	switch {
 	case j.State == StateAvailable && j.ScheduledAt.Before(now):
@@ -1312,7 +1312,7 @@ func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpRescue, rescueStates)
+		return Event{}, j.refuseState(OpRescue)
 	}
 	switch {
 	case j.CancelAttemptedAt.Present():
@@ -1546,20 +1546,6 @@ func Check(j Job) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	promoteStates    = []string{"pending"}
-	scheduleStates   = []string{"scheduled", "retryable"}
-	fetchStates      = []string{"available"}
-	completeStates   = []string{"running"}
-	failStates       = []string{"running"}
-	snoozeStates     = []string{"running"}
-	cancelWorkStates = []string{"running"}
-	cancelStates     = []string{"pending", "scheduled", "available", "running", "retryable"}
-	retryStates      = []string{"pending", "scheduled", "available", "retryable", "completed", "cancelled", "discarded"}
-	rescueStates     = []string{"running"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Job) move(to State, now time.Time) {
 	j.State = to
@@ -1575,37 +1561,34 @@ func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Ev
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "riverjob", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
 	}
-	r.Allowed = allowed
-	return r
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "riverjob", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Job) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -1616,6 +1599,40 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	promoteStates    = []string{"pending"}
+	scheduleStates   = []string{"scheduled", "retryable"}
+	fetchStates      = []string{"available"}
+	completeStates   = []string{"running"}
+	failStates       = []string{"running"}
+	snoozeStates     = []string{"running"}
+	cancelWorkStates = []string{"running"}
+	cancelStates     = []string{"pending", "scheduled", "available", "running", "retryable"}
+	retryStates      = []string{"pending", "scheduled", "available", "retryable", "completed", "cancelled", "discarded"}
+	rescueStates     = []string{"running"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpPromote:    {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "promote", Allowed: promoteStates},
+	OpSchedule:   {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "schedule", Allowed: scheduleStates},
+	OpFetch:      {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "fetch", Allowed: fetchStates},
+	OpComplete:   {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "complete", Allowed: completeStates},
+	OpFail:       {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "fail", Allowed: failStates},
+	OpSnooze:     {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "snooze", Allowed: snoozeStates},
+	OpCancelWork: {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "cancel_work", Allowed: cancelWorkStates},
+	OpCancel:     {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "cancel", Allowed: cancelStates},
+	OpRetry:      {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "retry", Allowed: retryStates},
+	OpRescue:     {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "rescue", Allowed: rescueStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundInsertMayBeTried = fsm.Ground{Code: fsm.CodeGuard, Machine: "riverjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

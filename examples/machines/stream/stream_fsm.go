@@ -706,14 +706,14 @@ func (j *Stream) SendHeaders(req SendHeadersRequest, peers SendHeadersPeers, now
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateOpen, StateHalfClosedRemote:
 	default:
-		return Event{}, j.refuseState(OpSendHeaders, sendHeadersStates)
+		return Event{}, j.refuseState(OpSendHeaders)
 	}
 	if peers.Room >= 100 {
-		return Event{}, j.refuseGuard(OpSendHeaders, "room", ErrRefusedStream, "")
+		return Event{}, j.refuseOn(&groundSendHeadersRoom)
 	}
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
-		return Event{}, j.refuseGuard(OpSendHeaders, "not_initiator", ErrNotInitiator, "")
+		return Event{}, j.refuseOn(&groundSendHeadersNotInitiator)
 	case (j.State == StateIdle || j.State == StateOpen) && req.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
 			return Event{}, j.refuseInvariant(OpSendHeaders, "number")
@@ -828,14 +828,14 @@ func (j *Stream) RecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, now
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
 	default:
-		return Event{}, j.refuseState(OpRecvHeaders, recvHeadersStates)
+		return Event{}, j.refuseState(OpRecvHeaders)
 	}
 	if peers.Room >= 100 {
-		return Event{}, j.refuseGuard(OpRecvHeaders, "room", ErrRefusedStream, "")
+		return Event{}, j.refuseOn(&groundRecvHeadersRoom)
 	}
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorLocal:
-		return Event{}, j.refuseGuard(OpRecvHeaders, "protocol_error", ErrProtocolError, "")
+		return Event{}, j.refuseOn(&groundRecvHeadersProtocolError)
 	case (j.State == StateIdle || j.State == StateOpen) && req.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
 			return Event{}, j.refuseInvariant(OpRecvHeaders, "number")
@@ -896,13 +896,13 @@ func (j *Stream) RecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, now
 		j.move(StateHalfClosedLocal, now)
 		return Event{Operation: OpRecvHeaders, Name: EventHeadersReceived, From: from, To: StateHalfClosedLocal, Rev: j.Rev, At: now}, nil
 	case j.State == StateHalfClosedRemote:
-		return Event{}, j.refuseGuard(OpRecvHeaders, "stream_closed", ErrStreamClosed, "")
+		return Event{}, j.refuseOn(&groundRecvHeadersStreamClosed)
 	case j.State == StateReservedLocal:
-		return Event{}, j.refuseGuard(OpRecvHeaders, "protocol_error", ErrProtocolError, "")
+		return Event{}, j.refuseOn(&groundRecvHeadersProtocolError)
 	case j.ClosedBy == fsm.Some(ClosedByRstSent):
 		return j.note(OpRecvHeaders, EventHeadersReceived, "", now), nil
 	default:
-		return Event{}, j.refuseGuard(OpRecvHeaders, "stream_closed", ErrStreamClosed, "")
+		return Event{}, j.refuseOn(&groundRecvHeadersStreamClosed)
 	}
 }
 
@@ -934,7 +934,7 @@ func (j *Stream) SendData(req SendDataRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOpen, StateHalfClosedRemote:
 	default:
-		return Event{}, j.refuseState(OpSendData, sendDataStates)
+		return Event{}, j.refuseState(OpSendData)
 	}
 	switch {
 	case !req.EndStream:
@@ -1019,17 +1019,17 @@ func (j *Stream) RecvData(req RecvDataRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
 	default:
-		return Event{}, j.refuseState(OpRecvData, recvDataStates)
+		return Event{}, j.refuseState(OpRecvData)
 	}
 	switch {
 	case j.State == StateIdle || j.State == StateReservedLocal || j.State == StateReservedRemote:
-		return Event{}, j.refuseGuard(OpRecvData, "protocol_error", ErrProtocolError, "")
+		return Event{}, j.refuseOn(&groundRecvDataProtocolError)
 	case j.State == StateHalfClosedRemote:
-		return Event{}, j.refuseGuard(OpRecvData, "stream_closed", ErrStreamClosed, "")
+		return Event{}, j.refuseOn(&groundRecvDataStreamClosed)
 	case j.State == StateClosed && j.ClosedBy == fsm.Some(ClosedByRstSent):
 		return j.note(OpRecvData, EventDataReceived, "", now), nil
 	case j.State == StateClosed:
-		return Event{}, j.refuseGuard(OpRecvData, "stream_closed", ErrStreamClosed, "")
+		return Event{}, j.refuseOn(&groundRecvDataStreamClosed)
 	case !req.EndStream:
 		if j.Number < 1 || j.Number > 2147483647 {
 			return Event{}, j.refuseInvariant(OpRecvData, "number")
@@ -1148,10 +1148,10 @@ func (j *Stream) SendPushPromise(req SendPushPromiseRequest, now time.Time) (Eve
 	switch j.State {
 	case StateIdle:
 	default:
-		return Event{}, j.refuseState(OpSendPushPromise, sendPushPromiseStates)
+		return Event{}, j.refuseState(OpSendPushPromise)
 	}
 	if j.Initiator != InitiatorLocal {
-		return Event{}, j.refuseGuard(OpSendPushPromise, "own_number", ErrNotInitiator, "")
+		return Event{}, j.refuseOn(&groundSendPushPromiseOwnNumber)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpSendPushPromise, "number")
@@ -1201,7 +1201,7 @@ func (j *Stream) RecvPushPromise(req RecvPushPromiseRequest, now time.Time) (Eve
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
 	default:
-		return Event{}, j.refuseState(OpRecvPushPromise, recvPushPromiseStates)
+		return Event{}, j.refuseState(OpRecvPushPromise)
 	}
 	switch {
 	case j.State == StateIdle && j.Initiator == InitiatorRemote:
@@ -1224,7 +1224,7 @@ func (j *Stream) RecvPushPromise(req RecvPushPromiseRequest, now time.Time) (Eve
 		j.move(StateReservedRemote, now)
 		return Event{Operation: OpRecvPushPromise, Name: EventPushPromiseReceived, From: from, To: StateReservedRemote, Rev: j.Rev, At: now}, nil
 	default:
-		return Event{}, j.refuseGuard(OpRecvPushPromise, "protocol_error", ErrProtocolError, "")
+		return Event{}, j.refuseOn(&groundRecvPushPromiseProtocolError)
 	}
 }
 
@@ -1255,7 +1255,7 @@ func (j *Stream) SendRstStream(req SendRstStreamRequest, now time.Time) (Event, 
 	switch j.State {
 	case StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	default:
-		return Event{}, j.refuseState(OpSendRstStream, sendRstStreamStates)
+		return Event{}, j.refuseState(OpSendRstStream)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpSendRstStream, "number")
@@ -1302,11 +1302,11 @@ func (j *Stream) RecvRstStream(req RecvRstStreamRequest, now time.Time) (Event, 
 	case StateClosed:
 		return j.note(OpRecvRstStream, EventRstStreamReceived, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpRecvRstStream, recvRstStreamStates)
+		return Event{}, j.refuseState(OpRecvRstStream)
 	}
 	switch {
 	case j.State == StateIdle:
-		return Event{}, j.refuseGuard(OpRecvRstStream, "protocol_error", ErrProtocolError, "")
+		return Event{}, j.refuseOn(&groundRecvRstStreamProtocolError)
 	default:
 		if j.Number < 1 || j.Number > 2147483647 {
 			return Event{}, j.refuseInvariant(OpRecvRstStream, "number")
@@ -1341,7 +1341,7 @@ func (j *Stream) SendWindowUpdate(req SendWindowUpdateRequest, now time.Time) (E
 	switch j.State {
 	case StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	default:
-		return Event{}, j.refuseState(OpSendWindowUpdate, sendWindowUpdateStates)
+		return Event{}, j.refuseState(OpSendWindowUpdate)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpSendWindowUpdate, "number")
@@ -1396,11 +1396,11 @@ func (j *Stream) RecvWindowUpdate(req RecvWindowUpdateRequest, now time.Time) (E
 	case StateClosed:
 		return j.note(OpRecvWindowUpdate, EventWindowUpdateReceived, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpRecvWindowUpdate, recvWindowUpdateStates)
+		return Event{}, j.refuseState(OpRecvWindowUpdate)
 	}
 	switch {
 	case j.State == StateIdle || j.State == StateReservedRemote:
-		return Event{}, j.refuseGuard(OpRecvWindowUpdate, "protocol_error", ErrProtocolError, "")
+		return Event{}, j.refuseOn(&groundRecvWindowUpdateProtocolError)
 	default:
 		if j.Number < 1 || j.Number > 2147483647 {
 			return Event{}, j.refuseInvariant(OpRecvWindowUpdate, "number")
@@ -1457,7 +1457,7 @@ func (j *Stream) SendPriority(req SendPriorityRequest, now time.Time) (Event, er
 	case StateClosed:
 		return j.note(OpSendPriority, EventPrioritySent, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpSendPriority, sendPriorityStates)
+		return Event{}, j.refuseState(OpSendPriority)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpSendPriority, "number")
@@ -1512,7 +1512,7 @@ func (j *Stream) RecvPriority(req RecvPriorityRequest, now time.Time) (Event, er
 	case StateClosed:
 		return j.note(OpRecvPriority, EventPriorityReceived, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpRecvPriority, recvPriorityStates)
+		return Event{}, j.refuseState(OpRecvPriority)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpRecvPriority, "number")
@@ -1563,7 +1563,7 @@ func (j *Stream) Skip(req SkipRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateIdle:
 	default:
-		return Event{}, j.refuseState(OpSkip, skipStates)
+		return Event{}, j.refuseState(OpSkip)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpSkip, "number")
@@ -1601,7 +1601,7 @@ func (j *Stream) CloseConnection(req CloseConnectionRequest, now time.Time) (Eve
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	default:
-		return Event{}, j.refuseState(OpCloseConnection, closeConnectionStates)
+		return Event{}, j.refuseState(OpCloseConnection)
 	}
 	if j.Number < 1 || j.Number > 2147483647 {
 		return Event{}, j.refuseInvariant(OpCloseConnection, "number")
@@ -1785,6 +1785,60 @@ func Check(j Stream) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *Stream) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// note is the event of a call that is recorded and changes nothing; guard is
+// the guard that failed, if it was one.
+func (j *Stream) note(op Operation, name EventName, guard string, now time.Time) Event {
+	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *Stream) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *Stream) refuseState(op Operation) *fsm.Refusal {
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Stream) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "stream", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *Stream) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *Stream) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	sendHeadersStates      = []string{"idle", "reserved_local", "open", "half_closed_remote"}
@@ -1803,59 +1857,36 @@ var (
 	closeConnectionStates  = []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Stream) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpSendHeaders:      {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_headers", Allowed: sendHeadersStates},
+	OpRecvHeaders:      {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_headers", Allowed: recvHeadersStates},
+	OpSendData:         {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_data", Allowed: sendDataStates},
+	OpRecvData:         {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_data", Allowed: recvDataStates},
+	OpSendPushPromise:  {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_push_promise", Allowed: sendPushPromiseStates},
+	OpRecvPushPromise:  {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_push_promise", Allowed: recvPushPromiseStates},
+	OpSendRstStream:    {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_rst_stream", Allowed: sendRstStreamStates},
+	OpRecvRstStream:    {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_rst_stream", Allowed: recvRstStreamStates},
+	OpSendWindowUpdate: {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_window_update", Allowed: sendWindowUpdateStates},
+	OpRecvWindowUpdate: {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_window_update", Allowed: recvWindowUpdateStates},
+	OpSendPriority:     {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_priority", Allowed: sendPriorityStates},
+	OpRecvPriority:     {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_priority", Allowed: recvPriorityStates},
+	OpSkip:             {Code: fsm.CodeWrongState, Machine: "stream", Operation: "skip", Allowed: skipStates},
+	OpCloseConnection:  {Code: fsm.CodeWrongState, Machine: "stream", Operation: "close_connection", Allowed: closeConnectionStates},
 }
 
-// note is the event of a call that is recorded and changes nothing; guard is
-// the guard that failed, if it was one.
-func (j *Stream) note(op Operation, name EventName, guard string, now time.Time) Event {
-	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
-}
-
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Stream) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "stream", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
-}
-
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Stream) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *Stream) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Stream) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Stream) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundSendHeadersRoom               = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "send_headers", Guard: "room", Cause: ErrRefusedStream}
+	groundSendHeadersNotInitiator       = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "send_headers", Guard: "not_initiator", Cause: ErrNotInitiator}
+	groundRecvHeadersRoom               = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_headers", Guard: "room", Cause: ErrRefusedStream}
+	groundRecvHeadersProtocolError      = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_headers", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvHeadersStreamClosed       = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_headers", Guard: "stream_closed", Cause: ErrStreamClosed}
+	groundRecvDataProtocolError         = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_data", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvDataStreamClosed          = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_data", Guard: "stream_closed", Cause: ErrStreamClosed}
+	groundSendPushPromiseOwnNumber      = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "send_push_promise", Guard: "own_number", Cause: ErrNotInitiator}
+	groundRecvPushPromiseProtocolError  = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_push_promise", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvRstStreamProtocolError    = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_rst_stream", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvWindowUpdateProtocolError = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_window_update", Guard: "protocol_error", Cause: ErrProtocolError}
+)

@@ -763,7 +763,7 @@ func (j *TaskInstance) Schedule(req ScheduleRequest, now time.Time) (Event, erro
 	switch j.State {
 	case StateNone:
 	default:
-		return Event{}, j.refuseState(OpSchedule, scheduleStates)
+		return Event{}, j.refuseState(OpSchedule)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpSchedule, "map_index")
@@ -806,7 +806,7 @@ func (j *TaskInstance) ScheduleAgain(req ScheduleAgainRequest, now time.Time) (E
 	switch j.State {
 	case StateUpForRetry, StateUpForReschedule:
 	default:
-		return Event{}, j.refuseState(OpScheduleAgain, scheduleAgainStates)
+		return Event{}, j.refuseState(OpScheduleAgain)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpScheduleAgain, "map_index")
@@ -849,7 +849,7 @@ func (j *TaskInstance) Queue(req QueueRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateScheduled:
 	default:
-		return Event{}, j.refuseState(OpQueue, queueStates)
+		return Event{}, j.refuseState(OpQueue)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpQueue, "map_index")
@@ -898,7 +898,7 @@ func (j *TaskInstance) TimeoutQueued(req TimeoutQueuedRequest, now time.Time) (E
 	switch j.State {
 	case StateQueued:
 	default:
-		return Event{}, j.refuseState(OpTimeoutQueued, timeoutQueuedStates)
+		return Event{}, j.refuseState(OpTimeoutQueued)
 	}
 	switch {
 	case req.Requeue:
@@ -964,7 +964,7 @@ func (j *TaskInstance) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateQueued:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpStart, "map_index")
@@ -1014,7 +1014,7 @@ func (j *TaskInstance) Heartbeat(req HeartbeatRequest, now time.Time) (Event, er
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpHeartbeat, heartbeatStates)
+		return Event{}, j.refuseState(OpHeartbeat)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpHeartbeat, "map_index")
@@ -1065,7 +1065,7 @@ func (j *TaskInstance) Succeed(req SucceedRequest, now time.Time) (Event, error)
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpSucceed, succeedStates)
+		return Event{}, j.refuseState(OpSucceed)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpSucceed, "map_index")
@@ -1119,7 +1119,7 @@ func (j *TaskInstance) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFail, failStates)
+		return Event{}, j.refuseState(OpFail)
 	}
 	switch {
 	case !req.Final && j.TryNumber <= j.MaxTries:
@@ -1196,7 +1196,7 @@ func (j *TaskInstance) Lose(req LoseRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpLose, loseStates)
+		return Event{}, j.refuseState(OpLose)
 	}
 	switch {
 	case j.TryNumber <= j.MaxTries:
@@ -1260,7 +1260,7 @@ func (j *TaskInstance) SkipWork(req SkipWorkRequest, now time.Time) (Event, erro
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpSkipWork, skipWorkStates)
+		return Event{}, j.refuseState(OpSkipWork)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpSkipWork, "map_index")
@@ -1309,7 +1309,7 @@ func (j *TaskInstance) Reschedule(req RescheduleRequest, now time.Time) (Event, 
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpReschedule, rescheduleStates)
+		return Event{}, j.refuseState(OpReschedule)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpReschedule, "map_index")
@@ -1367,7 +1367,7 @@ func (j *TaskInstance) Defer(req DeferRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpDefer, deferStates)
+		return Event{}, j.refuseState(OpDefer)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpDefer, "map_index")
@@ -1408,7 +1408,7 @@ func (j *TaskInstance) Resume(req ResumeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateDeferred:
 	default:
-		return Event{}, j.refuseState(OpResume, resumeStates)
+		return Event{}, j.refuseState(OpResume)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpResume, "map_index")
@@ -1448,7 +1448,7 @@ func (j *TaskInstance) GiveUpTrigger(req GiveUpTriggerRequest, now time.Time) (E
 	switch j.State {
 	case StateDeferred:
 	default:
-		return Event{}, j.refuseState(OpGiveUpTrigger, giveUpTriggerStates)
+		return Event{}, j.refuseState(OpGiveUpTrigger)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpGiveUpTrigger, "map_index")
@@ -1490,7 +1490,7 @@ func (j *TaskInstance) FailUpstream(req FailUpstreamRequest, now time.Time) (Eve
 	switch j.State {
 	case StateNone, StateScheduled, StateUpForRetry, StateUpForReschedule:
 	default:
-		return Event{}, j.refuseState(OpFailUpstream, failUpstreamStates)
+		return Event{}, j.refuseState(OpFailUpstream)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpFailUpstream, "map_index")
@@ -1529,7 +1529,7 @@ func (j *TaskInstance) Skip(req SkipRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateNone, StateScheduled:
 	default:
-		return Event{}, j.refuseState(OpSkip, skipStates)
+		return Event{}, j.refuseState(OpSkip)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpSkip, "map_index")
@@ -1578,7 +1578,7 @@ func (j *TaskInstance) Clear(req ClearRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
 	default:
-		return Event{}, j.refuseState(OpClear, clearStates)
+		return Event{}, j.refuseState(OpClear)
 	}
 	switch {
 	case j.State == StateRunning:
@@ -1635,7 +1635,7 @@ func (j *TaskInstance) Kill(req KillRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRestarting:
 	default:
-		return Event{}, j.refuseState(OpKill, killStates)
+		return Event{}, j.refuseState(OpKill)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpKill, "map_index")
@@ -1711,7 +1711,7 @@ func (j *TaskInstance) Mark(req MarkRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateNone, StateScheduled, StateQueued, StateRunning, StateRestarting, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
 	default:
-		return Event{}, j.refuseState(OpMark, markStates)
+		return Event{}, j.refuseState(OpMark)
 	}
 	switch req.As {
 	case MarkAsSuccess:
@@ -1796,7 +1796,7 @@ func (j *TaskInstance) Remove(req RemoveRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateNone, StateScheduled, StateQueued, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
 	default:
-		return Event{}, j.refuseState(OpRemove, removeStates)
+		return Event{}, j.refuseState(OpRemove)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpRemove, "map_index")
@@ -1832,7 +1832,7 @@ func (j *TaskInstance) Restore(req RestoreRequest, now time.Time) (Event, error)
 	switch j.State {
 	case StateRemoved:
 	default:
-		return Event{}, j.refuseState(OpRestore, restoreStates)
+		return Event{}, j.refuseState(OpRestore)
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpRestore, "map_index")
@@ -2097,6 +2097,54 @@ func Check(j TaskInstance) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *TaskInstance) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *TaskInstance) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *TaskInstance) refuseState(op Operation) *fsm.Refusal {
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *TaskInstance) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "taskinstance", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	scheduleStates      = []string{"none"}
@@ -2122,48 +2170,30 @@ var (
 	restoreStates       = []string{"removed"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *TaskInstance) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
-}
-
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *TaskInstance) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "taskinstance", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
-}
-
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *TaskInstance) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpSchedule:      {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "schedule", Allowed: scheduleStates},
+	OpScheduleAgain: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "schedule_again", Allowed: scheduleAgainStates},
+	OpQueue:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "queue", Allowed: queueStates},
+	OpTimeoutQueued: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "timeout_queued", Allowed: timeoutQueuedStates},
+	OpStart:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "start", Allowed: startStates},
+	OpHeartbeat:     {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpSucceed:       {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "succeed", Allowed: succeedStates},
+	OpFail:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "fail", Allowed: failStates},
+	OpLose:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "lose", Allowed: loseStates},
+	OpSkipWork:      {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "skip_work", Allowed: skipWorkStates},
+	OpReschedule:    {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "reschedule", Allowed: rescheduleStates},
+	OpDefer:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "defer", Allowed: deferStates},
+	OpResume:        {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "resume", Allowed: resumeStates},
+	OpGiveUpTrigger: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "give_up_trigger", Allowed: giveUpTriggerStates},
+	OpFailUpstream:  {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "fail_upstream", Allowed: failUpstreamStates},
+	OpSkip:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "skip", Allowed: skipStates},
+	OpClear:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "clear", Allowed: clearStates},
+	OpKill:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "kill", Allowed: killStates},
+	OpMark:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "mark", Allowed: markStates},
+	OpRemove:        {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "remove", Allowed: removeStates},
+	OpRestore:       {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "restore", Allowed: restoreStates},
 }
 
 // inYears reports whether every store can hold the time.

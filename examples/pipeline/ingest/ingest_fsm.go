@@ -444,10 +444,10 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 	case StateRunning:
 		return j.note(OpStart, EventStart, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.RunAfter.After(now) {
-		return Event{}, j.refuseGuard(OpStart, "due", ErrNotDue, "")
+		return Event{}, j.refuseOn(&groundStartDue)
 	}
 	if j.Attempts+1 < 1 {
 		return Event{}, j.refuseInvariant(OpStart, "attempts >= 1")
@@ -490,7 +490,7 @@ func (j *Job) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending, StateFailed:
 	default:
-		return Event{}, j.refuseState(OpReschedule, rescheduleStates)
+		return Event{}, j.refuseState(OpReschedule)
 	}
 	j.RunAfter = req.RunAfter
 	from := j.State
@@ -522,7 +522,7 @@ func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpProgress, progressStates)
+		return Event{}, j.refuseState(OpProgress)
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpProgress, "attempts >= 1")
@@ -558,7 +558,7 @@ func (j *Job) Succeed(req SucceedRequest, now time.Time) (Event, error) {
 	case StateSucceeded:
 		return j.note(OpSucceed, EventSucceed, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpSucceed, succeedStates)
+		return Event{}, j.refuseState(OpSucceed)
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpSucceed, "attempts >= 1")
@@ -595,7 +595,7 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	case StateFailed:
 		return j.note(OpFail, EventFail, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpFail, failStates)
+		return Event{}, j.refuseState(OpFail)
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpFail, "attempts >= 1")
@@ -632,7 +632,7 @@ func (j *Job) Quarantine(req QuarantineRequest, now time.Time) (Event, error) {
 	case StateQuarantined:
 		return j.note(OpQuarantine, EventQuarantine, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpQuarantine, quarantineStates)
+		return Event{}, j.refuseState(OpQuarantine)
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpQuarantine, "attempts >= 1")
@@ -679,7 +679,7 @@ func (j *Job) Release(req ReleaseRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateQuarantined:
 	default:
-		return Event{}, j.refuseState(OpRelease, releaseStates)
+		return Event{}, j.refuseState(OpRelease)
 	}
 	j.RunAfter = now
 	from := j.State
@@ -711,7 +711,7 @@ func (j *Job) FailStalled(req FailStalledRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFailStalled, failStalledStates)
+		return Event{}, j.refuseState(OpFailStalled)
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpFailStalled, "attempts >= 1")
@@ -744,7 +744,7 @@ func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error
 	switch j.State {
 	case StateFailed:
 	default:
-		return Event{}, j.refuseState(OpRetryStalled, retryStalledStates)
+		return Event{}, j.refuseState(OpRetryStalled)
 	}
 	j.RunAfter = now.Add(1 * time.Minute)
 	from := j.State
@@ -851,19 +851,6 @@ func Check(j Job) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	startStates        = []string{"pending"}
-	rescheduleStates   = []string{"pending", "failed"}
-	progressStates     = []string{"running"}
-	succeedStates      = []string{"running"}
-	failStates         = []string{"running"}
-	quarantineStates   = []string{"failed"}
-	releaseStates      = []string{"quarantined"}
-	failStalledStates  = []string{"running"}
-	retryStalledStates = []string{"failed"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Job) move(to State, now time.Time) {
 	j.State = to
@@ -879,37 +866,37 @@ func (j *Job) note(op Operation, name EventName, guard string, now time.Time) Ev
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "ingest", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "ingest", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Job) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -920,6 +907,51 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	startStates        = []string{"pending"}
+	rescheduleStates   = []string{"pending", "failed"}
+	progressStates     = []string{"running"}
+	succeedStates      = []string{"running"}
+	failStates         = []string{"running"}
+	quarantineStates   = []string{"failed"}
+	releaseStates      = []string{"quarantined"}
+	failStalledStates  = []string{"running"}
+	retryStalledStates = []string{"failed"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpStart:        {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "start", Allowed: startStates},
+	OpReschedule:   {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
+	OpProgress:     {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "progress", Allowed: progressStates},
+	OpSucceed:      {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "succeed", Allowed: succeedStates},
+	OpFail:         {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "fail", Allowed: failStates},
+	OpQuarantine:   {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
+	OpRelease:      {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "release", Allowed: releaseStates},
+	OpFailStalled:  {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
+	OpRetryStalled: {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpStart:        {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "start", Allowed: startStates},
+	OpReschedule:   {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
+	OpProgress:     {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "progress", Allowed: progressStates},
+	OpSucceed:      {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "succeed", Allowed: succeedStates},
+	OpFail:         {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "fail", Allowed: failStates},
+	OpQuarantine:   {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
+	OpRelease:      {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "release", Allowed: releaseStates},
+	OpFailStalled:  {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
+	OpRetryStalled: {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundStartDue = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "start", Guard: "due", Cause: ErrNotDue}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

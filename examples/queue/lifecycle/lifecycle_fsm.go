@@ -476,7 +476,7 @@ func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateQueued, StateStalled:
 	default:
-		return Event{}, j.refuseState(OpClaimNext, claimNextStates)
+		return Event{}, j.refuseState(OpClaimNext)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpClaimNext, "result is absent")
@@ -527,10 +527,10 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateClaimed:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpStart, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundStartOwnerOnly)
 	}
 	if !j.Lease.Present() {
 		return Event{}, j.refuseInvariant(OpStart, "lease is present")
@@ -590,10 +590,10 @@ func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateClaimed, StateRunning:
 	default:
-		return Event{}, j.refuseState(OpHeartbeat, heartbeatStates)
+		return Event{}, j.refuseState(OpHeartbeat)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpHeartbeat, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpHeartbeat, "result is absent")
@@ -649,10 +649,10 @@ func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpComplete, completeStates)
+		return Event{}, j.refuseState(OpComplete)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpComplete, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundCompleteOwnerOnly)
 	}
 	if j.Error.Present() {
 		return Event{}, j.refuseInvariant(OpComplete, "error is absent")
@@ -705,10 +705,10 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpFail, failStates)
+		return Event{}, j.refuseState(OpFail)
 	}
 	if j.Owner != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpFail, "owner_only", ErrNotOwner, "")
+		return Event{}, j.refuseOn(&groundFailOwnerOnly)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpFail, "result is absent")
@@ -744,7 +744,7 @@ func (j *Job) Stall(req StallRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateClaimed, StateRunning:
 	default:
-		return Event{}, j.refuseState(OpStall, stallStates)
+		return Event{}, j.refuseState(OpStall)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpStall, "result is absent")
@@ -782,7 +782,7 @@ func (j *Job) RequeueStalled(req RequeueStalledRequest, now time.Time) (Event, e
 	switch j.State {
 	case StateStalled:
 	default:
-		return Event{}, j.refuseState(OpRequeueStalled, requeueStalledStates)
+		return Event{}, j.refuseState(OpRequeueStalled)
 	}
 	if j.Owner.Present() {
 		return Event{}, j.refuseInvariant(OpRequeueStalled, "owner is absent")
@@ -951,6 +951,57 @@ func Check(j Job) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *Job) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *Job) refuseState(op Operation) *fsm.Refusal {
+	if j.State.Terminal() {
+		return j.refuseOn(&terminal[op])
+	}
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "lifecycle", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	claimNextStates      = []string{"queued", "stalled"}
@@ -962,56 +1013,36 @@ var (
 	requeueStalledStates = []string{"stalled"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Job) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpClaimNext:      {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
+	OpStart:          {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "start", Allowed: startStates},
+	OpHeartbeat:      {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpComplete:       {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
+	OpFail:           {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
+	OpStall:          {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
+	OpRequeueStalled: {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "lifecycle", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpClaimNext:      {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
+	OpStart:          {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "start", Allowed: startStates},
+	OpHeartbeat:      {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpComplete:       {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
+	OpFail:           {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
+	OpStall:          {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
+	OpRequeueStalled: {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Job) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Job) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundStartOwnerOnly     = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "start", Guard: "owner_only", Cause: ErrNotOwner}
+	groundHeartbeatOwnerOnly = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
+	groundCompleteOwnerOnly  = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "complete", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFailOwnerOnly      = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

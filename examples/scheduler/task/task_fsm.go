@@ -351,7 +351,7 @@ func (j *Task) Start(req StartRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePending:
 	default:
-		return Event{}, j.refuseState(OpStart, startStates)
+		return Event{}, j.refuseState(OpStart)
 	}
 	from := j.State
 	j.move(StateRunning, now)
@@ -382,7 +382,7 @@ func (j *Task) Complete(req CompleteRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpComplete, completeStates)
+		return Event{}, j.refuseState(OpComplete)
 	}
 	from := j.State
 	j.move(StateCompleted, now)
@@ -412,7 +412,7 @@ func (j *Task) Recover(req RecoverRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateRunning:
 	default:
-		return Event{}, j.refuseState(OpRecover, recoverStates)
+		return Event{}, j.refuseState(OpRecover)
 	}
 	from := j.State
 	j.move(StatePending, now)
@@ -459,13 +459,6 @@ func Check(j Task) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	startStates    = []string{"pending"}
-	completeStates = []string{"running"}
-	recoverStates  = []string{"running"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Task) move(to State, now time.Time) {
 	j.State = to
@@ -475,24 +468,31 @@ func (j *Task) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Task) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "task", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Task) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Task) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Task) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Task) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "task", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -500,4 +500,26 @@ func (j *Task) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	startStates    = []string{"pending"}
+	completeStates = []string{"running"}
+	recoverStates  = []string{"running"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpStart:    {Code: fsm.CodeWrongState, Machine: "task", Operation: "start", Allowed: startStates},
+	OpComplete: {Code: fsm.CodeWrongState, Machine: "task", Operation: "complete", Allowed: completeStates},
+	OpRecover:  {Code: fsm.CodeWrongState, Machine: "task", Operation: "recover", Allowed: recoverStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpStart:    {Code: fsm.CodeTerminal, Machine: "task", Operation: "start", Allowed: startStates},
+	OpComplete: {Code: fsm.CodeTerminal, Machine: "task", Operation: "complete", Allowed: completeStates},
+	OpRecover:  {Code: fsm.CodeTerminal, Machine: "task", Operation: "recover", Allowed: recoverStates},
 }

@@ -413,7 +413,7 @@ func (j *Notice) Confirm(req ConfirmRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateDue:
 	default:
-		return Event{}, j.refuseState(OpConfirm, confirmStates)
+		return Event{}, j.refuseState(OpConfirm)
 	}
 	j.GiveUpAt = fsm.Optional[time.Time]{}
 	from := j.State
@@ -445,7 +445,7 @@ func (j *Notice) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateDue:
 	default:
-		return Event{}, j.refuseState(OpGiveUp, giveUpStates)
+		return Event{}, j.refuseState(OpGiveUp)
 	}
 	j.GiveUpAt = fsm.Optional[time.Time]{}
 	from := j.State
@@ -490,7 +490,7 @@ func (j *Notice) Retry(req RetryRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateDead:
 	default:
-		return Event{}, j.refuseState(OpRetry, retryStates)
+		return Event{}, j.refuseState(OpRetry)
 	}
 	j.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
 	from := j.State
@@ -535,7 +535,7 @@ func (j *Notice) Drop(req DropRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateDead:
 	default:
-		return Event{}, j.refuseState(OpDrop, dropStates)
+		return Event{}, j.refuseState(OpDrop)
 	}
 	from := j.State
 	j.move(StateDropped, now)
@@ -596,14 +596,6 @@ func Check(j Notice) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	confirmStates = []string{"due"}
-	giveUpStates  = []string{"due"}
-	retryStates   = []string{"dead"}
-	dropStates    = []string{"dead"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Notice) move(to State, now time.Time) {
 	j.State = to
@@ -613,24 +605,31 @@ func (j *Notice) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Notice) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "notice", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Notice) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Notice) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Notice) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Notice) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "notice", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -646,4 +645,29 @@ func (j *Notice) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	confirmStates = []string{"due"}
+	giveUpStates  = []string{"due"}
+	retryStates   = []string{"dead"}
+	dropStates    = []string{"dead"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpConfirm: {Code: fsm.CodeWrongState, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
+	OpGiveUp:  {Code: fsm.CodeWrongState, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:   {Code: fsm.CodeWrongState, Machine: "notice", Operation: "retry", Allowed: retryStates},
+	OpDrop:    {Code: fsm.CodeWrongState, Machine: "notice", Operation: "drop", Allowed: dropStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpConfirm: {Code: fsm.CodeTerminal, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
+	OpGiveUp:  {Code: fsm.CodeTerminal, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:   {Code: fsm.CodeTerminal, Machine: "notice", Operation: "retry", Allowed: retryStates},
+	OpDrop:    {Code: fsm.CodeTerminal, Machine: "notice", Operation: "drop", Allowed: dropStates},
 }

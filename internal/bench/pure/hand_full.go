@@ -91,7 +91,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
 		}
 		if j.State != lifecycle.StateQueued && j.State != lifecycle.StateStalled {
-			return lifecycle.Event{}, refuseState(j, op, "queued", "stalled")
+			return lifecycle.Event{}, refuseState(j, op)
 		}
 		if j.Result.Present() || j.Error.Present() || j.Attempt+1 < 1 {
 			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "claimed")
@@ -101,7 +101,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 		e.Name, e.To = lifecycle.EventClaimed, lifecycle.StateClaimed
 	case lifecycle.OpStart:
 		if j.State != lifecycle.StateClaimed {
-			return lifecycle.Event{}, refuseState(j, op, "claimed")
+			return lifecycle.Event{}, refuseState(j, op)
 		}
 		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
 			return lifecycle.Event{}, refuseOwner(j, op)
@@ -116,7 +116,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
 		}
 		if j.State != lifecycle.StateClaimed && j.State != lifecycle.StateRunning {
-			return lifecycle.Event{}, refuseState(j, op, "claimed", "running")
+			return lifecycle.Event{}, refuseState(j, op)
 		}
 		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
 			return lifecycle.Event{}, refuseOwner(j, op)
@@ -134,7 +134,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseInput(j, op, "result", err.Error())
 		}
 		if j.State != lifecycle.StateRunning {
-			return lifecycle.Event{}, refuseState(j, op, "running")
+			return lifecycle.Event{}, refuseState(j, op)
 		}
 		if owner, ok := j.Owner.Get(); !ok || owner != req.actor {
 			return lifecycle.Event{}, refuseOwner(j, op)
@@ -165,22 +165,44 @@ func badLease(t time.Time) string {
 }
 
 func refuse(j *lifecycle.Job, op lifecycle.Operation, code fsm.Code, name string) error {
-	return &fsm.Refusal{Code: code, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(), Name: name}
+	return fsm.Refuse(j.ID, j.State.String(), fsm.Ground{Code: code, Machine: "lifecycle", Operation: op.String(), Name: name})
 }
 
 func refuseInput(j *lifecycle.Job, op lifecycle.Operation, name, problem string) error {
-	return &fsm.Refusal{Code: fsm.CodeInvalidInput, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(), Name: name, Message: problem}
+	return fsm.Refuse(j.ID, j.State.String(), fsm.Ground{Code: fsm.CodeInvalidInput, Machine: "lifecycle", Operation: op.String(), Name: name, Message: problem})
 }
 
-func refuseState(j *lifecycle.Job, op lifecycle.Operation, allowed ...string) error {
-	code := fsm.CodeWrongState
-	if j.State.Terminal() {
-		code = fsm.CodeTerminal
+// wrongState, terminal and notOwner are what is known of everyday refusals before the call.
+var wrongState, terminal, notOwner = grounds()
+
+func grounds() (wrong, terminal, owner [lifecycle.OpComplete + 1]fsm.Ground) {
+	for op, allowed := range map[lifecycle.Operation][]string{
+		lifecycle.OpClaimNext: {"queued", "stalled"}, lifecycle.OpStart: {"claimed"}, lifecycle.OpHeartbeat: {"claimed", "running"}, lifecycle.OpComplete: {"running"},
+	} {
+		wrong[op] = fsm.Ground{Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
+		terminal[op] = fsm.Ground{Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
+		owner[op] = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: op.String(), Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
 	}
-	return &fsm.Refusal{Code: code, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(), Allowed: allowed}
+	return wrong, terminal, owner
+}
+
+// names are those of the states.
+var names = func() (names [lifecycle.StateFailed + 1]string) {
+	for _, s := range lifecycle.States() {
+		names[s] = s.String()
+	}
+	return names
+}()
+
+func on(j *lifecycle.Job, g *fsm.Ground) error { return fsm.RefuseOn(g, j.ID, &names[j.State]) }
+
+func refuseState(j *lifecycle.Job, op lifecycle.Operation) error {
+	if j.State.Terminal() {
+		return on(j, &terminal[op])
+	}
+	return on(j, &wrongState[op])
 }
 
 func refuseOwner(j *lifecycle.Job, op lifecycle.Operation) error {
-	return &fsm.Refusal{Code: fsm.CodeGuard, Machine: "lifecycle", ID: j.ID, Operation: op.String(), State: j.State.String(),
-		Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
+	return on(j, &notOwner[op])
 }

@@ -448,7 +448,7 @@ func File(id string, req FileRequest, now time.Time) (Claim, Event, error) {
 		return Claim{}, Event{}, j.refuseInput(OpFile, "id", err.Error())
 	}
 	if req.Amount < 1 {
-		return Claim{}, Event{}, j.refuseGuard(OpFile, "known", ErrEmptyClaim, "")
+		return Claim{}, Event{}, j.refuseOn(&groundFileKnown)
 	}
 	switch {
 	case req.Amount <= 100:
@@ -456,7 +456,7 @@ func File(id string, req FileRequest, now time.Time) (Claim, Event, error) {
 		j.move(StateSmall, now)
 		return j, Event{Operation: OpFile, Name: EventFile, To: StateSmall, Rev: j.Rev, At: now}, nil
 	case req.Amount >= 1000000:
-		return Claim{}, Event{}, j.refuseGuard(OpFile, "too_large", ErrTooLarge, "")
+		return Claim{}, Event{}, j.refuseOn(&groundFileTooLarge)
 	default:
 		j.Amount = req.Amount
 		j.Approver = fsm.Some(req.Actor)
@@ -500,7 +500,7 @@ func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
 	case StatePaid, StateParked:
 		return j.note(OpVote, EventVote, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpVote, voteStates)
+		return Event{}, j.refuseState(OpVote)
 	}
 	if j.Approver != fsm.Some(req.Actor) {
 		return j.note(OpVote, EventVote, "approved", now), nil
@@ -530,7 +530,7 @@ func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
 		j.move(StatePaid, now)
 		return Event{Operation: OpVote, Name: EventVote, From: from, To: StatePaid, Rev: j.Rev, At: now}, nil
 	case j.State == StateLarge && j.Votes+1 >= 5:
-		return Event{}, j.refuseGuard(OpVote, "empty_claim", ErrEmptyClaim, "")
+		return Event{}, j.refuseOn(&groundVoteEmptyClaim)
 	case j.State == StateLarge:
 		if j.Amount < 0 {
 			return Event{}, j.refuseInvariant(OpVote, "amount")
@@ -584,7 +584,7 @@ func (j *Claim) Ask(req AskRequest, now time.Time) (Event, error) {
 	case StatePaid, StateParked:
 		return j.note(OpAsk, EventAsk, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpAsk, askStates)
+		return Event{}, j.refuseState(OpAsk)
 	}
 	switch req.Answer {
 	case AskAnswerAccept:
@@ -634,7 +634,7 @@ func (j *Claim) Unpark(req UnparkRequest, now time.Time) (Event, error) {
 	case StateSmall, StatePaid:
 		return j.note(OpUnpark, EventUnpark, "", now), nil
 	default:
-		return Event{}, j.refuseState(OpUnpark, unparkStates)
+		return Event{}, j.refuseState(OpUnpark)
 	}
 	if j.Amount < 0 {
 		return Event{}, j.refuseInvariant(OpUnpark, "amount")
@@ -696,13 +696,6 @@ func Check(j Claim) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	voteStates   = []string{"small", "large"}
-	askStates    = []string{"small", "large"}
-	unparkStates = []string{"parked"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Claim) move(to State, now time.Time) {
 	j.State = to
@@ -718,37 +711,37 @@ func (j *Claim) note(op Operation, name EventName, guard string, now time.Time) 
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Claim) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "branches", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Claim) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Claim) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Claim) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Claim) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "branches", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Claim) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Claim) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -759,3 +752,32 @@ func (j *Claim) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	voteStates   = []string{"small", "large"}
+	askStates    = []string{"small", "large"}
+	unparkStates = []string{"parked"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpVote:   {Code: fsm.CodeWrongState, Machine: "branches", Operation: "vote", Allowed: voteStates},
+	OpAsk:    {Code: fsm.CodeWrongState, Machine: "branches", Operation: "ask", Allowed: askStates},
+	OpUnpark: {Code: fsm.CodeWrongState, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpVote:   {Code: fsm.CodeTerminal, Machine: "branches", Operation: "vote", Allowed: voteStates},
+	OpAsk:    {Code: fsm.CodeTerminal, Machine: "branches", Operation: "ask", Allowed: askStates},
+	OpUnpark: {Code: fsm.CodeTerminal, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundFileKnown      = fsm.Ground{Code: fsm.CodeGuard, Machine: "branches", Operation: "file", Guard: "known", Cause: ErrEmptyClaim}
+	groundFileTooLarge   = fsm.Ground{Code: fsm.CodeGuard, Machine: "branches", Operation: "file", Guard: "too_large", Cause: ErrTooLarge}
+	groundVoteEmptyClaim = fsm.Ground{Code: fsm.CodeGuard, Machine: "branches", Operation: "vote", Guard: "empty_claim", Cause: ErrEmptyClaim}
+)

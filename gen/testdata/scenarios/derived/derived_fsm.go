@@ -369,7 +369,7 @@ func (j *Part) Inspect(req InspectRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateWaiting:
 	default:
-		return Event{}, j.refuseState(OpInspect, inspectStates)
+		return Event{}, j.refuseState(OpInspect)
 	}
 	switch {
 	case req.Fine:
@@ -406,7 +406,7 @@ func (j *Part) Reinspect(req ReinspectRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateGood:
 	default:
-		return Event{}, j.refuseState(OpReinspect, reinspectStates)
+		return Event{}, j.refuseState(OpReinspect)
 	}
 	j.CheckedAt = fsm.Optional[time.Time]{}
 	from := j.State
@@ -618,12 +618,6 @@ func Project(records []Part) Batch {
 	return p
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	inspectStates   = []string{"waiting"}
-	reinspectStates = []string{"good"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Part) move(to State, now time.Time) {
 	j.State = to
@@ -633,24 +627,31 @@ func (j *Part) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Part) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "derived", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Part) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Part) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Part) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Part) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "derived", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -658,4 +659,23 @@ func (j *Part) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	inspectStates   = []string{"waiting"}
+	reinspectStates = []string{"good"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpInspect:   {Code: fsm.CodeWrongState, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
+	OpReinspect: {Code: fsm.CodeWrongState, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpInspect:   {Code: fsm.CodeTerminal, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
+	OpReinspect: {Code: fsm.CodeTerminal, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
 }

@@ -537,7 +537,7 @@ func (j *Thing) Swap(req SwapRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateMade:
 	default:
-		return Event{}, j.refuseState(OpSwap, swapStates)
+		return Event{}, j.refuseState(OpSwap)
 	}
 	if j.Size < 1 || j.Size > 10 {
 		return Event{}, j.refuseInvariant(OpSwap, "size")
@@ -596,7 +596,7 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateMade, StateSettled:
 	default:
-		return Event{}, j.refuseState(OpKeep, keepStates)
+		return Event{}, j.refuseState(OpKeep)
 	}
 	newLeft := j.Left
 	if req.Left.Present() {
@@ -664,7 +664,7 @@ func (j *Thing) Hold(req HoldRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateMade:
 	default:
-		return Event{}, j.refuseState(OpHold, holdStates)
+		return Event{}, j.refuseState(OpHold)
 	}
 	newWake := j.Wake
 	if req.Wake.Present() {
@@ -708,7 +708,7 @@ func (j *Thing) Copy(req CopyRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateMade:
 	default:
-		return Event{}, j.refuseState(OpCopy, copyStates)
+		return Event{}, j.refuseState(OpCopy)
 	}
 	if j.Size < 1 || j.Size > 10 {
 		return Event{}, j.refuseInvariant(OpCopy, "size")
@@ -775,7 +775,7 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateMade:
 	default:
-		return Event{}, j.refuseState(OpTry, tryStates)
+		return Event{}, j.refuseState(OpTry)
 	}
 	newNames := j.Names.With(req.Name)
 	switch {
@@ -857,7 +857,7 @@ func (j *Thing) Settle(req SettleRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateMade:
 	default:
-		return Event{}, j.refuseState(OpSettle, settleStates)
+		return Event{}, j.refuseState(OpSettle)
 	}
 	if j.Size < 1 || j.Size > 10 {
 		return Event{}, j.refuseInvariant(OpSettle, "size")
@@ -907,7 +907,7 @@ func (j *Thing) Unset(req UnsetRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateSettled:
 	default:
-		return Event{}, j.refuseState(OpUnset, unsetStates)
+		return Event{}, j.refuseState(OpUnset)
 	}
 	if j.Size < 1 || j.Size > 10 {
 		return Event{}, j.refuseInvariant(OpUnset, "size")
@@ -944,7 +944,7 @@ func (j *Thing) Finish(req FinishRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateSettled:
 	default:
-		return Event{}, j.refuseState(OpFinish, finishStates)
+		return Event{}, j.refuseState(OpFinish)
 	}
 	if j.Size < 1 || j.Size > 10 {
 		return Event{}, j.refuseInvariant(OpFinish, "size")
@@ -1047,18 +1047,6 @@ func Check(j Thing) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	swapStates   = []string{"made"}
-	keepStates   = []string{"made", "settled"}
-	holdStates   = []string{"made"}
-	copyStates   = []string{"made"}
-	tryStates    = []string{"made"}
-	settleStates = []string{"made"}
-	unsetStates  = []string{"settled"}
-	finishStates = []string{"settled"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Thing) move(to State, now time.Time) {
 	j.State = to
@@ -1068,24 +1056,31 @@ func (j *Thing) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Thing) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "effects", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Thing) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Thing) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Thing) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Thing) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "effects", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -1101,6 +1096,43 @@ func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	swapStates   = []string{"made"}
+	keepStates   = []string{"made", "settled"}
+	holdStates   = []string{"made"}
+	copyStates   = []string{"made"}
+	tryStates    = []string{"made"}
+	settleStates = []string{"made"}
+	unsetStates  = []string{"settled"}
+	finishStates = []string{"settled"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpSwap:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "swap", Allowed: swapStates},
+	OpKeep:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "keep", Allowed: keepStates},
+	OpHold:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "hold", Allowed: holdStates},
+	OpCopy:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "copy", Allowed: copyStates},
+	OpTry:    {Code: fsm.CodeWrongState, Machine: "effects", Operation: "try", Allowed: tryStates},
+	OpSettle: {Code: fsm.CodeWrongState, Machine: "effects", Operation: "settle", Allowed: settleStates},
+	OpUnset:  {Code: fsm.CodeWrongState, Machine: "effects", Operation: "unset", Allowed: unsetStates},
+	OpFinish: {Code: fsm.CodeWrongState, Machine: "effects", Operation: "finish", Allowed: finishStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpSwap:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "swap", Allowed: swapStates},
+	OpKeep:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "keep", Allowed: keepStates},
+	OpHold:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "hold", Allowed: holdStates},
+	OpCopy:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "copy", Allowed: copyStates},
+	OpTry:    {Code: fsm.CodeTerminal, Machine: "effects", Operation: "try", Allowed: tryStates},
+	OpSettle: {Code: fsm.CodeTerminal, Machine: "effects", Operation: "settle", Allowed: settleStates},
+	OpUnset:  {Code: fsm.CodeTerminal, Machine: "effects", Operation: "unset", Allowed: unsetStates},
+	OpFinish: {Code: fsm.CodeTerminal, Machine: "effects", Operation: "finish", Allowed: finishStates},
 }
 
 // inYears reports whether every store can hold the time.

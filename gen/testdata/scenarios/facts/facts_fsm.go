@@ -529,10 +529,10 @@ func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpHit, hitStates)
+		return Event{}, j.refuseState(OpHit)
 	}
 	if j.Name != req.Name || j.Name == req.Actor {
-		return Event{}, j.refuseGuard(OpHit, "text_eq", ErrTextError, "")
+		return Event{}, j.refuseOn(&groundHitTextEq)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpHit, "size")
@@ -580,10 +580,10 @@ func (j *Probe) Rank(req RankRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpRank, rankStates)
+		return Event{}, j.refuseState(OpRank)
 	}
 	if j.Name >= req.Name || !j.Nick.Present() || j.Nick.Or("") > j.Name || req.Name <= j.Nick.Or("") {
-		return Event{}, j.refuseGuard(OpRank, "text_order", ErrTextError, "")
+		return Event{}, j.refuseOn(&groundRankTextOrder)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpRank, "size")
@@ -626,10 +626,10 @@ func (j *Probe) Repeat(req RepeatRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpRepeat, repeatStates)
+		return Event{}, j.refuseState(OpRepeat)
 	}
 	if !j.Nick.Present() || !req.Nick.Present() || j.Nick.Or("") != req.Nick.Or("") {
-		return Event{}, j.refuseGuard(OpRepeat, "same_nick", ErrOptionalError, "")
+		return Event{}, j.refuseOn(&groundRepeatSameNick)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpRepeat, "size")
@@ -672,10 +672,10 @@ func (j *Probe) Differ(req DifferRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpDiffer, differStates)
+		return Event{}, j.refuseState(OpDiffer)
 	}
 	if !j.Nick.Present() || !req.Nick.Present() || j.Nick.Or("") == req.Nick.Or("") {
-		return Event{}, j.refuseGuard(OpDiffer, "other_nick", ErrOptionalError, "")
+		return Event{}, j.refuseOn(&groundDifferOtherNick)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpDiffer, "size")
@@ -714,7 +714,7 @@ func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpMeasure, measureStates)
+		return Event{}, j.refuseState(OpMeasure)
 	}
 	if j.Size >= 10 ||
 		!j.Limit.Present() ||
@@ -722,7 +722,7 @@ func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
 		j.Limit.Or(0) == 7 ||
 		3 > j.Size ||
 		j.Limit != fsm.Some(j.Size) {
-		return Event{}, j.refuseGuard(OpMeasure, "numbers", ErrNumberError, "")
+		return Event{}, j.refuseOn(&groundMeasureNumbers)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpMeasure, "size")
@@ -760,10 +760,10 @@ func (j *Probe) Flip(req FlipRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpFlip, flipStates)
+		return Event{}, j.refuseState(OpFlip)
 	}
 	if !j.Flag || j.Mark != fsm.Some(false) || !j.Mark.Present() || j.Flag == j.Mark.Or(false) {
-		return Event{}, j.refuseGuard(OpFlip, "flags", ErrFlagError, "")
+		return Event{}, j.refuseOn(&groundFlipFlags)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpFlip, "size")
@@ -814,7 +814,7 @@ func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpWait, waitStates)
+		return Event{}, j.refuseState(OpWait)
 	}
 	if !j.Due.Before(now) ||
 		!j.Until.Present() ||
@@ -823,7 +823,7 @@ func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
 		!j.Due.Equal(req.Moment) ||
 		req.Moment.Before(j.CreatedAt) ||
 		j.UpdatedAt.After(now) {
-		return Event{}, j.refuseGuard(OpWait, "times", ErrTimeError, "")
+		return Event{}, j.refuseOn(&groundWaitTimes)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpWait, "size")
@@ -875,10 +875,10 @@ func (j *Probe) Read(req ReadRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpRead, readStates)
+		return Event{}, j.refuseState(OpRead)
 	}
 	if j.Body != req.Body || !j.Note.Present() || j.Note.Or(fsm.JSON{}) == j.Body {
-		return Event{}, j.refuseGuard(OpRead, "texts", ErrJSONError, "")
+		return Event{}, j.refuseOn(&groundReadTexts)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpRead, "size")
@@ -918,14 +918,14 @@ func (j *Probe) Sort(req SortRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOne:
 	default:
-		return Event{}, j.refuseState(OpSort, sortStates)
+		return Event{}, j.refuseState(OpSort)
 	}
 	if !j.Tags.Has(j.Name) ||
 		!j.Nick.Present() ||
 		j.Tags.Has(j.Nick.Or("")) ||
 		!j.Tags.Covers(j.Wanted) ||
 		j.Tags.IsZero() {
-		return Event{}, j.refuseGuard(OpSort, "sets", ErrSetError, "")
+		return Event{}, j.refuseOn(&groundSortSets)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpSort, "size")
@@ -976,10 +976,10 @@ func (j *Probe) Look(req LookRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateTwo:
 	default:
-		return Event{}, j.refuseState(OpLook, lookStates)
+		return Event{}, j.refuseState(OpLook)
 	}
 	if !j.Limit.Present() || req.Nick.Present() {
-		return Event{}, j.refuseGuard(OpLook, "presence", ErrPresenceError, "")
+		return Event{}, j.refuseOn(&groundLookPresence)
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpLook, "size")
@@ -1104,6 +1104,57 @@ func Check(j Probe) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *Probe) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *Probe) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *Probe) refuseState(op Operation) *fsm.Refusal {
+	if j.State.Terminal() {
+		return j.refuseOn(&terminal[op])
+	}
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Probe) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "facts", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	hitStates     = []string{"one"}
@@ -1118,56 +1169,48 @@ var (
 	lookStates    = []string{"two"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Probe) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpHit:     {Code: fsm.CodeWrongState, Machine: "facts", Operation: "hit", Allowed: hitStates},
+	OpRank:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "rank", Allowed: rankStates},
+	OpRepeat:  {Code: fsm.CodeWrongState, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
+	OpDiffer:  {Code: fsm.CodeWrongState, Machine: "facts", Operation: "differ", Allowed: differStates},
+	OpMeasure: {Code: fsm.CodeWrongState, Machine: "facts", Operation: "measure", Allowed: measureStates},
+	OpFlip:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "flip", Allowed: flipStates},
+	OpWait:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "wait", Allowed: waitStates},
+	OpRead:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "read", Allowed: readStates},
+	OpSort:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "sort", Allowed: sortStates},
+	OpLook:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "look", Allowed: lookStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Probe) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "facts", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpHit:     {Code: fsm.CodeTerminal, Machine: "facts", Operation: "hit", Allowed: hitStates},
+	OpRank:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "rank", Allowed: rankStates},
+	OpRepeat:  {Code: fsm.CodeTerminal, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
+	OpDiffer:  {Code: fsm.CodeTerminal, Machine: "facts", Operation: "differ", Allowed: differStates},
+	OpMeasure: {Code: fsm.CodeTerminal, Machine: "facts", Operation: "measure", Allowed: measureStates},
+	OpFlip:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "flip", Allowed: flipStates},
+	OpWait:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "wait", Allowed: waitStates},
+	OpRead:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "read", Allowed: readStates},
+	OpSort:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "sort", Allowed: sortStates},
+	OpLook:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "look", Allowed: lookStates},
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Probe) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Probe) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundHitTextEq       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "hit", Guard: "text_eq", Cause: ErrTextError}
+	groundRankTextOrder   = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "rank", Guard: "text_order", Cause: ErrTextError}
+	groundRepeatSameNick  = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "repeat", Guard: "same_nick", Cause: ErrOptionalError}
+	groundDifferOtherNick = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "differ", Guard: "other_nick", Cause: ErrOptionalError}
+	groundMeasureNumbers  = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "measure", Guard: "numbers", Cause: ErrNumberError}
+	groundFlipFlags       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "flip", Guard: "flags", Cause: ErrFlagError}
+	groundWaitTimes       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "wait", Guard: "times", Cause: ErrTimeError}
+	groundReadTexts       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "read", Guard: "texts", Cause: ErrJSONError}
+	groundSortSets        = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "sort", Guard: "sets", Cause: ErrSetError}
+	groundLookPresence    = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "look", Guard: "presence", Cause: ErrPresenceError}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

@@ -474,10 +474,10 @@ func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event,
 		return Slot{}, Event{}, j.refuseInput(OpAdd, "id", err.Error())
 	}
 	if peers.FewHeld >= 3 {
-		return Slot{}, Event{}, j.refuseGuard(OpAdd, "few_held", ErrTooMany, "")
+		return Slot{}, Event{}, j.refuseOn(&groundAddFewHeld)
 	}
 	if peers.FewAtAll >= 10 {
-		return Slot{}, Event{}, j.refuseGuard(OpAdd, "few_at_all", ErrTooMany, "")
+		return Slot{}, Event{}, j.refuseOn(&groundAddFewAtAll)
 	}
 	if peers.Number < 1 {
 		return Slot{}, Event{}, j.refuseInvariant(OpAdd, "number")
@@ -537,16 +537,16 @@ func (j *Slot) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, err
 	switch j.State {
 	case StateFree:
 	default:
-		return Event{}, j.refuseState(OpTake, takeStates)
+		return Event{}, j.refuseState(OpTake)
 	}
 	if peers.RoomEmpty > 0 {
-		return Event{}, j.refuseGuard(OpTake, "room_empty", ErrRoomTaken, "")
+		return Event{}, j.refuseOn(&groundTakeRoomEmpty)
 	}
 	if peers.FewHeld >= 3 {
-		return Event{}, j.refuseGuard(OpTake, "few_held", ErrTooMany, "")
+		return Event{}, j.refuseOn(&groundTakeFewHeld)
 	}
 	if peers.FewAtAll >= 10 {
-		return Event{}, j.refuseGuard(OpTake, "few_at_all", ErrTooMany, "")
+		return Event{}, j.refuseOn(&groundTakeFewAtAll)
 	}
 	j.Holder = fsm.Some(req.Actor)
 	from := j.State
@@ -584,10 +584,10 @@ func (j *Slot) Release(req ReleaseRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateHeld:
 	default:
-		return Event{}, j.refuseState(OpRelease, releaseStates)
+		return Event{}, j.refuseState(OpRelease)
 	}
 	if j.Holder != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpRelease, "holder_only", ErrNotHolder, "")
+		return Event{}, j.refuseOn(&groundReleaseHolderOnly)
 	}
 	j.Holder = fsm.Optional[string]{}
 	from := j.State
@@ -634,13 +634,13 @@ func (j *Slot) HandOver(req HandOverRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateHeld:
 	default:
-		return Event{}, j.refuseState(OpHandOver, handOverStates)
+		return Event{}, j.refuseState(OpHandOver)
 	}
 	if j.Holder != fsm.Some(req.Actor) {
-		return Event{}, j.refuseGuard(OpHandOver, "holder_only", ErrNotHolder, "")
+		return Event{}, j.refuseOn(&groundHandOverHolderOnly)
 	}
 	if j.Rank < 0 {
-		return Event{}, j.refuseGuard(OpHandOver, "number_free", ErrRoomTaken, "")
+		return Event{}, j.refuseOn(&groundHandOverNumberFree)
 	}
 	j.Holder = fsm.Some(req.Holder)
 	j.move(j.State, now)
@@ -668,7 +668,7 @@ func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateFree, StateHeld:
 	default:
-		return Event{}, j.refuseState(OpDrop, dropStates)
+		return Event{}, j.refuseState(OpDrop)
 	}
 	j.Holder = fsm.Optional[string]{}
 	from := j.State
@@ -740,14 +740,6 @@ func Check(j Slot) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	takeStates     = []string{"free"}
-	releaseStates  = []string{"held"}
-	handOverStates = []string{"held"}
-	dropStates     = []string{"free", "held"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Slot) move(to State, now time.Time) {
 	j.State = to
@@ -757,37 +749,37 @@ func (j *Slot) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Slot) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "groups", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Slot) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Slot) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Slot) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Slot) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "groups", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Slot) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -798,6 +790,43 @@ func (j *Slot) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	takeStates     = []string{"free"}
+	releaseStates  = []string{"held"}
+	handOverStates = []string{"held"}
+	dropStates     = []string{"free", "held"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpTake:     {Code: fsm.CodeWrongState, Machine: "groups", Operation: "take", Allowed: takeStates},
+	OpRelease:  {Code: fsm.CodeWrongState, Machine: "groups", Operation: "release", Allowed: releaseStates},
+	OpHandOver: {Code: fsm.CodeWrongState, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
+	OpDrop:     {Code: fsm.CodeWrongState, Machine: "groups", Operation: "drop", Allowed: dropStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpTake:     {Code: fsm.CodeTerminal, Machine: "groups", Operation: "take", Allowed: takeStates},
+	OpRelease:  {Code: fsm.CodeTerminal, Machine: "groups", Operation: "release", Allowed: releaseStates},
+	OpHandOver: {Code: fsm.CodeTerminal, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
+	OpDrop:     {Code: fsm.CodeTerminal, Machine: "groups", Operation: "drop", Allowed: dropStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundAddFewHeld         = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "add", Guard: "few_held", Cause: ErrTooMany}
+	groundAddFewAtAll        = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "add", Guard: "few_at_all", Cause: ErrTooMany}
+	groundTakeRoomEmpty      = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "take", Guard: "room_empty", Cause: ErrRoomTaken}
+	groundTakeFewHeld        = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "take", Guard: "few_held", Cause: ErrTooMany}
+	groundTakeFewAtAll       = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "take", Guard: "few_at_all", Cause: ErrTooMany}
+	groundReleaseHolderOnly  = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "release", Guard: "holder_only", Cause: ErrNotHolder}
+	groundHandOverHolderOnly = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "hand_over", Guard: "holder_only", Cause: ErrNotHolder}
+	groundHandOverNumberFree = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "hand_over", Guard: "number_free", Cause: ErrRoomTaken}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

@@ -478,7 +478,7 @@ func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd
 		return Odd{}, Event{}, j.refuseInput(OpSelect, "id", err.Error())
 	}
 	if peers.Else > 0 {
-		return Odd{}, Event{}, j.refuseGuard(OpSelect, "else", ErrSwitch, "")
+		return Odd{}, Event{}, j.refuseOn(&groundSelectElse)
 	}
 	if peers.Peers < 1 {
 		return Odd{}, Event{}, j.refuseInvariant(OpSelect, "peers")
@@ -529,16 +529,16 @@ func (j *Odd) Go(req GoRequest, peers GoPeers, now time.Time) (Event, error) {
 	switch j.State {
 	case StateNew, StateCase:
 	default:
-		return Event{}, j.refuseState(OpGo, goStates)
+		return Event{}, j.refuseState(OpGo)
 	}
 	if j.Type != fsm.Some(req.String) || !j.Func.Present() || j.Func.Or(0) >= 9 {
-		return Event{}, j.refuseGuard(OpGo, "if", ErrError, "")
+		return Event{}, j.refuseOn(&groundGoIf)
 	}
 	if peers.Else > 0 {
-		return Event{}, j.refuseGuard(OpGo, "else", ErrSwitch, "")
+		return Event{}, j.refuseOn(&groundGoElse)
 	}
 	if !j.Req.Has(req.String) {
-		return Event{}, j.refuseGuard(OpGo, "interface", ErrError, "another text")
+		return Event{}, j.refuseOn(&groundGoInterface)
 	}
 	if j.Func.Or(0) < 1 || j.Func.Or(0) > 9 {
 		return Event{}, j.refuseInvariant(OpGo, "func")
@@ -588,7 +588,7 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCase:
 	default:
-		return Event{}, j.refuseState(OpRange, rangeStates)
+		return Event{}, j.refuseState(OpRange)
 	}
 	switch {
 	case j.J >= 3:
@@ -640,7 +640,7 @@ func (j *Odd) Defer(req DeferRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCase:
 	default:
-		return Event{}, j.refuseState(OpDefer, deferStates)
+		return Event{}, j.refuseState(OpDefer)
 	}
 	if j.Func.Present() && (j.Func.Or(0) < 1 || j.Func.Or(0) > 9) {
 		return Event{}, j.refuseInvariant(OpDefer, "func")
@@ -714,13 +714,6 @@ func Check(j Odd) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	goStates    = []string{"new", "case"}
-	rangeStates = []string{"case"}
-	deferStates = []string{"case"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Odd) move(to State, now time.Time) {
 	j.State = to
@@ -730,37 +723,37 @@ func (j *Odd) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Odd) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "odd", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Odd) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Odd) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Odd) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Odd) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "odd", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Odd) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Odd) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -771,6 +764,36 @@ func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	goStates    = []string{"new", "case"}
+	rangeStates = []string{"case"}
+	deferStates = []string{"case"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpGo:    {Code: fsm.CodeWrongState, Machine: "odd", Operation: "go", Allowed: goStates},
+	OpRange: {Code: fsm.CodeWrongState, Machine: "odd", Operation: "range", Allowed: rangeStates},
+	OpDefer: {Code: fsm.CodeWrongState, Machine: "odd", Operation: "defer", Allowed: deferStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpGo:    {Code: fsm.CodeTerminal, Machine: "odd", Operation: "go", Allowed: goStates},
+	OpRange: {Code: fsm.CodeTerminal, Machine: "odd", Operation: "range", Allowed: rangeStates},
+	OpDefer: {Code: fsm.CodeTerminal, Machine: "odd", Operation: "defer", Allowed: deferStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundSelectElse  = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "select", Guard: "else", Cause: ErrSwitch}
+	groundGoIf        = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "go", Guard: "if", Cause: ErrError}
+	groundGoElse      = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "go", Guard: "else", Cause: ErrSwitch}
+	groundGoInterface = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "go", Guard: "interface", Cause: ErrError, Message: "another text"}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

@@ -518,7 +518,7 @@ func (j *Order) Charge(req ChargeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePlaced:
 	default:
-		return Event{}, j.refuseState(OpCharge, chargeStates)
+		return Event{}, j.refuseState(OpCharge)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpCharge, "sum")
@@ -549,7 +549,7 @@ func (j *Order) ChargeDone(req ChargeDoneRequest, now time.Time) (Event, error) 
 	switch j.State {
 	case StateCharging:
 	default:
-		return Event{}, j.refuseState(OpChargeDone, chargeDoneStates)
+		return Event{}, j.refuseState(OpChargeDone)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpChargeDone, "sum")
@@ -580,7 +580,7 @@ func (j *Order) Ship(req ShipRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCharged:
 	default:
-		return Event{}, j.refuseState(OpShip, shipStates)
+		return Event{}, j.refuseState(OpShip)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpShip, "sum")
@@ -623,10 +623,10 @@ func (j *Order) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePlaced, StateCharging:
 	default:
-		return Event{}, j.refuseState(OpGiveUp, giveUpStates)
+		return Event{}, j.refuseState(OpGiveUp)
 	}
 	if !j.Due.Present() || j.Due.Or(time.Time{}).After(now) {
-		return Event{}, j.refuseGuard(OpGiveUp, "late", ErrNotDue, "")
+		return Event{}, j.refuseOn(&groundGiveUpLate)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpGiveUp, "sum")
@@ -659,7 +659,7 @@ func (j *Order) Retry(req RetryRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateFailed:
 	default:
-		return Event{}, j.refuseState(OpRetry, retryStates)
+		return Event{}, j.refuseState(OpRetry)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpRetry, "sum")
@@ -693,7 +693,7 @@ func (j *Order) Recover(req RecoverRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateCharging:
 	default:
-		return Event{}, j.refuseState(OpRecover, recoverStates)
+		return Event{}, j.refuseState(OpRecover)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpRecover, "sum")
@@ -738,7 +738,7 @@ func (j *Order) Abandon(req AbandonRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StatePlaced, StateFailed:
 	default:
-		return Event{}, j.refuseState(OpAbandon, abandonStates)
+		return Event{}, j.refuseState(OpAbandon)
 	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpAbandon, "sum")
@@ -814,6 +814,57 @@ func Check(j Order) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *Order) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *Order) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *Order) refuseState(op Operation) *fsm.Refusal {
+	if j.State.Terminal() {
+		return j.refuseOn(&terminal[op])
+	}
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Order) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "outside", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
+// refuseInvariant refuses a step after which the record would break a rule: it
+// was stored by somebody else.
+func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvariant)
+	r.Name = rule
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	chargeStates     = []string{"placed"}
@@ -825,56 +876,33 @@ var (
 	abandonStates    = []string{"placed", "failed"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Order) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpCharge:     {Code: fsm.CodeWrongState, Machine: "outside", Operation: "charge", Allowed: chargeStates},
+	OpChargeDone: {Code: fsm.CodeWrongState, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
+	OpShip:       {Code: fsm.CodeWrongState, Machine: "outside", Operation: "ship", Allowed: shipStates},
+	OpGiveUp:     {Code: fsm.CodeWrongState, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:      {Code: fsm.CodeWrongState, Machine: "outside", Operation: "retry", Allowed: retryStates},
+	OpRecover:    {Code: fsm.CodeWrongState, Machine: "outside", Operation: "recover", Allowed: recoverStates},
+	OpAbandon:    {Code: fsm.CodeWrongState, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Order) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "outside", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpCharge:     {Code: fsm.CodeTerminal, Machine: "outside", Operation: "charge", Allowed: chargeStates},
+	OpChargeDone: {Code: fsm.CodeTerminal, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
+	OpShip:       {Code: fsm.CodeTerminal, Machine: "outside", Operation: "ship", Allowed: shipStates},
+	OpGiveUp:     {Code: fsm.CodeTerminal, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:      {Code: fsm.CodeTerminal, Machine: "outside", Operation: "retry", Allowed: retryStates},
+	OpRecover:    {Code: fsm.CodeTerminal, Machine: "outside", Operation: "recover", Allowed: recoverStates},
+	OpAbandon:    {Code: fsm.CodeTerminal, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Order) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Order) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
-	r.Name = rule
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundGiveUpLate = fsm.Ground{Code: fsm.CodeGuard, Machine: "outside", Operation: "give_up", Guard: "late", Cause: ErrNotDue}
+)
 
 // inYears reports whether every store can hold the time.
 func inYears(t time.Time) bool {

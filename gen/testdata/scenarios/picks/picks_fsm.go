@@ -561,7 +561,7 @@ func (j *Pick) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, err
 	switch j.State {
 	case StateWaiting:
 	default:
-		return Event{}, j.refuseState(OpTake, takeStates)
+		return Event{}, j.refuseState(OpTake)
 	}
 	if peers.Free > 0 {
 		return j.note(OpTake, EventTake, "free", now), nil
@@ -612,7 +612,7 @@ func (j *Pick) End(req EndRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateBusy:
 	default:
-		return Event{}, j.refuseState(OpEnd, endStates)
+		return Event{}, j.refuseState(OpEnd)
 	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpEnd, "priority")
@@ -669,12 +669,6 @@ func Check(j Pick) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	takeStates = []string{"waiting"}
-	endStates  = []string{"busy"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Pick) move(to State, now time.Time) {
 	j.State = to
@@ -690,24 +684,31 @@ func (j *Pick) note(op Operation, name EventName, guard string, now time.Time) E
 	return Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Pick) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "picks", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Pick) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Pick) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
+func (j *Pick) refuseState(op Operation) *fsm.Refusal {
 	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+		return j.refuseOn(&terminal[op])
 	}
-	r.Allowed = allowed
-	return r
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Pick) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "picks", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
@@ -723,6 +724,25 @@ func (j *Pick) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
 	return r
+}
+
+// The states in which an operation is possible, for refusals.
+var (
+	takeStates = []string{"waiting"}
+	endStates  = []string{"busy"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpTake: {Code: fsm.CodeWrongState, Machine: "picks", Operation: "take", Allowed: takeStates},
+	OpEnd:  {Code: fsm.CodeWrongState, Machine: "picks", Operation: "end", Allowed: endStates},
+}
+
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpTake: {Code: fsm.CodeTerminal, Machine: "picks", Operation: "take", Allowed: takeStates},
+	OpEnd:  {Code: fsm.CodeTerminal, Machine: "picks", Operation: "end", Allowed: endStates},
 }
 
 // inYears reports whether every store can hold the time.

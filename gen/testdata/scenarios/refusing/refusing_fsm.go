@@ -357,7 +357,7 @@ func Begin(id string, req BeginRequest, now time.Time) (Line, Event, error) {
 		return Line{}, Event{}, j.refuseInput(OpBegin, "id", err.Error())
 	}
 	if req.High < 2 {
-		return Line{}, Event{}, j.refuseGuard(OpBegin, "some", ErrTooFew, "")
+		return Line{}, Event{}, j.refuseOn(&groundBeginSome)
 	}
 	if 0 > req.High {
 		return Line{}, Event{}, j.refuseInvariant(OpBegin, "low <= high")
@@ -391,11 +391,11 @@ func (j *Line) Receive(req ReceiveRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateIdle, StateEnded:
 	default:
-		return Event{}, j.refuseState(OpReceive, receiveStates)
+		return Event{}, j.refuseState(OpReceive)
 	}
 	switch {
 	case j.State == StateEnded:
-		return Event{}, j.refuseGuard(OpReceive, "over", ErrOver, "")
+		return Event{}, j.refuseOn(&groundReceiveOver)
 	case req.Last:
 		if j.Low > j.High {
 			return Event{}, j.refuseInvariant(OpReceive, "low <= high")
@@ -443,7 +443,7 @@ func (j *Line) Rise(req RiseRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateEnded:
 	default:
-		return Event{}, j.refuseState(OpRise, riseStates)
+		return Event{}, j.refuseState(OpRise)
 	}
 	switch {
 	case j.Low+1 < j.High:
@@ -464,7 +464,7 @@ func (j *Line) Rise(req RiseRequest, now time.Time) (Event, error) {
 		j.move(StateBusy, now)
 		return Event{Operation: OpRise, Name: EventRise, From: from, To: StateBusy, Rev: j.Rev, At: now}, nil
 	default:
-		return Event{}, j.refuseGuard(OpRise, "at_the_top", ErrAtTheTop, "")
+		return Event{}, j.refuseOn(&groundRiseAtTheTop)
 	}
 }
 
@@ -492,7 +492,7 @@ func (j *Line) Settle(req SettleRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateBusy, StateEnded:
 	default:
-		return Event{}, j.refuseState(OpSettle, settleStates)
+		return Event{}, j.refuseState(OpSettle)
 	}
 	switch {
 	case j.State == StateBusy:
@@ -579,13 +579,6 @@ func Check(j Line) []fsm.Violation {
 	return found
 }
 
-// The states in which an operation is possible, for refusals.
-var (
-	receiveStates = []string{"idle", "ended"}
-	riseStates    = []string{"ended"}
-	settleStates  = []string{"busy", "ended"}
-)
-
 // move takes the step that was decided on: state, revision and time.
 func (j *Line) move(to State, now time.Time) {
 	j.State = to
@@ -595,37 +588,34 @@ func (j *Line) move(to State, now time.Time) {
 	}
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Line) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "refusing", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
+// refuseOn refuses on a ground that is known before the call.
+func (j *Line) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
 	}
-	return r
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
-func (j *Line) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
+func (j *Line) refuseState(op Operation) *fsm.Refusal {
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Line) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
 	}
-	r.Allowed = allowed
-	return r
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "refusing", Operation: op.String()})
 }
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Line) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Line) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
 	return r
 }
 
@@ -636,3 +626,25 @@ func (j *Line) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r.Name = rule
 	return r
 }
+
+// The states in which an operation is possible, for refusals.
+var (
+	receiveStates = []string{"idle", "ended"}
+	riseStates    = []string{"ended"}
+	settleStates  = []string{"busy", "ended"}
+)
+
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpReceive: {Code: fsm.CodeWrongState, Machine: "refusing", Operation: "receive", Allowed: receiveStates},
+	OpRise:    {Code: fsm.CodeWrongState, Machine: "refusing", Operation: "rise", Allowed: riseStates},
+	OpSettle:  {Code: fsm.CodeWrongState, Machine: "refusing", Operation: "settle", Allowed: settleStates},
+}
+
+// The grounds on which guards refuse an operation.
+var (
+	groundBeginSome    = fsm.Ground{Code: fsm.CodeGuard, Machine: "refusing", Operation: "begin", Guard: "some", Cause: ErrTooFew}
+	groundReceiveOver  = fsm.Ground{Code: fsm.CodeGuard, Machine: "refusing", Operation: "receive", Guard: "over", Cause: ErrOver}
+	groundRiseAtTheTop = fsm.Ground{Code: fsm.CodeGuard, Machine: "refusing", Operation: "rise", Guard: "at_the_top", Cause: ErrAtTheTop}
+)

@@ -858,7 +858,7 @@ func (j *Ticket) Rank(req RankRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOpen:
 	default:
-		return Event{}, j.refuseState(OpRank, rankStates)
+		return Event{}, j.refuseState(OpRank)
 	}
 	j.Priority = priorityOfRankTo(req.To)
 	j.move(j.State, now)
@@ -895,13 +895,13 @@ func (j *Ticket) Judge(req JudgeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOpen:
 	default:
-		return Event{}, j.refuseState(OpJudge, judgeStates)
+		return Event{}, j.refuseState(OpJudge)
 	}
 	if !j.Verdict.Present() {
-		return Event{}, j.refuseGuard(OpJudge, "judged", ErrNotJudged, "")
+		return Event{}, j.refuseOn(&groundJudgeJudged)
 	}
 	if req.Verdict == j.Verdict.Or(0) {
-		return Event{}, j.refuseGuard(OpJudge, "new_verdict", ErrSameVerdict, "")
+		return Event{}, j.refuseOn(&groundJudgeNewVerdict)
 	}
 	newFirstVerdict := fsm.Some(FirstVerdict(j.Verdict.Or(0)))
 	j.Verdict = fsm.Some(req.Verdict)
@@ -936,7 +936,7 @@ func (j *Ticket) Guess(req GuessRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOpen:
 	default:
-		return Event{}, j.refuseState(OpGuess, guessStates)
+		return Event{}, j.refuseState(OpGuess)
 	}
 	var newVerdict fsm.Optional[Verdict]
 	if v, ok := req.Guess.Get(); ok {
@@ -976,10 +976,10 @@ func (j *Ticket) Close(req CloseRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOpen:
 	default:
-		return Event{}, j.refuseState(OpClose, closeStates)
+		return Event{}, j.refuseState(OpClose)
 	}
 	if j.Priority != PriorityHigh || req.Mood == CloseMoodCalm {
-		return Event{}, j.refuseGuard(OpClose, "urgent", ErrNotUrgent, "")
+		return Event{}, j.refuseOn(&groundCloseUrgent)
 	}
 	j.Verdict = fsm.Some(VerdictFixed)
 	from := j.State
@@ -1008,7 +1008,7 @@ func (j *Ticket) Merge(req MergeRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateOpen, StateClosed:
 	default:
-		return Event{}, j.refuseState(OpMerge, mergeStates)
+		return Event{}, j.refuseState(OpMerge)
 	}
 	j.Verdict = fsm.Some(VerdictDuplicate)
 	from := j.State
@@ -1037,7 +1037,7 @@ func (j *Ticket) Reopen(req ReopenRequest, now time.Time) (Event, error) {
 	switch j.State {
 	case StateClosed:
 	default:
-		return Event{}, j.refuseState(OpReopen, reopenStates)
+		return Event{}, j.refuseState(OpReopen)
 	}
 	j.Verdict = fsm.Optional[Verdict]{}
 	from := j.State
@@ -1122,6 +1122,49 @@ func Check(j Ticket) []fsm.Violation {
 	return found
 }
 
+// move takes the step that was decided on: state, revision and time.
+func (j *Ticket) move(to State, now time.Time) {
+	j.State = to
+	j.Rev++
+	if now.After(j.UpdatedAt) {
+		j.UpdatedAt = now
+	}
+}
+
+// refuseOn refuses on a ground that is known before the call.
+func (j *Ticket) refuseOn(ground *fsm.Ground) *fsm.Refusal {
+	if int(j.State) < len(stateNames) {
+		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+	}
+	state := j.State.String() // the specification has no such state
+	return fsm.RefuseOn(ground, j.ID, &state)
+}
+
+// refuseState refuses an operation that is not possible in the record's state.
+func (j *Ticket) refuseState(op Operation) *fsm.Refusal {
+	if j.State.Terminal() {
+		return j.refuseOn(&terminal[op])
+	}
+	return j.refuseOn(&wrongState[op])
+}
+
+// refuse refuses on a ground of its own: what is wrong with the call or with
+// the record. A record without a state is one that a creation makes.
+func (j *Ticket) refuse(op Operation, code fsm.Code) *fsm.Refusal {
+	state := ""
+	if j.State != 0 {
+		state = j.State.String()
+	}
+	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "words", Operation: op.String()})
+}
+
+// refuseInput refuses an input that cannot be taken.
+func (j *Ticket) refuseInput(op Operation, name, problem string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeInvalidInput)
+	r.Name, r.Message = name, problem
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	rankStates   = []string{"open"}
@@ -1132,48 +1175,33 @@ var (
 	reopenStates = []string{"closed"}
 )
 
-// move takes the step that was decided on: state, revision and time.
-func (j *Ticket) move(to State, now time.Time) {
-	j.State = to
-	j.Rev++
-	if now.After(j.UpdatedAt) {
-		j.UpdatedAt = now
-	}
+// wrongState is why an operation is refused in a state in which it is not
+// possible.
+var wrongState = [...]fsm.Ground{
+	OpRank:   {Code: fsm.CodeWrongState, Machine: "words", Operation: "rank", Allowed: rankStates},
+	OpJudge:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "judge", Allowed: judgeStates},
+	OpGuess:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "guess", Allowed: guessStates},
+	OpClose:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "close", Allowed: closeStates},
+	OpMerge:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "merge", Allowed: mergeStates},
+	OpReopen: {Code: fsm.CodeWrongState, Machine: "words", Operation: "reopen", Allowed: reopenStates},
 }
 
-// refuse makes a refusal: the one allocation that refusing costs. A record
-// without a state is one that a creation makes.
-func (j *Ticket) refuse(op Operation, code fsm.Code) *fsm.Refusal {
-	r := &fsm.Refusal{Code: code, Machine: "words", ID: j.ID, Operation: op.String()}
-	if j.State != 0 {
-		r.State = j.State.String()
-	}
-	return r
+// terminal is why an operation is refused in a terminal state.
+var terminal = [...]fsm.Ground{
+	OpRank:   {Code: fsm.CodeTerminal, Machine: "words", Operation: "rank", Allowed: rankStates},
+	OpJudge:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "judge", Allowed: judgeStates},
+	OpGuess:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "guess", Allowed: guessStates},
+	OpClose:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "close", Allowed: closeStates},
+	OpMerge:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "merge", Allowed: mergeStates},
+	OpReopen: {Code: fsm.CodeTerminal, Machine: "words", Operation: "reopen", Allowed: reopenStates},
 }
 
-// refuseState refuses an operation that is not possible in the record's state.
-func (j *Ticket) refuseState(op Operation, allowed []string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeWrongState)
-	if j.State.Terminal() {
-		r.Code = fsm.CodeTerminal
-	}
-	r.Allowed = allowed
-	return r
-}
-
-// refuseInput refuses an input that cannot be taken.
-func (j *Ticket) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
-	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseGuard refuses by one of the machine's own errors.
-func (j *Ticket) refuseGuard(op Operation, guard string, err error, message string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeGuard)
-	r.Guard, r.Cause, r.Message = guard, err, message
-	return r
-}
+// The grounds on which guards refuse an operation.
+var (
+	groundJudgeJudged     = fsm.Ground{Code: fsm.CodeGuard, Machine: "words", Operation: "judge", Guard: "judged", Cause: ErrNotJudged}
+	groundJudgeNewVerdict = fsm.Ground{Code: fsm.CodeGuard, Machine: "words", Operation: "judge", Guard: "new_verdict", Cause: ErrSameVerdict}
+	groundCloseUrgent     = fsm.Ground{Code: fsm.CodeGuard, Machine: "words", Operation: "close", Guard: "urgent", Cause: ErrNotUrgent}
+)
 
 // priorityOfRankTo returns the same word as a Priority.
 func priorityOfRankTo(v RankTo) Priority {
