@@ -187,7 +187,7 @@ func grounds() (wrong, terminal, owner [lifecycle.OpComplete + 1]fsm.Ground) {
 }
 
 // names are those of the states.
-var names = func() (names [lifecycle.StateFailed + 1]string) {
+var names = func() (names [16]string) {
 	for _, s := range lifecycle.States() {
 		names[s] = s.String()
 	}
