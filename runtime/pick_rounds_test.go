@@ -121,7 +121,7 @@ func TestRoundPassesOver(t *testing.T) {
 	decide := call.Decide
 	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
 		if id == "p2" {
-			return fsm.Step{}, &fsm.Refusal{Code: fsm.CodeGuard, Machine: "parcel", Operation: "hold", ID: id}
+			return fsm.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "parcel", Operation: "hold"}}
 		}
 		return decide(p, id, peers, now)
 	}
