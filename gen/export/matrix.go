@@ -56,7 +56,8 @@ func (b branch) outcome() string {
 	return b.to.Name
 }
 
-// branchesOf lists the ways of o from s in their order; one without `choose`.
+// branchesOf lists the ways of o that can be taken from s in their order; one
+// without `choose`.
 func branchesOf(o *spec.Operation, s *spec.State) []branch {
 	if len(o.Choose) == 0 {
 		b := branch{to: s, effects: []*spec.Effects{&o.Effects}}
@@ -82,6 +83,9 @@ func branchesOf(o *spec.Operation, s *spec.State) []branch {
 			}
 		}
 		bs = append(bs, b)
+		if len(c.When) == 0 { // from here on nothing is left
+			break
+		}
 	}
 	return bs
 }

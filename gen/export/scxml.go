@@ -11,7 +11,9 @@ import (
 // SCXML returns m as a W3C state chart over the ECMAScript data model. Fields
 // are data, conditions and assignments are expressions. An event carries in
 // _event.data: actor, now (a number that grows), the inputs by name, and for
-// guards that count other records peers.<guard> (a boolean).
+// guards that count other records peers.<guard> (a boolean). What follows by
+// `then` in the same transaction is sent at once; behind an effect that is
+// delivered, it is an event from outside.
 func SCXML(m *spec.Machine) []byte {
 	x := &scxml{m: m}
 	x.line(`<?xml version="1.0" encoding="UTF-8"?>`)
@@ -129,9 +131,13 @@ func (x *scxml) actions(o *spec.Operation, b branch) {
 	if o.Effect != nil {
 		x.line(`  <log label="effect" expr=%s/>`, attr(quoted(o.Effect.Name)))
 	}
-	if o.Then != nil {
-		x.line("  <raise event=%s/>", attr(o.Then.Operation.Name))
+	if o.Then == nil || o.Effect != nil && !o.Effect.Atomic {
+		return // behind an effect it follows the delivery, an event from outside
 	}
+	x.line(`  <send event=%s target="#_internal">`, attr(o.Then.Operation.Name))
+	x.line(`    <param name="actor" expr="'system'"/>`)
+	x.line(`    <param name="now" expr="_event.data.now"/>`)
+	x.line("  </send>")
 }
 
 // changes returns what the fields become, as expressions over the old ones.
@@ -145,13 +151,22 @@ func changes(b branch) map[*spec.Field]string {
 			out[f.Field] = zero(f.Field)
 		}
 		for _, f := range e.Increment {
-			out[f.Field] = f.Field.Name + " + 1"
+			out[f.Field] = on(out, f.Field) + " + 1"
 		}
 		for _, a := range e.Add {
-			out[a.Field] = a.Field.Name + ".concat([" + value(a.Value, a.Field) + "])"
+			out[a.Field] = fmt.Sprintf("(function (s, v) { return s.indexOf(v) < 0 ? s.concat([v]) : s; })(%s, %s)", on(out, a.Field), value(a.Value, a.Field))
 		}
 	}
 	return out
+}
+
+// on is what a further change of a field builds on: those of a branch come on
+// top of those of the operation.
+func on(changed map[*spec.Field]string, f *spec.Field) string {
+	if e, ok := changed[f]; ok {
+		return e
+	}
+	return f.Name
 }
 
 func value(v spec.Value, f *spec.Field) string {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs XState, where it is missing, and loads the exported machines with it.
+# Installs XState and SCION, where they are missing, and has them take the
+# exported machines of the repository, with walks of the language's interpreter.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -11,4 +12,8 @@ fi
 if [[ ! node_modules/.package-lock.json -nt package-lock.json ]]; then
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 fi
-exec node check.mjs "${1:-../../gen/export/testdata}"
+exports=$(mktemp -d)
+trap 'rm -rf "$exports"' EXIT
+(cd ../.. && FSMGEN_EXPORTS=$exports go test ./gen/export -run '^TestWalks$' -count=1)
+node check.mjs "$exports"
+node scxml.mjs "$exports"
