@@ -100,14 +100,18 @@ func (s *Server) CPU() (time.Duration, error) {
 // Crash kills the youngest process, most likely a session, upon which the server
 // ends every session and recovers from its log.
 func (s *Server) Crash() error {
-	children, err := childrenOf(s.c.cmd.Process.Pid)
-	if err == nil && len(children) == 0 {
-		err = errors.New("the server has no processes")
+	for {
+		children, err := childrenOf(s.c.cmd.Process.Pid)
+		if err == nil && len(children) == 0 {
+			err = errors.New("the server has no processes")
+		}
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(slices.Max(children), syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+			return err
+		} // it has ended meanwhile, as those that vacuum do
 	}
-	if err != nil {
-		return err
-	}
-	return syscall.Kill(slices.Max(children), syscall.SIGKILL)
 }
 
 // Pause stops every process with SIGSTOP.

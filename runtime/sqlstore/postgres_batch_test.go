@@ -244,6 +244,9 @@ func TestTextsAreKept(t *testing.T) {
 		"held":       func(w *fsm.Write) { row(w); w.Outbox, w.Old = nil, &fsm.Row{Values: []any{"v", "w"}} },
 		"stays":      func(w *fsm.Write) { row(w); w.Outbox, w.Row.State, w.Event.To = nil, "on", "on" },
 		"a creation": func(w *fsm.Write) { row(w); w.Outbox, w.Prev.Rev = nil, 0 },
+		"strange":    func(w *fsm.Write) { row(w); w.Outbox, w.Event.Rev = nil, 9 },
+		"a request":  func(w *fsm.Write) { row(w); w.Outbox, w.Event.RequestID = nil, "r" },
+		"a guard":    func(w *fsm.Write) { row(w); w.Outbox, w.Event.Guard = nil, "g" },
 	} {
 		before := kept()
 		first, args, err := tab.single(step(change), false)

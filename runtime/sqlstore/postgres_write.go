@@ -39,7 +39,11 @@ type line struct {
 	strings.Builder
 	silent bool
 	args   []any
+	row    shared
 }
+
+// shared says which parameters hold what a row and its event have in common.
+type shared struct{ id, rev, from, to int }
 
 func (l *line) put(words ...string) {
 	if l.silent {
@@ -58,6 +62,41 @@ func (l *line) val(v any, kind fsm.Kind) {
 	}
 }
 
+// again puts a parameter that is there.
+func (l *line) again(place int, kind fsm.Kind) {
+	if !l.silent {
+		l.WriteString("$" + strconv.Itoa(place) + "::" + columnType(kind))
+	}
+}
+
+// ofEvent puts a column of an event. What its row says too is not sent twice, and
+// what is absent is not sent: each parameter costs the client and the server.
+func (l *line) ofEvent(column string, v any, s *shape) {
+	kind, place := eventKinds[column], 0
+	if s.plain {
+		switch column {
+		case "id":
+			place = l.row.id
+		case "rev":
+			place = l.row.rev
+		case "from":
+			place = l.row.from
+		case "to":
+			place = l.row.to
+		}
+	}
+	switch {
+	case v == nil:
+		l.put("NULL::", columnType(kind))
+	case place > 0:
+		l.again(place, kind)
+	case s.plain && column == "n":
+		l.put("0::bigint")
+	default:
+		l.val(v, kind)
+	}
+}
+
 // same compares a column with a value, absent ones being equal.
 func (l *line) same(d Dialect, column string, kind fsm.Kind, v any) {
 	as := kind
@@ -72,8 +111,10 @@ func (l *line) same(d Dialect, column string, kind fsm.Kind, v any) {
 
 // shape is what the text of a write depends on.
 type shape struct {
-	create, state, old, outbox, leave, many, behind bool
-	changed                                         string // a byte per column of the row
+	create, state, old, outbox, leave, many, behind, plain bool
+
+	changed string // a byte per column of the row
+	absent  uint32 // a bit per column of the event
 }
 
 func (t *table) shapeOf(w *fsm.Write) shape {
@@ -99,7 +140,12 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 		return "", nil, err
 	}
 	key := t.shapeOf(w)
-	key.behind = behind && t.order.behind != ""
+	key.behind, key.plain = behind && t.order.behind != "", plain(w)
+	for i, v := range events {
+		if v == nil {
+			key.absent |= 1 << i
+		}
+	}
 	known, silent := t.texts.Load(key)
 	l := &line{silent: silent, args: make([]any, 0, 2*len(t.schema.Columns)+len(events)+16)}
 	l.put("WITH w AS (")
@@ -129,15 +175,18 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 	}
 	for i, v := range events {
 		l.comma(i)
-		l.val(v, eventKinds[eventColumns[i]])
+		l.ofEvent(eventColumns[i], v, &key)
 	}
 	l.put(", ")
-	rev, n := chainedTo(&w.Event)
-	first := len(l.args)
-	l.args = append(l.args, w.Event.ID, rev, n, int64(w.Event.Sum))
-	if !silent {
-		place := func(i int, as string) string { return "$" + strconv.Itoa(first+i) + "::" + as }
-		l.put(chained(t.part("_events"), place(1, "text"), place(2, "bigint"), place(3, "bigint"), place(4, "bigint")))
+	sum := len(l.args) // the event's last column
+	place := func(i int, as string) string { return "$" + strconv.Itoa(i) + "::" + as }
+	if rev, n := chainedTo(&w.Event); !key.plain {
+		l.args = append(l.args, w.Event.ID, rev, n)
+		if !silent {
+			l.put(chained(t.part("_events"), place(sum+1, "text"), place(sum+2, "bigint"), place(sum+3, "bigint"), place(sum, "bigint")))
+		}
+	} else if !silent {
+		l.put(chained(t.part("_events"), place(l.row.id, "text"), place(l.row.rev, "bigint")+" - 1", "0", place(sum, "bigint")))
 	}
 	if key.behind {
 		before, after, _ := strings.Cut(t.order.behind, "?")
@@ -179,6 +228,7 @@ func (t *table) part(suffix string) string { return quote(t.schema.Table + suffi
 // putInsert writes the creation of a row. One whose id or place is taken is no
 // error but no row.
 func (t *table) putInsert(l *line, row *fsm.Row) {
+	l.row = shared{id: 1, to: 2, rev: 3}
 	l.put("INSERT INTO ", t.name, " (", t.columns, ") VALUES (")
 	l.val(row.ID, fsm.KindString)
 	l.put(", ")
@@ -201,11 +251,13 @@ func (t *table) putInsert(l *line, row *fsm.Row) {
 func (t *table) putMove(l *line, w *fsm.Write) {
 	l.put("UPDATE ", t.name, ` SET "rev" = `)
 	l.val(w.Row.Rev, fsm.KindInt)
+	l.row.rev = 1
 	l.put(`, "updated_at" = `)
 	l.val(w.Row.UpdatedAt, fsm.KindTime)
 	if w.Row.State != w.PrevState {
 		l.put(`, "state" = `)
 		l.val(w.Row.State, fsm.KindString)
+		l.row.to = len(l.args)
 	}
 	for _, i := range w.Changed {
 		c := &t.schema.Columns[i]
@@ -216,10 +268,14 @@ func (t *table) putMove(l *line, w *fsm.Write) {
 	}
 	l.put(` WHERE "id" = `)
 	l.val(w.Prev.ID, fsm.KindString)
+	l.row.id = len(l.args)
 	l.put(` AND "rev" = `)
 	l.val(w.Prev.Rev, fsm.KindInt)
 	l.put(` AND "state" = `)
 	l.val(w.PrevState, fsm.KindString)
+	if l.row.from = len(l.args); l.row.to == 0 {
+		l.row.to = l.row.from
+	}
 	if w.Old != nil {
 		l.same(t.dialect, "created_at", fsm.KindTime, w.Old.CreatedAt)
 		l.same(t.dialect, "updated_at", fsm.KindTime, w.Old.UpdatedAt)

@@ -50,6 +50,11 @@ func TestTextsOfWrites(t *testing.T) {
 	held := func(w *fsm.Write) { w.Old, w.Changed = &fsm.Row{}, []int{0} }
 	asks := func(w *fsm.Write) { w.Outbox, w.Changed = &fsm.Delivery{}, []int{3, 9} }
 	leaves := func(w *fsm.Write) { w.Leave = true }
+	strange := func(w *fsm.Write) { w.Event.ID, w.Event.Rev, w.Event.To = "z", 9, "lost" }
+	bareEvent := func(w *fsm.Write) {
+		e := &w.Event
+		e.RequestID, e.Labels, e.Inputs, e.Image = "", nil, fsm.JSON{}, fsm.JSON{}
+	}
 	both := func(a, b func(*fsm.Write)) func(*fsm.Write) { return func(w *fsm.Write) { a(w); b(w) } }
 	bare := storetest.Schema()
 	bare.Uniques = append(bare.Uniques, fsm.UniqueRule{Name: "nowhere", Columns: []string{"lane"}, States: []string{}})
@@ -68,6 +73,8 @@ func TestTextsOfWrites(t *testing.T) {
 		{"a move that leaves an effect behind", []func(*fsm.Write){leaves}, false, nil},
 		{"a creation", []func(*fsm.Write){created}, false, nil},
 		{"a creation that asks for an effect, in a transaction", []func(*fsm.Write){both(created, asks)}, true, nil},
+		{"a move whose event says something else", []func(*fsm.Write){strange}, false, nil},
+		{"a move whose event says little", []func(*fsm.Write){bareEvent}, false, nil},
 		{"moves", []func(*fsm.Write){plain, plain}, false, nil},
 		{"moves in a transaction", []func(*fsm.Write){plain, plain}, true, nil},
 		{"calls that stay", []func(*fsm.Write){stays, stays}, false, nil},

@@ -1,74 +1,52 @@
 -- a move that changes no column
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $7::text, $8::bigint, $9::bigint, $10::text, $11::text, $12::text, $13::text, $14::timestamptz, $15::text, $16::text, $17::text, $18::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, $24::bigint, $25::text, $26::text, $27::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $28::text AND p."rev" = $29::bigint AND p."n" = $30::bigint), 0) * 16777619 + $31::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $1::bigint, 0::bigint, $7::text, $8::text, $6::text, $3::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::bigint, $14::text, $15::json, $16::json, $17::json, $18::json, $19::bigint, NULL::text, NULL::text, $20::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $20::bigint) % 4294967296 FROM w
 --   $1 = 4
 --   $2 = "2026-03-01T12:00:02Z"
 --   $3 = "held"
 --   $4 = "c"
 --   $5 = 3
 --   $6 = "waiting"
---   $7 = "c"
---   $8 = 4
---   $9 = 0
---   $10 = "hold"
---   $11 = "was_held"
---   $12 = "waiting"
---   $13 = "held"
---   $14 = "2026-03-01T12:00:03Z"
---   $15 = "c's actor"
---   $16 = "c's reason"
---   $17 = "c's request"
---   $18 = -1
---   $19 = "c's print"
---   $20 = "{\"l\":\"c\"}"
---   $21 = "{\"in\":1}"
---   $22 = "{\"ch\":1}"
---   $23 = "{\"im\":1}"
---   $24 = 1
---   $25 = <nil>
---   $26 = <nil>
---   $27 = 99
---   $28 = "c"
---   $29 = 3
---   $30 = 0
---   $31 = 99
+--   $7 = "hold"
+--   $8 = "was_held"
+--   $9 = "2026-03-01T12:00:03Z"
+--   $10 = "c's actor"
+--   $11 = "c's reason"
+--   $12 = "c's request"
+--   $13 = -1
+--   $14 = "c's print"
+--   $15 = "{\"l\":\"c\"}"
+--   $16 = "{\"in\":1}"
+--   $17 = "{\"ch\":1}"
+--   $18 = "{\"im\":1}"
+--   $19 = 1
+--   $20 = 99
 
 -- the same in a transaction
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $7::text, $8::bigint, $9::bigint, $10::text, $11::text, $12::text, $13::text, $14::timestamptz, $15::text, $16::text, $17::text, $18::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, $24::bigint, $25::text, $26::text, $27::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $28::text AND p."rev" = $29::bigint AND p."n" = $30::bigint), 0) * 16777619 + $31::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $32::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $4::text, $1::bigint, 0::bigint, $7::text, $8::text, $6::text, $3::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::bigint, $14::text, $15::json, $16::json, $17::json, $18::json, $19::bigint, NULL::text, NULL::text, $20::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $20::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $21::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
 --   $1 = 4
 --   $2 = "2026-03-01T12:00:02Z"
 --   $3 = "held"
 --   $4 = "c"
 --   $5 = 3
 --   $6 = "waiting"
---   $7 = "c"
---   $8 = 4
---   $9 = 0
---   $10 = "hold"
---   $11 = "was_held"
---   $12 = "waiting"
---   $13 = "held"
---   $14 = "2026-03-01T12:00:03Z"
---   $15 = "c's actor"
---   $16 = "c's reason"
---   $17 = "c's request"
---   $18 = -1
---   $19 = "c's print"
---   $20 = "{\"l\":\"c\"}"
---   $21 = "{\"in\":1}"
---   $22 = "{\"ch\":1}"
---   $23 = "{\"im\":1}"
---   $24 = 1
---   $25 = <nil>
---   $26 = <nil>
---   $27 = 99
---   $28 = "c"
---   $29 = 3
---   $30 = 0
---   $31 = 99
---   $32 = "c"
+--   $7 = "hold"
+--   $8 = "was_held"
+--   $9 = "2026-03-01T12:00:03Z"
+--   $10 = "c's actor"
+--   $11 = "c's reason"
+--   $12 = "c's request"
+--   $13 = -1
+--   $14 = "c's print"
+--   $15 = "{\"l\":\"c\"}"
+--   $16 = "{\"in\":1}"
+--   $17 = "{\"ch\":1}"
+--   $18 = "{\"im\":1}"
+--   $19 = 1
+--   $20 = 99
+--   $21 = "c"
 
 -- a call that stays
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "weight" = $3::bigint, "note" = $4::json WHERE "id" = $5::text AND "rev" = $6::bigint AND "state" = $7::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $8::text, $9::bigint, $10::bigint, $11::text, $12::text, $13::text, $14::text, $15::timestamptz, $16::text, $17::text, $18::text, $19::bigint, $20::text, $21::json, $22::json, $23::json, $24::json, $25::bigint, $26::text, $27::text, $28::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $29::text AND p."rev" = $30::bigint AND p."n" = $31::bigint), 0) * 16777619 + $32::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "weight" = $3::bigint, "note" = $4::json WHERE "id" = $5::text AND "rev" = $6::bigint AND "state" = $7::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $5::text, $1::bigint, 0::bigint, $8::text, $9::text, $7::text, $7::text, $10::timestamptz, $11::text, $12::text, $13::text, $14::bigint, $15::text, $16::json, $17::json, $18::json, $19::json, $20::bigint, NULL::text, NULL::text, $21::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $5::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $21::bigint) % 4294967296 FROM w
 --   $1 = 4
 --   $2 = "2026-03-01T12:00:02Z"
 --   $3 = 8
@@ -76,34 +54,23 @@ WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestampt
 --   $5 = "c"
 --   $6 = 3
 --   $7 = "waiting"
---   $8 = "c"
---   $9 = 4
---   $10 = 0
---   $11 = "hold"
---   $12 = "was_held"
---   $13 = "waiting"
---   $14 = "waiting"
---   $15 = "2026-03-01T12:00:03Z"
---   $16 = "c's actor"
---   $17 = "c's reason"
---   $18 = "c's request"
---   $19 = -1
---   $20 = "c's print"
---   $21 = "{\"l\":\"c\"}"
---   $22 = "{\"in\":1}"
---   $23 = "{\"ch\":1}"
---   $24 = "{\"im\":1}"
---   $25 = 1
---   $26 = <nil>
---   $27 = <nil>
---   $28 = 99
---   $29 = "c"
---   $30 = 3
---   $31 = 0
---   $32 = 99
+--   $8 = "hold"
+--   $9 = "was_held"
+--   $10 = "2026-03-01T12:00:03Z"
+--   $11 = "c's actor"
+--   $12 = "c's reason"
+--   $13 = "c's request"
+--   $14 = -1
+--   $15 = "c's print"
+--   $16 = "{\"l\":\"c\"}"
+--   $17 = "{\"in\":1}"
+--   $18 = "{\"ch\":1}"
+--   $19 = "{\"im\":1}"
+--   $20 = 1
+--   $21 = 99
 
 -- a move of a held record
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text, "label" = $4::text WHERE "id" = $5::text AND "rev" = $6::bigint AND "state" = $7::text AND "created_at" IS NOT DISTINCT FROM $8::timestamptz AND "updated_at" IS NOT DISTINCT FROM $9::timestamptz AND "label" IS NOT DISTINCT FROM $10::text AND "lane" IS NOT DISTINCT FROM $11::text AND "slot" IS NOT DISTINCT FROM $12::text AND "holder" IS NOT DISTINCT FROM $13::text AND "weight" IS NOT DISTINCT FROM $14::bigint AND "fragile" IS NOT DISTINCT FROM $15::boolean AND "due" IS NOT DISTINCT FROM $16::timestamptz AND "note"::text IS NOT DISTINCT FROM $17::text AND "size" IS NOT DISTINCT FROM $18::text AND "tags"::text IS NOT DISTINCT FROM $19::text AND "moves" IS NOT DISTINCT FROM $20::bigint RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $21::text, $22::bigint, $23::bigint, $24::text, $25::text, $26::text, $27::text, $28::timestamptz, $29::text, $30::text, $31::text, $32::bigint, $33::text, $34::json, $35::json, $36::json, $37::json, $38::bigint, $39::text, $40::text, $41::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $42::text AND p."rev" = $43::bigint AND p."n" = $44::bigint), 0) * 16777619 + $45::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text, "label" = $4::text WHERE "id" = $5::text AND "rev" = $6::bigint AND "state" = $7::text AND "created_at" IS NOT DISTINCT FROM $8::timestamptz AND "updated_at" IS NOT DISTINCT FROM $9::timestamptz AND "label" IS NOT DISTINCT FROM $10::text AND "lane" IS NOT DISTINCT FROM $11::text AND "slot" IS NOT DISTINCT FROM $12::text AND "holder" IS NOT DISTINCT FROM $13::text AND "weight" IS NOT DISTINCT FROM $14::bigint AND "fragile" IS NOT DISTINCT FROM $15::boolean AND "due" IS NOT DISTINCT FROM $16::timestamptz AND "note"::text IS NOT DISTINCT FROM $17::text AND "size" IS NOT DISTINCT FROM $18::text AND "tags"::text IS NOT DISTINCT FROM $19::text AND "moves" IS NOT DISTINCT FROM $20::bigint RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $5::text, $1::bigint, 0::bigint, $21::text, $22::text, $7::text, $3::text, $23::timestamptz, $24::text, $25::text, $26::text, $27::bigint, $28::text, $29::json, $30::json, $31::json, $32::json, $33::bigint, NULL::text, NULL::text, $34::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $5::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $34::bigint) % 4294967296 FROM w
 --   $1 = 4
 --   $2 = "2026-03-01T12:00:02Z"
 --   $3 = "held"
@@ -124,34 +91,23 @@ WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestampt
 --   $18 = "small"
 --   $19 = "[\"c's old\"]"
 --   $20 = 7
---   $21 = "c"
---   $22 = 4
---   $23 = 0
---   $24 = "hold"
---   $25 = "was_held"
---   $26 = "waiting"
---   $27 = "held"
---   $28 = "2026-03-01T12:00:03Z"
---   $29 = "c's actor"
---   $30 = "c's reason"
---   $31 = "c's request"
---   $32 = -1
---   $33 = "c's print"
---   $34 = "{\"l\":\"c\"}"
---   $35 = "{\"in\":1}"
---   $36 = "{\"ch\":1}"
---   $37 = "{\"im\":1}"
---   $38 = 1
---   $39 = <nil>
---   $40 = <nil>
---   $41 = 99
---   $42 = "c"
---   $43 = 3
---   $44 = 0
---   $45 = 99
+--   $21 = "hold"
+--   $22 = "was_held"
+--   $23 = "2026-03-01T12:00:03Z"
+--   $24 = "c's actor"
+--   $25 = "c's reason"
+--   $26 = "c's request"
+--   $27 = -1
+--   $28 = "c's print"
+--   $29 = "{\"l\":\"c\"}"
+--   $30 = "{\"in\":1}"
+--   $31 = "{\"ch\":1}"
+--   $32 = "{\"im\":1}"
+--   $33 = 1
+--   $34 = 99
 
 -- a move that asks for an effect
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text, "holder" = $4::text, "tags" = $5::json WHERE "id" = $6::text AND "rev" = $7::bigint AND "state" = $8::text RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $9::text, $10::bigint, $11::text, $12::text, $13::bigint, $14::timestamptz, $15::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $16::text, $17::bigint, $18::bigint, $19::text, $20::text, $21::text, $22::text, $23::timestamptz, $24::text, $25::text, $26::text, $27::bigint, $28::text, $29::json, $30::json, $31::json, $32::json, $33::bigint, $34::text, $35::text, $36::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $37::text AND p."rev" = $38::bigint AND p."n" = $39::bigint), 0) * 16777619 + $40::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text, "holder" = $4::text, "tags" = $5::json WHERE "id" = $6::text AND "rev" = $7::bigint AND "state" = $8::text RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $9::text, $10::bigint, $11::text, $12::text, $13::bigint, $14::timestamptz, $15::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $6::text, $1::bigint, 0::bigint, $16::text, $17::text, $8::text, $3::text, $18::timestamptz, $19::text, $20::text, $21::text, $22::bigint, $23::text, $24::json, $25::json, $26::json, $27::json, $28::bigint, NULL::text, NULL::text, $29::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $6::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $29::bigint) % 4294967296 FROM w
 --   $1 = 4
 --   $2 = "2026-03-01T12:00:02Z"
 --   $3 = "held"
@@ -167,34 +123,23 @@ WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestampt
 --   $13 = 2
 --   $14 = "2026-03-01T12:00:05Z"
 --   $15 = "c's error"
---   $16 = "c"
---   $17 = 4
---   $18 = 0
---   $19 = "hold"
---   $20 = "was_held"
---   $21 = "waiting"
---   $22 = "held"
---   $23 = "2026-03-01T12:00:03Z"
---   $24 = "c's actor"
---   $25 = "c's reason"
---   $26 = "c's request"
---   $27 = -1
---   $28 = "c's print"
---   $29 = "{\"l\":\"c\"}"
---   $30 = "{\"in\":1}"
---   $31 = "{\"ch\":1}"
---   $32 = "{\"im\":1}"
---   $33 = 1
---   $34 = <nil>
---   $35 = <nil>
---   $36 = 99
---   $37 = "c"
---   $38 = 3
---   $39 = 0
---   $40 = 99
+--   $16 = "hold"
+--   $17 = "was_held"
+--   $18 = "2026-03-01T12:00:03Z"
+--   $19 = "c's actor"
+--   $20 = "c's reason"
+--   $21 = "c's request"
+--   $22 = -1
+--   $23 = "c's print"
+--   $24 = "{\"l\":\"c\"}"
+--   $25 = "{\"in\":1}"
+--   $26 = "{\"ch\":1}"
+--   $27 = "{\"im\":1}"
+--   $28 = 1
+--   $29 = 99
 
 -- a move that leaves an effect behind
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1), d AS (DELETE FROM "parcel_outbox" WHERE "id" = $7::text AND "rev" = $8::bigint AND EXISTS (SELECT 1 FROM w)) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $9::text, $10::bigint, $11::bigint, $12::text, $13::text, $14::text, $15::text, $16::timestamptz, $17::text, $18::text, $19::text, $20::bigint, $21::text, $22::json, $23::json, $24::json, $25::json, $26::bigint, $27::text, $28::text, $29::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $30::text AND p."rev" = $31::bigint AND p."n" = $32::bigint), 0) * 16777619 + $33::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1), d AS (DELETE FROM "parcel_outbox" WHERE "id" = $7::text AND "rev" = $8::bigint AND EXISTS (SELECT 1 FROM w)) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $1::bigint, 0::bigint, $9::text, $10::text, $6::text, $3::text, $11::timestamptz, $12::text, $13::text, $14::text, $15::bigint, $16::text, $17::json, $18::json, $19::json, $20::json, $21::bigint, NULL::text, NULL::text, $22::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $22::bigint) % 4294967296 FROM w
 --   $1 = 4
 --   $2 = "2026-03-01T12:00:02Z"
 --   $3 = "held"
@@ -203,34 +148,23 @@ WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestampt
 --   $6 = "waiting"
 --   $7 = "c"
 --   $8 = 3
---   $9 = "c"
---   $10 = 4
---   $11 = 0
---   $12 = "hold"
---   $13 = "was_held"
---   $14 = "waiting"
---   $15 = "held"
---   $16 = "2026-03-01T12:00:03Z"
---   $17 = "c's actor"
---   $18 = "c's reason"
---   $19 = "c's request"
---   $20 = -1
---   $21 = "c's print"
---   $22 = "{\"l\":\"c\"}"
---   $23 = "{\"in\":1}"
---   $24 = "{\"ch\":1}"
---   $25 = "{\"im\":1}"
---   $26 = 1
---   $27 = <nil>
---   $28 = <nil>
---   $29 = 99
---   $30 = "c"
---   $31 = 3
---   $32 = 0
---   $33 = 99
+--   $9 = "hold"
+--   $10 = "was_held"
+--   $11 = "2026-03-01T12:00:03Z"
+--   $12 = "c's actor"
+--   $13 = "c's reason"
+--   $14 = "c's request"
+--   $15 = -1
+--   $16 = "c's print"
+--   $17 = "{\"l\":\"c\"}"
+--   $18 = "{\"in\":1}"
+--   $19 = "{\"ch\":1}"
+--   $20 = "{\"im\":1}"
+--   $21 = 1
+--   $22 = 99
 
 -- a creation
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $17::text, $18::bigint, $19::bigint, $20::text, $21::text, $22::text, $23::text, $24::timestamptz, $25::text, $26::text, $27::text, $28::bigint, $29::text, $30::json, $31::json, $32::json, $33::json, $34::bigint, $35::text, $36::text, $37::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $38::text AND p."rev" = $39::bigint AND p."n" = $40::bigint), 0) * 16777619 + $41::bigint) % 4294967296 FROM w
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $1::text, $3::bigint, 0::bigint, $17::text, $18::text, NULL::text, $2::text, $19::timestamptz, $20::text, $21::text, $22::text, $23::bigint, $24::text, $25::json, $26::json, $27::json, $28::json, $29::bigint, NULL::text, NULL::text, $30::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $1::text AND p."rev" = $3::bigint - 1 AND p."n" = 0), 0) * 16777619 + $30::bigint) % 4294967296 FROM w
 --   $1 = "c"
 --   $2 = "held"
 --   $3 = 1
@@ -247,34 +181,23 @@ WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at
 --   $14 = "small"
 --   $15 = "[\"c's new\"]"
 --   $16 = 8
---   $17 = "c"
---   $18 = 1
---   $19 = 0
---   $20 = "hold"
---   $21 = "was_held"
---   $22 = <nil>
---   $23 = "held"
---   $24 = "2026-03-01T12:00:03Z"
---   $25 = "c's actor"
---   $26 = "c's reason"
---   $27 = "c's request"
---   $28 = -1
---   $29 = "c's print"
---   $30 = "{\"l\":\"c\"}"
---   $31 = "{\"in\":1}"
---   $32 = "{\"ch\":1}"
---   $33 = "{\"im\":1}"
---   $34 = 1
---   $35 = <nil>
---   $36 = <nil>
---   $37 = 99
---   $38 = "c"
---   $39 = 0
---   $40 = 0
---   $41 = 99
+--   $17 = "hold"
+--   $18 = "was_held"
+--   $19 = "2026-03-01T12:00:03Z"
+--   $20 = "c's actor"
+--   $21 = "c's reason"
+--   $22 = "c's request"
+--   $23 = -1
+--   $24 = "c's print"
+--   $25 = "{\"l\":\"c\"}"
+--   $26 = "{\"in\":1}"
+--   $27 = "{\"ch\":1}"
+--   $28 = "{\"im\":1}"
+--   $29 = 1
+--   $30 = 99
 
 -- a creation that asks for an effect, in a transaction
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $17::text, $18::bigint, $19::text, $20::text, $21::bigint, $22::timestamptz, $23::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $24::text, $25::bigint, $26::bigint, $27::text, $28::text, $29::text, $30::text, $31::timestamptz, $32::text, $33::text, $34::text, $35::bigint, $36::text, $37::json, $38::json, $39::json, $40::json, $41::bigint, $42::text, $43::text, $44::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $45::text AND p."rev" = $46::bigint AND p."n" = $47::bigint), 0) * 16777619 + $48::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $49::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $17::text, $18::bigint, $19::text, $20::text, $21::bigint, $22::timestamptz, $23::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $24::text, $25::bigint, $26::bigint, $27::text, $28::text, NULL::text, $29::text, $30::timestamptz, $31::text, $32::text, $33::text, $34::bigint, $35::text, $36::json, $37::json, $38::json, $39::json, $40::bigint, NULL::text, NULL::text, $41::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $42::text AND p."rev" = $43::bigint AND p."n" = $44::bigint), 0) * 16777619 + $41::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $45::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
 --   $1 = "c"
 --   $2 = "held"
 --   $3 = 1
@@ -303,27 +226,73 @@ WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at
 --   $26 = 0
 --   $27 = "hold"
 --   $28 = "was_held"
---   $29 = <nil>
---   $30 = "held"
---   $31 = "2026-03-01T12:00:03Z"
---   $32 = "c's actor"
---   $33 = "c's reason"
---   $34 = "c's request"
---   $35 = -1
---   $36 = "c's print"
---   $37 = "{\"l\":\"c\"}"
---   $38 = "{\"in\":1}"
---   $39 = "{\"ch\":1}"
---   $40 = "{\"im\":1}"
---   $41 = 1
---   $42 = <nil>
---   $43 = <nil>
---   $44 = 99
+--   $29 = "held"
+--   $30 = "2026-03-01T12:00:03Z"
+--   $31 = "c's actor"
+--   $32 = "c's reason"
+--   $33 = "c's request"
+--   $34 = -1
+--   $35 = "c's print"
+--   $36 = "{\"l\":\"c\"}"
+--   $37 = "{\"in\":1}"
+--   $38 = "{\"ch\":1}"
+--   $39 = "{\"im\":1}"
+--   $40 = 1
+--   $41 = 99
+--   $42 = "c"
+--   $43 = 0
+--   $44 = 0
 --   $45 = "c"
---   $46 = 0
---   $47 = 0
---   $48 = 99
---   $49 = "c"
+
+-- a move whose event says something else
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $7::text, $8::bigint, $9::bigint, $10::text, $11::text, $12::text, $13::text, $14::timestamptz, $15::text, $16::text, $17::text, $18::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, $24::bigint, NULL::text, NULL::text, $25::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $26::text AND p."rev" = $27::bigint AND p."n" = $28::bigint), 0) * 16777619 + $25::bigint) % 4294967296 FROM w
+--   $1 = 4
+--   $2 = "2026-03-01T12:00:02Z"
+--   $3 = "held"
+--   $4 = "c"
+--   $5 = 3
+--   $6 = "waiting"
+--   $7 = "z"
+--   $8 = 9
+--   $9 = 0
+--   $10 = "hold"
+--   $11 = "was_held"
+--   $12 = "waiting"
+--   $13 = "lost"
+--   $14 = "2026-03-01T12:00:03Z"
+--   $15 = "c's actor"
+--   $16 = "c's reason"
+--   $17 = "c's request"
+--   $18 = -1
+--   $19 = "c's print"
+--   $20 = "{\"l\":\"c\"}"
+--   $21 = "{\"in\":1}"
+--   $22 = "{\"ch\":1}"
+--   $23 = "{\"im\":1}"
+--   $24 = 1
+--   $25 = 99
+--   $26 = "z"
+--   $27 = 8
+--   $28 = 0
+
+-- a move whose event says little
+WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $1::bigint, 0::bigint, $7::text, $8::text, $6::text, $3::text, $9::timestamptz, $10::text, $11::text, NULL::text, $12::bigint, $13::text, NULL::json, NULL::json, $14::json, NULL::json, $15::bigint, NULL::text, NULL::text, $16::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $16::bigint) % 4294967296 FROM w
+--   $1 = 4
+--   $2 = "2026-03-01T12:00:02Z"
+--   $3 = "held"
+--   $4 = "c"
+--   $5 = 3
+--   $6 = "waiting"
+--   $7 = "hold"
+--   $8 = "was_held"
+--   $9 = "2026-03-01T12:00:03Z"
+--   $10 = "c's actor"
+--   $11 = "c's reason"
+--   $12 = -1
+--   $13 = "c's print"
+--   $14 = "{\"ch\":1}"
+--   $15 = 1
+--   $16 = 99
 
 -- moves
 WITH w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = i."state" FROM unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::json[], $14::json[], $15::json[], $16::json[], $17::bigint[], $18::text[], $19::text[], $20::bigint[], $21::text[]) AS i("id", "rev", "state", "updated_at", "e_operation", "e_name", "e_at", "e_actor", "e_reason", "e_request_id", "e_request_n", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_version", "e_cause", "e_guard", "e_sum", "from") WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, "e_operation", "e_name", "from", "state", "e_at", "e_actor", "e_reason", "e_request_id", "e_request_n", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_version", "e_cause", "e_guard", "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
