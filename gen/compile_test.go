@@ -75,7 +75,8 @@ func TestTypes(t *testing.T) {
 // TestPackagesRun writes the packages of all scenarios into a module of their own,
 // which knows fsmgen by a replace directive, and lets Go vet them and run their
 // generated tests and the tests in testdata/run. The five shipped machines are
-// packages of the repository (TestShipped), which are vetted and tested as such.
+// packages of the repository, which are vetted and tested as such; internal/difftest
+// holds them to be what is generated.
 func TestPackagesRun(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

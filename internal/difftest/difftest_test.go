@@ -25,42 +25,40 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The five machines of the project, in the folder specs.
-var five = []string{"lifecycle", "execution", "jobstate", "ingest", "task"}
-
-// TestEngines generates the machines, traces them over every store, and
-// replays the traces with the interpreter. Beside the five there is one that
-// uses all that they do not.
+// TestEngines traces the generated packages over every store, and replays the
+// traces with the interpreter. Beside the five there is one that uses all that
+// they do not, in a module of its own, compiled as a user's packages are.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("compiles six packages")
 	}
+	for _, name := range five {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			replay(t, machine(t, name), trace(t, name))
+		})
+	}
+	t.Run("ticket", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		m := generate(t, dir, filepath.Join("testdata", "ticket.yaml"))
+		goTest(t, dir, "-v", "-skip", "/sqlite", "-fsmtest.trace", "trace.jsonl")
+		lines, err := os.ReadFile(filepath.Join(dir, m.Name, "trace.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		replay(t, m, lines)
+	})
+}
+
+// generate writes the package into a module beside the repository's.
+func generate(t *testing.T, dir, path string) *spec.Machine {
+	t.Helper()
 	repo, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
-	for _, name := range five {
-		paths = append(paths, filepath.Join(repo, "specs", name+".yaml"))
-	}
-	paths = append(paths, filepath.Join("testdata", "ticket.yaml"))
-	dir := t.TempDir()
-	machines := generate(t, repo, dir, paths)
-	output := goTest(t, dir, "-v", "-skip", "/sqlite", "-fsmtest.trace", "trace.jsonl")
-	for _, m := range machines {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			replay(t, m, filepath.Join(dir, m.Name, "trace.jsonl"))
-		})
-	}
-	golden(t, dir, output)
-}
-
-// generate writes the packages into a module of their own beside the
-// repository's, so that they are compiled as a user's packages are.
-func generate(t *testing.T, repo, dir string, paths []string) []*spec.Machine {
-	t.Helper()
 	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,26 +72,22 @@ func generate(t *testing.T, repo, dir string, paths []string) []*spec.Machine {
 		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, repo)
 	write(t, filepath.Join(dir, "go.mod"), []byte(text))
 	write(t, filepath.Join(dir, "go.sum"), sum)
-	var machines []*spec.Machine
-	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, found := spec.Parse(path, src)
-		if m == nil {
-			t.Fatal(found)
-		}
-		files, err := gen.Generate(m, gen.Options{TestStore: "sqlite"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			write(t, filepath.Join(dir, m.Name, f.Name), f.Data)
-		}
-		machines = append(machines, m)
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return machines
+	m, found := spec.Parse(path, src)
+	if m == nil {
+		t.Fatal(found)
+	}
+	files, err := gen.Generate(m, gen.Options{TestStore: "sqlite"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		write(t, filepath.Join(dir, m.Name, f.Name), f.Data)
+	}
+	return m
 }
 
 func write(t *testing.T, path string, data []byte) {
@@ -106,27 +100,22 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// goTest runs the generated tests and returns what they print.
-func goTest(t *testing.T, dir string, args ...string) string {
+// goTest runs the generated tests.
+func goTest(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-ldflags=-s -w", "./..."}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-gcflags=-N -l -dwarf=false", "./..."}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go test %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-	return string(out)
 }
 
 // replay runs every line of a trace through the interpreter.
-func replay(t *testing.T, m *spec.Machine, path string) {
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
+func replay(t *testing.T, m *spec.Machine, trace []byte) {
+	t.Helper()
+	lines := bufio.NewScanner(bytes.NewReader(trace))
 	lines.Buffer(nil, 1<<20)
 	counts := map[string]int{}
 	var world interp.World
@@ -287,14 +276,18 @@ func byItself(m *spec.Machine, world *interp.World, l fsmtest.TraceLine) int {
 
 var matrixText = regexp.MustCompile("(?s)const testMatrix = `\n(.*?)`")
 
-// golden holds the matrix of each machine and the numbers of cases that its
+// TestCases holds the matrix of each machine and the numbers of cases that its
 // tests print against the golden file: fewer cases are a change that somebody
 // has to want.
-func golden(t *testing.T, dir, output string) {
-	t.Helper()
+func TestCases(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles five packages")
+	}
 	var b strings.Builder
 	for _, name := range five {
-		src, err := os.ReadFile(filepath.Join(dir, name, name+"_fsm_test.go"))
+		output := runShipped(t, name, nil, "-test.v", "-test.skip", "/(sqlite|postgres)")
+		src, err := os.ReadFile(filepath.Join(folder(name), name+"_fsm_test.go"))
 		if err != nil {
 			t.Fatal(err)
 		}

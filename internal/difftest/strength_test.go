@@ -1,13 +1,10 @@
 package difftest
 
 import (
-	"bufio"
 	order "cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -52,7 +49,10 @@ func TestStrength(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles five packages")
 	}
-	traces := exampleTraces(t)
+	asked := map[string][]fsmtest.TraceLine{}
+	for _, name := range five {
+		asked[name] = traceLines(t, name)
+	}
 	var mu sync.Mutex
 	sum := newTally()
 	static, tested := 0, 0
@@ -71,7 +71,7 @@ func TestStrength(t *testing.T) {
 				mutant.apply()
 				found := refusal(m)
 				same := sameMachine[mutant.name] != ""
-				byTests := (same || len(found) == 0) && noticed(original, m, traces[name])
+				byTests := (same || len(found) == 0) && noticed(original, m, asked[name])
 				mu.Lock()
 				defer mu.Unlock()
 				if same {
@@ -269,42 +269,4 @@ func projectsOtherwise(original, m *spec.Machine) bool {
 		return false
 	}
 	return differ(nil, 0)
-}
-
-// exampleTraces runs the generated tests of the five packages and returns what
-// they asked and what came of it.
-func exampleTraces(t *testing.T) map[string][]fsmtest.TraceLine {
-	t.Helper()
-	dir := t.TempDir()
-	folders := map[string]string{"lifecycle": "queue", "execution": "fm001", "jobstate": "events", "ingest": "pipeline", "task": "scheduler"}
-	traces := map[string][]fsmtest.TraceLine{}
-	for _, name := range five {
-		trace := filepath.Join(dir, name+".jsonl")
-		cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-skip", "/(sqlite|cells|invariants|inputs|projection)",
-			"./examples/"+folders[name]+"/"+name, "-fsmtest.trace", trace)
-		cmd.Dir = filepath.Join("..", "..")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
-		}
-		f, err := os.Open(trace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			var l fsmtest.TraceLine
-			if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-				t.Fatal(err)
-			}
-			if l.Engine != "sqlite" { // the same cases once more
-				traces[name] = append(traces[name], l)
-			}
-		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-	}
-	return traces
 }

@@ -262,7 +262,7 @@ func runTests(t *testing.T, machines []sound) {
 			write(filepath.Join(fmt.Sprintf("random%d", m.seed), f.Name), f.Data)
 		}
 	}
-	cmd := exec.Command("go", "test", "-timeout", limit.String(), "./...")
+	cmd := exec.Command("go", "test", "-gcflags=-N -l -dwarf=false", "-timeout", limit.String(), "./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()

@@ -150,7 +150,7 @@ func write(t *testing.T, dir string, m *spec.Machine, test []byte) {
 }
 
 func run(dir, pkg string) (string, error) {
-	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-run", "^TestModelTrace$", "./"+pkg) //nolint:gosec // a fixed command
+	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-gcflags=-N -l -dwarf=false", "-run", "^TestModelTrace$", "./"+pkg) //nolint:gosec // a fixed command
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
