@@ -192,6 +192,18 @@ const tests = {
     await announced(page, /the session is on the clipboard/);
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(JSON.parse(copied).steps.length, 2);
+    await page.click("#copy-session-test");
+    await announced(page, /a Go test of 2 steps is on the clipboard/);
+    const test = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(test, /^package lifecycle\n[\s\S]*func TestSession\(t \*testing\.T\)[\s\S]*Do: "claim_next"[\s\S]*Leads: "accepted", Is: map\[string\]string\{"r1": "claimed@2"\}/);
+    for (const scheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await shot(page, scheme + "-session");
+      await page.setViewportSize({ width: 360, height: 740 });
+      await noScroll(page, "the session at 360");
+      await shot(page, scheme + "-narrow-session");
+      await page.setViewportSize({ width: 1360, height: 900 });
+    }
     await page.reload();
     await page.waitForSelector("html[data-ready]");
     assert.equal(await page.locator(".history li").count(), 2, "the session survives the page");

@@ -21,9 +21,12 @@ type Outcome struct {
 
 // Step is one call: the new world, or a refusal and the world as it was.
 func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
-	c, refusal := Accept(m, c)
+	refusal := acceptIDs(m, c)
 	if refusal == nil {
-		refusal = acceptIDs(m, c)
+		c, refusal = Accept(m, c)
+	}
+	if refusal == nil {
+		refusal = acceptPlace(m, c)
 	}
 	if refusal != nil {
 		return Outcome{}, w, refusal
@@ -37,12 +40,9 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	return w.apply(m, c)
 }
 
-// acceptIDs looks at what a call names: its record, the revision, the request.
+// acceptIDs looks at the ids of a call, which come first: its record, the request.
 func acceptIDs(m *spec.Machine, c Call) *Refusal {
-	creation, system := len(c.Op.Creates) > 0, c.Op.By == spec.BySystem
-	if c.ID == "" && c.Op.Next == nil {
-		return c.invalid("id", "it is empty")
-	}
+	system := c.Op.By == spec.BySystem
 	if problem := idProblem(c.ID); problem != "" {
 		return c.invalid("id", problem)
 	}
@@ -60,6 +60,15 @@ func acceptIDs(m *spec.Machine, c Call) *Refusal {
 	if problem := idProblem(c.RequestID); problem != "" {
 		return c.invalid("request_id", problem)
 	}
+	return nil
+}
+
+// acceptPlace looks at which record a call is for, and at what revision.
+func acceptPlace(m *spec.Machine, c Call) *Refusal {
+	if c.ID == "" && c.Op.Next == nil {
+		return c.invalid("id", "it is empty")
+	}
+	creation := len(c.Op.Creates) > 0
 	if c.ExpectedRev < 0 || c.ExpectedRev == 0 && m.ExpectedRev == spec.Required && !creation && c.ID != "" {
 		return c.invalid("rev", "the machine needs the revision that the call was decided on")
 	}

@@ -242,18 +242,19 @@ func TestStepStaleBeforeTerminal(t *testing.T) {
 	s.refuses(s.call("complete", in{"result": interp.JSON("1")}, rev(4)), interp.CodeTerminal)
 }
 
-// The call itself is looked at before anything that is stored.
+// The call itself is looked at before anything that is stored, its request first, as
+// the runtime does.
 func TestStepOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	s := enqueued(t)
 	s.does(s.call("claim_next", in{"lease": interp.Time(at(60))}))
 	wrong := s.call("complete", nil, actor(""), request(""), record("nowhere"), rev(9))
+	s.refuses(wrong, interp.CodeRequestMissing)
+	wrong.RequestID = "fresh"
 	s.refuses(wrong, interp.CodeActorMissing)
 	wrong.Actor = "w2"
 	s.refuses(wrong, interp.CodeInvalidInput)
 	wrong.Inputs = in{"result": interp.JSON("1")}
-	s.refuses(wrong, interp.CodeRequestMissing)
-	wrong.RequestID = "fresh"
 	s.refuses(wrong, interp.CodeNotFound)
 	wrong.ID = "a"
 	s.refuses(wrong, interp.CodeStale)

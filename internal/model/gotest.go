@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/format"
@@ -43,21 +44,7 @@ func (v *Violation) GoTest(m *spec.Machine) ([]byte, error) {
 			fmt.Fprintf(&b, "{}, // %s\n", v.Trace[s.step].What)
 			continue
 		}
-		fmt.Fprintf(&b, "{Record: %q, Do: %q", s.Record, s.Do)
-		for _, part := range [][2]string{{"Actor", s.call.Actor}, {"Reason", s.call.Reason}, {"Request", s.Request}} {
-			if part[1] != "" {
-				fmt.Fprintf(&b, ", %s: %q", part[0], part[1])
-			}
-		}
-		fmt.Fprintf(&b, ", At: %s", offset(s.call.At))
-		if len(s.call.Inputs) > 0 {
-			b.WriteString(", Inputs: map[string]any{")
-			for _, name := range slices.Sorted(maps.Keys(s.call.Inputs)) {
-				fmt.Fprintf(&b, "%q: %s, ", name, literal(s.call.Inputs[name]))
-			}
-			b.Truncate(b.Len() - 2)
-			b.WriteString("}")
-		}
+		writeStep(&b, s.Record, s.Request, s.call, offset)
 		b.WriteString("},\n")
 	}
 	b.WriteString("},\n})\n}\n")
@@ -127,15 +114,40 @@ func offset(at time.Time) string {
 	return fmt.Sprintf("at(%d*time.Hour + %d*time.Millisecond)", whole/time.Hour, rest.Milliseconds())
 }
 
+// writeStep writes a step without its end; at writes an instant.
+func writeStep(b *bytes.Buffer, record, request string, c interp.Call, at func(time.Time) string) {
+	fmt.Fprintf(b, "{Record: %q, Do: %q", record, c.Op.Name)
+	for _, part := range [][2]string{{"Actor", c.Actor}, {"Reason", c.Reason}, {"Request", request}} {
+		if part[1] != "" {
+			fmt.Fprintf(b, ", %s: %q", part[0], part[1])
+		}
+	}
+	fmt.Fprintf(b, ", At: %s", at(c.At))
+	if len(c.Inputs) == 0 {
+		return
+	}
+	b.WriteString(", Inputs: map[string]any{")
+	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
+		fmt.Fprintf(b, "%q: %s, ", name, literal(c.Inputs[name], at))
+	}
+	b.Truncate(b.Len() - 2)
+	b.WriteString("}")
+}
+
 // literal writes a value as the calls of package fsmtest take it.
-func literal(v interp.Value) string {
+func literal(v interp.Value, at func(time.Time) string) string {
 	switch v.Kind {
+	case interp.KindAbsent:
+		return "nil"
 	case interp.KindInt:
 		return fmt.Sprintf("int64(%d)", v.Num)
 	case interp.KindBool:
 		return strconv.FormatBool(v.Num != 0)
 	case interp.KindTime:
-		return offset(v.AsTime())
+		return at(v.AsTime())
+	case interp.KindSet:
+		text, _ := json.Marshal(v.Members()) // texts always marshal
+		return strconv.Quote(string(text))
 	}
 	return strconv.Quote(v.Text)
 }

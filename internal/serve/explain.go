@@ -20,6 +20,8 @@ type refusalView struct {
 	Needed  []string    `json:"needed"`
 	Records []string    `json:"records"` // that stand in the way
 	Place   *place      `json:"place,omitempty"`
+
+	reason string // the guard that refused, or the error of the branch
 }
 
 // causeView is a fact as the call met it.
@@ -52,7 +54,7 @@ type explainer struct {
 
 func explain(m *spec.Machine, w interp.World, c interp.Call, refusal *interp.Refusal) *refusalView {
 	e := explainer{m: m, w: w, c: c, v: &refusalView{
-		Code: refusal.Code, Title: titles[refusal.Code], Text: refusal.Error(), Error: refusal.Sentinel,
+		Code: refusal.Code, Title: titles[refusal.Code], Text: refusal.Error(), Error: refusal.Sentinel, reason: refusal.Guard,
 		Causes: []causeView{}, Needed: []string{}, Records: []string{},
 	}}
 	if ok, no := interp.Accept(m, c); no == nil {

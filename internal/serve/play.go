@@ -148,17 +148,8 @@ type playView struct {
 }
 
 func (s *Server) play(w http.ResponseWriter, r *http.Request, f *file) {
-	var request playRequest
-	if !body(w, r, &request) {
-		return
-	}
-	v := f.now()
-	switch {
-	case !v.usable():
-		fail(w, http.StatusConflict, "a specification with errors cannot be stepped through")
-		return
-	case len(request.Steps) > maxSteps:
-		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the session has %d steps; at most %d are played", len(request.Steps), maxSteps))
+	request, v, ok := readSession(w, r, f)
+	if !ok {
 		return
 	}
 	now := epoch
@@ -172,6 +163,23 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, f *file) {
 	view := playSteps(v.machine, request.Steps, now)
 	view.Hash = v.hash
 	reply(w, view)
+}
+
+// readSession reads a session and the file it is for as that is now; otherwise it has answered.
+func readSession(w http.ResponseWriter, r *http.Request, f *file) (request playRequest, v version, ok bool) {
+	if !body(w, r, &request) {
+		return request, v, false
+	}
+	v = f.now()
+	switch {
+	case !v.usable():
+		fail(w, http.StatusConflict, "a specification with errors cannot be stepped through")
+		return request, v, false
+	case len(request.Steps) > maxSteps:
+		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the session has %d steps; at most %d are played", len(request.Steps), maxSteps))
+		return request, v, false
+	}
+	return request, v, true
 }
 
 // playSteps plays a session from the beginning.
@@ -207,18 +215,19 @@ func playStep(m *spec.Machine, w interp.World, step stepRequest) (stepView, inte
 	var out interp.Outcome
 	var next interp.World
 	var refusal *interp.Refusal
-	c := interp.Call{Op: op, ID: step.Record, ExpectedRev: step.Rev, RequestID: step.Request, Actor: step.Actor, Reason: step.Reason, At: at}
+	var c interp.Call
 	if step.Deliver {
 		i := slices.IndexFunc(w.Outbox, func(d interp.Delivery) bool { return d.ID == step.Record && d.Rev == step.Rev && d.Op == op })
 		if i < 0 {
 			return stepView{}, w, fmt.Errorf("no effect of %s waits for record %q at revision %d", op.Name, step.Record, step.Rev)
 		}
+		c = interp.Call{Op: op, ID: step.Record, At: at}
 		out, next, refusal = interp.Deliver(m, w, w.Outbox[i], at)
 	} else {
 		if interp.Internal(m, op) {
 			return stepView{}, w, fmt.Errorf("%s follows an effect and cannot be called", op.Name)
 		}
-		if c.Inputs, err = inputsOf(op, step.Inputs); err != nil {
+		if c, err = callOf(op, step); err != nil {
 			return stepView{}, w, err
 		}
 		out, next, refusal = interp.Step(m, w, c)
@@ -249,6 +258,16 @@ func playStep(m *spec.Machine, w interp.World, step stepRequest) (stepView, inte
 		view.Events = append(view.Events, eventOf(e))
 	}
 	return view, next, nil
+}
+
+// callOf returns the call that a step makes.
+func callOf(op *spec.Operation, step stepRequest) (interp.Call, error) {
+	c := interp.Call{Op: op, ID: step.Record, ExpectedRev: step.Rev, RequestID: step.Request, Actor: step.Actor, Reason: step.Reason}
+	var err error
+	if c.At, err = parseTime(step.At); err == nil {
+		c.Inputs, err = inputsOf(op, step.Inputs)
+	}
+	return c, err
 }
 
 func outcomeOf(out interp.Outcome) string {

@@ -62,6 +62,7 @@ func (s *Server) Handler(hosts Hosts) http.Handler {
 	mux.HandleFunc("GET /api/machine/{n}/picture.svg", s.one(s.picture))
 	mux.HandleFunc("GET /api/events", s.events)
 	mux.HandleFunc("POST /api/machine/{n}/play", s.one(s.play))
+	mux.HandleFunc("POST /api/machine/{n}/gotest", s.one(s.goTest))
 	mux.HandleFunc("POST /api/machine/{n}/check", s.one(s.model))
 	if s.options.Database != nil {
 		mux.HandleFunc("GET /api/machine/{n}/database", s.one(s.database))

@@ -29,6 +29,13 @@ type StoryStep struct {
 	Request string // request id; empty: none
 	At      time.Time
 	Inputs  map[string]any // as in [Call]
+
+	// With [EndsAsTold] besides:
+
+	Rev   int64             // the revision that the caller expects; 0: none
+	Leads string            // to what: "accepted", "recorded", "replayed", "existing", "delivered", or the code of the refusal
+	Guard string            // with the code "guard": the one that refused
+	Is    map[string]string // by record: its stored state and its revision after the step, as in "open@2"
 }
 
 // Ending says how a story goes wrong.
@@ -45,13 +52,21 @@ const (
 	EndsOnIndex
 	// EndsAgain is a last step that applies a request a second time.
 	EndsAgain
+	// EndsAsTold is a story in which nothing goes wrong: each step leads to what it
+	// says. Such a test passes until the package does something else.
+	EndsAsTold
 )
 
 // Retell tells a story to a generated package over memstore, and fails when it
 // ends as it does: the promise is broken. A package of a mended specification
-// refuses a step, or ends otherwise, and passes.
+// refuses a step, or ends otherwise, and passes. With [EndsAsTold] it is the other
+// way round: the test fails at the first step that leads elsewhere.
 func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
 	t.Helper()
+	if s.Ends == EndsAsTold {
+		relive(t, d, s.Steps)
+		return
+	}
 	ctx := t.Context()
 	store, fx := memstore.New(), &Effects{}
 	if err := d.Migrate(ctx, store); err != nil {

@@ -104,3 +104,86 @@ func TestRetell(t *testing.T) {
 		})
 	}
 }
+
+// gate is a record that is what its only operation made of it.
+type gate struct{ rev int64 }
+
+func (g gate) Ref() fsm.Ref { return fsm.Ref{ID: "g", Rev: g.rev} }
+
+// gateDriver opens a machine whose operation answers with out and err.
+func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
+	return Driver[gate]{
+		Descriptor: &fsm.Descriptor[gate]{Encode: func(g *gate) fsm.Row { return fsm.Row{ID: "g", Rev: g.rev, State: "open"} }},
+		Migrate:    func(context.Context, fsm.Store) error { return nil },
+		Open: func(context.Context, fsm.Store, *Effects, ...fsm.Option) (*Durable[gate], error) {
+			return &Durable[gate]{
+				Record: func(_ context.Context, id string) (gate, error) {
+					if id != "g" {
+						return gate{}, fsm.ErrNotFound
+					}
+					return gate{2}, nil
+				},
+				Operations: map[string]Durably[gate]{"lift": {
+					Do: func(_ context.Context, at fsm.Target, _ Call) (fsm.Outcome[gate], error) {
+						if at.Ref() != (fsm.Ref{ID: "g", Rev: 1}) {
+							return fsm.Outcome[gate]{}, fmt.Errorf("called at %v", at.Ref())
+						}
+						return out, err
+					},
+					Pick: func(context.Context, int, Call) ([]fsm.Outcome[gate], error) {
+						return nil, &fsm.Refusal{Code: fsm.CodeNothingToDo}
+					},
+				}},
+				Deliver: func(context.Context) (int, error) { return 1, nil },
+			}, nil
+		},
+	}
+}
+
+func TestRetellAsTold(t *testing.T) {
+	t.Parallel()
+	lift := func(leads string) StoryStep {
+		return StoryStep{Record: "g", Do: "lift", Rev: 1, Leads: leads, Is: map[string]string{"g": "open@2"}}
+	}
+	with := func(s StoryStep, change func(*StoryStep)) StoryStep { change(&s); return s }
+	guard := &fsm.Refusal{Code: fsm.CodeGuard, Guard: "owner_only"}
+	tests := []struct {
+		name  string
+		out   fsm.Outcome[gate]
+		err   error
+		step  StoryStep
+		fails string
+	}{
+		{"as it was", fsm.Outcome[gate]{}, nil, lift("accepted"), ""},
+		{"refused as it was", fsm.Outcome[gate]{}, guard, with(lift("guard"), func(s *StoryStep) { s.Guard = "owner_only" }), ""},
+		{"recorded", fsm.Outcome[gate]{RecordOnly: true}, nil, lift("recorded"), ""},
+		{"replayed", fsm.Outcome[gate]{Replayed: true, RecordOnly: true}, nil, lift("replayed"), ""},
+		{"existing", fsm.Outcome[gate]{Existing: true}, nil, lift("existing"), ""},
+		{"picked", fsm.Outcome[gate]{}, nil, StoryStep{Do: "lift", Leads: "nothing_to_do"}, ""},
+		{"delivered", fsm.Outcome[gate]{}, nil, StoryStep{Leads: "delivered", Is: map[string]string{"g": "open@2"}}, ""},
+		{"accepted now", fsm.Outcome[gate]{}, nil, with(lift("guard"), func(s *StoryStep) { s.Guard = "owner_only" }), `step 1, lift of "g": accepted, want guard owner_only`},
+		{"refused now", fsm.Outcome[gate]{}, guard, lift("accepted"), `guard owner_only, want accepted`},
+		{"refused by another guard", fsm.Outcome[gate]{}, guard, with(lift("guard"), func(s *StoryStep) { s.Guard = "lease_live" }), "guard owner_only, want guard lease_live"},
+		{"another revision", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"g": "open@3"} }), `the record "g" is open@2 after it, want open@3`},
+		{"no record", fsm.Outcome[gate]{}, nil, with(lift("accepted"), func(s *StoryStep) { s.Is = map[string]string{"h": "open@2"} }), `the record "h" after it`},
+		{"nobody can call it", fsm.Outcome[gate]{}, nil, StoryStep{Record: "g", Do: "drop", Leads: "accepted"}, "nobody can call it any more"},
+		{"a store that fails", fsm.Outcome[gate]{}, errors.New("disk full"), lift("accepted"), "disk full"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			told := &telling{TB: t}
+			func() {
+				defer func() {
+					if r := recover(); r != nil && r != any(told) {
+						panic(r)
+					}
+				}()
+				Retell(told, gateDriver(tt.out, tt.err), Story{Ends: EndsAsTold, Steps: []StoryStep{tt.step}})
+			}()
+			if got := strings.Join(told.failed, "; "); (got == "") != (tt.fails == "") || !strings.Contains(got, tt.fails) {
+				t.Errorf("it says %q, want %q", got, tt.fails)
+			}
+		})
+	}
+}

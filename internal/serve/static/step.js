@@ -124,6 +124,18 @@ export class Session {
 
   text() { return JSON.stringify({ machine: this.app.machine.name, meaning: this.app.machine.meaning, steps: this.s.steps.slice(0, this.s.cursor) }, null, 2); }
 
+  /** goTest puts the steps on the clipboard as a test of the generated package. */
+  async goTest() {
+    let value;
+    try {
+      value = await api(`machine/${this.app.n}/gotest`, { steps: this.s.steps.slice(0, this.s.cursor) });
+    } catch (e) {
+      announce(e.message);
+      return;
+    }
+    await copy(value.goTest, `a Go test of ${plural(value.steps - value.left, "step")}${value.left > 0 ? ` (${value.left} left out, it says why)` : ""}`);
+  }
+
   async paste(text) {
     let value;
     try { value = JSON.parse(text); } catch { announce("that is no JSON"); return; }
@@ -255,7 +267,8 @@ export class Session {
       el("div", { class: "bar" }, el("h3", { id: "steps-title" }, "Steps so far"),
         button("undo", "Undo", () => this.undo(), s.cursor === 0), button("redo", "Redo", () => this.redo(), s.cursor === s.steps.length),
         button("reset", "Reset", () => this.reset(), s.steps.length === 0),
-        button("copy-session", "Copy as JSON", () => copy(this.text(), "the session"), s.cursor === 0)),
+        button("copy-session", "Copy as JSON", () => copy(this.text(), "the session"), s.cursor === 0),
+        button("copy-session-test", "Copy as Go test", () => this.goTest(), s.cursor === 0)),
       el("ol", { class: "history" }, s.steps.map((step, i) => {
         const v = view.steps[i];
         return el("li", { class: i >= s.cursor ? "ahead" : "" }, el("button", { type: "button", class: "link", "aria-current": i === s.cursor - 1 ? "step" : undefined, id: "step-" + i, onclick: () => this.goTo(i + 1) },
