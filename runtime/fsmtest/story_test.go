@@ -131,7 +131,7 @@ func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
 						return out, err
 					},
 					Pick: func(context.Context, int, Call) ([]fsm.Outcome[gate], error) {
-						return nil, &fsm.Refusal{Code: fsm.CodeNothingToDo}
+						return nil, fsm.Refuse("", "", fsm.Ground{Code: fsm.CodeNothingToDo})
 					},
 				}},
 				Deliver: func(context.Context) (int, error) { return 1, nil },
@@ -146,7 +146,7 @@ func TestRetellAsTold(t *testing.T) {
 		return StoryStep{Record: "g", Do: "lift", Rev: 1, Leads: leads, Is: map[string]string{"g": "open@2"}}
 	}
 	with := func(s StoryStep, change func(*StoryStep)) StoryStep { change(&s); return s }
-	guard := &fsm.Refusal{Code: fsm.CodeGuard, Guard: "owner_only"}
+	guard := fsm.Refuse("g", "open", fsm.Ground{Code: fsm.CodeGuard, Guard: "owner_only"})
 	tests := []struct {
 		name  string
 		out   fsm.Outcome[gate]
