@@ -106,6 +106,11 @@ func (c *cli) rootCommand() *cobra.Command {
 		Long: `fsmgen compiles the YAML definition of a state machine into a Go package:
 typed transition methods, exhaustive tests, SQL schemas and a diagram.
 
+Each command has --json and -q. A command that reads specifications prints with
+--json one object: findings, errors and warnings (how many), and where it applies
+files (path, status before the run, written) or output (what would be printed).
+-q says only what is wrong; what was asked for is printed all the same.
+
 Exit codes: 0 ok; 1 the specification has errors, files on disk are not what
 fsmgen would write, or a database or a log is not the machine's work; 2 the
 command line, or a file or database it names, cannot be used; 3 a bug in fsmgen.`,
@@ -145,6 +150,12 @@ func (c *cli) remarkf(format string, args ...any) {
 	if !c.quiet {
 		c.printf(format, args...)
 	}
+}
+
+// jsonFlag adds --json; what says which parts of the report the command fills.
+func (c *cli) jsonFlag(cmd *cobra.Command, asJSON *bool, what string) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print what was found and done as JSON")
+	cmd.Long += "\n\nWith --json it prints one object: findings (as check --json has them), errors and\nwarnings (how many), and " + what
 }
 
 // quietFlag adds --quiet.

@@ -41,6 +41,11 @@ fold of its log, where the log is whole. Nothing is changed unless --yes is ther
 with the name of who does it and why; the log gets an event "__repair" with both
 and with the row as it was. A SQLite file must not be open in a program then.
 
+With --json it prints one object: machine, version and hash, findings (id, rev, n,
+check, severity, message), records, errors and warnings (how many), repaired, the
+probes that were not asked, repairs (id, changes, why_not, repaired), and error when
+the audit did not come to its end.
+
 The exit code is 1 when a MUST rule is broken (with --yes: and is still), 2 when
 the database cannot be read.`,
 		Example: `  fsmgen audit --db jobs.db job.yaml

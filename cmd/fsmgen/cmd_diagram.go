@@ -25,6 +25,7 @@ type diagramFlags struct {
 	only   []string
 	theme  string
 	check  bool
+	asJSON bool
 
 	inject  string
 	history string
@@ -124,6 +125,7 @@ thick as their traffic and carry its count, and those never taken are grey.`,
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
 	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the event log of this database: the path of a SQLite file, or postgres://...")
 	cmd.Flags().StringVar(&f.inject, "inject", "", "keep the diagram between the markers in this Markdown file up to date")
+	c.jsonFlag(cmd, &f.asJSON, "output (format and text, or base64 for a\npng), or files with -o and --inject.")
 	c.quietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o or --inject is not up to date")
 	oneOf(cmd, "format", formatNames(diagramFormats)...)
@@ -179,9 +181,8 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 	if err != nil {
 		return err
 	}
-	c.renderAll(c.err, []*source{s}, spec.Warning)
-	if s.found.HasErrors() {
-		return errFindings
+	if err := c.accepts(s, f.asJSON); err != nil {
+		return err
 	}
 	if f.history != "" {
 		if f.traffic, err = readTraffic(f.history, s.machine); err != nil {
@@ -200,12 +201,9 @@ func (c *cli) diagram(path string, f diagramFlags) error {
 		return internalError{fmt.Errorf("draw %s: %w", format.name, err)}
 	}
 	if f.out == "" {
-		if _, err := c.out.Write(data); err != nil {
-			return usagef("cannot print the diagram: %w", err)
-		}
-		return nil
+		return c.give(s, f.asJSON, format.name, data)
 	}
-	return c.put([]*plan{{source: s, targets: []*target{{path: f.out, data: data}}}}, putOptions{check: f.check})
+	return c.put([]*plan{{source: s, targets: []*target{{path: f.out, data: data}}}}, putOptions{check: f.check, asJSON: f.asJSON})
 }
 
 // historyDeadline bounds how long a database is waited for.

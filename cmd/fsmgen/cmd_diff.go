@@ -34,7 +34,11 @@ input; --against reads the old one from git.
 
 With --sql it prints the migration of a database instead: rows of states under
 ` + "`removed`" + ` move, with an event each. With --rows it prints the queries that list
-the rows which do not fit the new version. Neither looks at a database.`,
+the rows which do not fit the new version. Neither looks at a database.
+
+With --json it prints one object: old and new (file, machine, version, hash),
+breaking, changes (code, class, message, hint, and its place in old and new), and
+counts of them by class.`,
 		Example: `  fsmgen diff old/job.yaml job.yaml
   fsmgen diff --against git:main job.yaml
   fsmgen diff --against git:v1.2.0 --format markdown job.yaml
@@ -55,6 +59,7 @@ the rows which do not fit the new version. Neither looks at a database.`,
 	cmd.Flags().StringVar(&o.sql, "sql", "", "print the migration for sqlite or postgres")
 	cmd.Flags().StringVar(&o.rows, "rows", "", "print the queries for rows that do not fit, for sqlite or postgres")
 	cmd.Flags().StringVar(&o.enforce, "enforce", "full", "level of enforcement of the database: none, checks or full")
+	c.quietFlag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("sql", "rows", "format", "json")
 	oneOf(cmd, "format", formatText, formatJSON, formatMarkdown, formatGitHub)
 	oneOf(cmd, "sql", migration.SQLite, migration.Postgres)
@@ -98,6 +103,7 @@ func (c *cli) diff(args []string, o diffOptions) error {
 		c.printf("%s", report.Markdown())
 	case o.format == formatGitHub:
 		printGitHubDiff(c.out, next.name, report)
+	case c.quiet && !report.Breaking():
 	default:
 		c.printf("%s", report.Text())
 	}

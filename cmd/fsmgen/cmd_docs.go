@@ -6,12 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/internal/mdpage"
-	"github.com/fsmgen/fsmgen/spec"
 )
 
 func (c *cli) docsCommand() *cobra.Command {
 	var out string
-	var check bool
+	var check, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "docs SPEC",
 		Short: "Write the Markdown page of a machine",
@@ -24,14 +23,16 @@ reads the standard input.`,
   fsmgen docs job.yaml -o docs/job.md --check   # in CI: fail when it is not up to date`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: specFiles,
-		RunE:              func(_ *cobra.Command, args []string) error { return c.docs(args[0], out, check) },
+		RunE:              func(_ *cobra.Command, args []string) error { return c.docs(args[0], out, check, asJSON) },
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the file instead of printing")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
+	c.jsonFlag(cmd, &asJSON, "output (format and text), or files with -o.")
+	c.quietFlag(cmd)
 	return cmd
 }
 
-func (c *cli) docs(path, out string, check bool) error {
+func (c *cli) docs(path, out string, check, asJSON bool) error {
 	switch {
 	case check && out == "":
 		return usagef("--check compares with a file; name it with -o")
@@ -42,16 +43,15 @@ func (c *cli) docs(path, out string, check bool) error {
 	if err != nil {
 		return err
 	}
-	c.renderAll(c.err, []*source{s}, spec.Warning)
-	if s.found.HasErrors() {
-		return errFindings
+	if err := c.accepts(s, asJSON); err != nil {
+		return err
 	}
 	text, err := mdpage.Markdown(s.machine)
 	if err != nil {
 		return internalError{err}
 	}
 	if out == "" {
-		return c.write(text)
+		return c.give(s, asJSON, "markdown", text)
 	}
-	return c.put([]*plan{{source: s, targets: []*target{{path: out, data: text}}}}, putOptions{check: check})
+	return c.put([]*plan{{source: s, targets: []*target{{path: out, data: text}}}}, putOptions{check: check, asJSON: asJSON})
 }

@@ -14,7 +14,9 @@ func (c *cli) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Say what a finding means and how to mend it",
-		Long:  `Explain prints the page of one finding, or the list of all findings.`,
+		Long: `Explain prints the page of one finding, or the list of all findings. With
+--json it is an object with code, severity, title and doc (Markdown), or a list of
+them.`,
 		Example: `  fsmgen explain FSM101
   fsmgen explain`,
 		Args: cobra.MaximumNArgs(1),
@@ -36,6 +38,7 @@ func (c *cli) explainCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.quietFlag(cmd)
 	return cmd
 }
 

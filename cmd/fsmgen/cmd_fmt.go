@@ -12,8 +12,9 @@ import (
 
 // fmtFlags are the flags of `fmt`.
 type fmtFlags struct {
-	check bool
-	diff  bool
+	check  bool
+	diff   bool
+	asJSON bool
 }
 
 func (c *cli) fmtCommand() *cobra.Command {
@@ -37,6 +38,7 @@ comment that would be lost: those inside of brackets can be.`,
 		ValidArgsFunction: specFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.fmt(args, f) },
 	}
+	c.jsonFlag(cmd, &f.asJSON, "files, with --diff each with its diff; output\n(format and text) for the standard input.")
 	c.quietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would change, and exit with 1 when something would")
@@ -53,27 +55,42 @@ func (c *cli) fmt(paths []string, f fmtFlags) error {
 	dry, failed := f.check || f.diff, false
 	var targets []*target // the files to write
 	var names []string    // theirs, as findings show them
+	report := report{Files: []fileReport{}}
 	for _, s := range sources {
 		c.current = s.name
-		var out []byte
+		var out, difference []byte
 		out, s.found = spec.Format(s.name, s.text)
 		switch {
 		case s.found.HasErrors():
 			failed = true
 			continue
 		case losesComment(s.text, out):
-			c.errorf("%s: a comment would be lost, so the file is left as it is; move comments out of brackets, onto lines of their own\n", s.name)
+			const why = "a comment would be lost, so the file is left as it is; move comments out of brackets, onto lines of their own"
+			report.Files = append(report.Files, fileReport{Path: s.name, Status: statusUnchanged, Problem: why})
+			if !f.asJSON {
+				c.errorf("%s: %s\n", s.name, why)
+			}
 			failed = true
 			continue
 		case f.diff:
-			c.printf("%s", diff.Diff(s.name, s.text, s.name+" (formatted)", out))
+			difference = diff.Diff(s.name, s.text, s.name+" (formatted)", out)
+			if !f.asJSON {
+				c.printf("%s", colouredDiff(c.out, difference))
+			}
+		case s.path == "-" && !f.check && f.asJSON:
+			report.Output = newOutputReport("yaml", out)
+			continue
 		case s.path == "-" && !f.check:
 			c.printf("%s", out)
 			continue
 		}
+		file := fileReport{Path: s.name, Status: statusUnchanged, Diff: string(difference)}
 		if bytes.Equal(out, s.text) {
+			report.Files = append(report.Files, file)
 			continue
 		}
+		file.Status, file.Written = statusDiffers, !dry
+		report.Files = append(report.Files, file)
 		failed = failed || dry
 		t := &target{path: s.path, data: out, status: statusDiffers}
 		if !dry {
@@ -83,14 +100,24 @@ func (c *cli) fmt(paths []string, f fmtFlags) error {
 		}
 		targets, names = append(targets, t), append(names, s.name)
 	}
-	c.renderAll(c.err, sources, spec.Warning)
+	if !f.asJSON {
+		c.renderAll(c.err, sources, spec.Warning)
+	}
 	if !dry {
 		if err := writeAll(targets); err != nil {
 			return usagef("cannot write: %w", err)
 		}
 	}
+	if f.asJSON {
+		found := newReport(sources, report.Files)
+		found.Output = report.Output
+		if err := c.printJSON(found); err != nil {
+			return err
+		}
+	}
 	for _, name := range names {
 		switch {
+		case f.asJSON:
 		case !dry:
 			c.remarkf("wrote %s\n", name)
 		case !f.diff:

@@ -52,7 +52,11 @@ working on the same tables until the new package's EndRollOut. It is refused
 when the two versions cannot be open at once.
 
 With --watch it goes on until it is interrupted, and generates whenever one of
-the files changed. Findings are printed, and the last sound package stays.`,
+the files changed. Findings are printed, and the last sound package stays.
+
+With --json it prints one object: findings (as check --json has them), errors and
+warnings (how many), and files (path, status before the run: missing, differs,
+unchanged, foreign or stale, and written).`,
 		Example: `  fsmgen gen specs/lifecycle.yaml
   fsmgen gen -o . job.yaml          # the package job in this folder
   fsmgen gen --check specs/*.yaml   # in CI: fail when files are not up to date

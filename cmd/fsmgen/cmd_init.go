@@ -23,7 +23,8 @@ var starter string
 var machineName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 func (c *cli) initCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "init NAME",
 		Short: "Write a commented specification to start from",
 		Long: `Init writes NAME.yaml into this folder: a small, sound machine with a lease, a
@@ -34,11 +35,14 @@ what. It never overwrites a file.`,
   fsmgen gen parcel.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(_ *cobra.Command, args []string) error { return c.init(args[0]) },
+		RunE:              func(_ *cobra.Command, args []string) error { return c.init(args[0], asJSON) },
 	}
+	c.jsonFlag(cmd, &asJSON, "files.")
+	c.quietFlag(cmd)
+	return cmd
 }
 
-func (c *cli) init(name string) error {
+func (c *cli) init(name string, asJSON bool) error {
 	if !machineName.MatchString(name) {
 		return usagef("%q is no name for a machine; start with a-z and go on with a-z, 0-9 and _, e.g. parcel", name)
 	}
@@ -55,6 +59,9 @@ func (c *cli) init(name string) error {
 		return usagef("%s is there already; choose another name, or move it away", path)
 	} else if err != nil {
 		return usagef("cannot write: %w", err)
+	}
+	if asJSON {
+		return c.printJSON(newReport(nil, []fileReport{{Path: path, Status: statusMissing, Written: true}}))
 	}
 	c.remarkf("wrote %s\n", path)
 	return nil

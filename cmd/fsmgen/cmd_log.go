@@ -59,6 +59,7 @@ The database is only read.`,
 	databaseFlag(cmd, &f.db)
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with the events that come, until Ctrl-C")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print each event as one line of JSON")
+	c.quietFlag(cmd)
 	return cmd
 }
 
@@ -115,11 +116,11 @@ func (c *cli) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		return fmt.Errorf("there is no %s with the id %q", db.Spec.Entity, id)
 	case f.asJSON:
 	case id == "":
-		c.printf("%s\n", count(n, "event"))
+		c.remarkf("%s\n", count(n, "event"))
 	case missing != nil && n > 0:
 		c.printf("%s has a log and no row: it was purged, or the row is lost (fsmgen audit tells)\n", plain(id))
 	default:
-		c.printf("%s is %s, at revision %d\n", plain(id), plain(l.state(row.State)), row.Rev)
+		c.remarkf("%s is %s, at revision %d\n", plain(id), plain(l.state(row.State)), row.Rev)
 	}
 	return nil
 }

@@ -27,6 +27,10 @@ What a log has more is judged too: with changes, the rules of the states; with
 inputs and actor, the guards and branches; with sum and chain, the checksums. The
 lines stand in the order of their commits; those of one record by rev and n.
 
+With --json it prints one object: findings (file, line, id, rev, n, rule, message),
+how many events and records were judged, errors (how many), and error when the
+file could not be read to its end.
+
 The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
 		Example: `  fsmgen replay events.jsonl job.yaml
   fsmgen log --db jobs.db --json job.yaml | fsmgen replay - job.yaml`,

@@ -7,7 +7,7 @@ import (
 )
 
 func (c *cli) schemaCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of specifications",
 		Long: `Schema prints the JSON Schema (draft 2020-12) of specifications. An editor that
@@ -24,4 +24,7 @@ Editors with the YAML language server read it from the first line of a file:
 			return nil
 		},
 	}
+	cmd.Flags().Bool("json", true, "the schema is JSON, with this and without")
+	c.quietFlag(cmd)
+	return cmd
 }

@@ -17,6 +17,7 @@ import (
 type serveFlags struct {
 	address  string
 	database string
+	asJSON   bool
 }
 
 func (c *cli) serveCommand() *cobra.Command {
@@ -47,6 +48,8 @@ says otherwise. It writes nothing, has no login, and needs no network.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.database, "db", "", "also show what this database holds, which is never written: the path of a SQLite file, or postgres://...")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the address as a line of JSON: {\"url\": \"http://...\"}")
+	c.quietFlag(cmd)
 	cmd.Flags().StringVar(&f.address, "addr", "127.0.0.1:0", "address to listen on; port 0 is a free one")
 	return cmd
 }
@@ -89,7 +92,11 @@ func (c *cli) serve(ctx context.Context, paths []string, f serveFlags) error {
 	if hosts.AnyAddress { // no browser opens 0.0.0.0
 		at = hosts.Names[1]
 	}
-	c.printf("http://%s/\n", at)
+	if f.asJSON {
+		c.printf("%s\n", oneLine(map[string]string{"url": "http://" + at + "/"}))
+	} else {
+		c.printf("http://%s/\n", at)
+	}
 	if err := s.Serve(ctx, l, hosts); err != nil {
 		return usagef("cannot serve: %w", err)
 	}

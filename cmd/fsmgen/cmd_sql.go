@@ -15,6 +15,7 @@ import (
 type sqlFlags struct {
 	dialect string
 	level   string
+	asJSON  bool
 	from    string // the version to migrate from: a file or git:REVISION
 }
 
@@ -50,6 +51,8 @@ those rows beforehand. No database is looked at.`,
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the database: sqlite or postgres (required)")
 	cmd.Flags().StringVar(&f.level, "level", "full", "what the database enforces by itself: none, checks or full")
 	cmd.Flags().StringVar(&f.from, "migrate-from", "", "print the migration from this older specification instead: a file or git:REVISION")
+	c.jsonFlag(cmd, &f.asJSON, "output (format and text).")
+	c.quietFlag(cmd)
 	// What gen and diff call the level.
 	cmd.Flags().StringVar(&f.level, "enforce", "full", "the same as --level")
 	if err := cmd.Flags().MarkHidden("enforce"); err != nil {
@@ -75,9 +78,8 @@ func (c *cli) sql(path string, f sqlFlags) error {
 	if err != nil {
 		return err
 	}
-	c.renderAll(c.err, []*source{next}, spec.Warning)
-	if next.found.HasErrors() {
-		return errFindings
+	if err := c.accepts(next, f.asJSON); err != nil {
+		return err
 	}
 	if f.from != "" {
 		return c.sqlFrom(next, f)
@@ -86,7 +88,7 @@ func (c *cli) sql(path string, f sqlFlags) error {
 	if err != nil {
 		return internalError{err}
 	}
-	return c.write(text)
+	return c.give(next, f.asJSON, f.dialect, text)
 }
 
 // sqlFrom prints the migration from an older version.
@@ -112,7 +114,7 @@ func (c *cli) sqlFrom(next *source, f sqlFlags) error {
 	case err != nil:
 		return internalError{err}
 	}
-	return c.write([]byte(m.Script))
+	return c.give(next, f.asJSON, f.dialect, []byte(m.Script))
 }
 
 // write prints a result as it is.

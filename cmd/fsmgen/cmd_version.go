@@ -22,7 +22,9 @@ func (c *cli) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of fsmgen",
-		Args:  cobra.NoArgs,
+		Long: `Version prints which fsmgen this is. With --json it is an object with version, go
+and platform, and revision and modified when it was built from a repository.`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			info := readBuildInfo()
 			if asJSON {
@@ -33,6 +35,7 @@ func (c *cli) versionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.quietFlag(cmd)
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"regexp"
@@ -28,6 +29,34 @@ const (
 	ansiGreen  = "\x1b[1;32m"
 	ansiOff    = "\x1b[0m"
 )
+
+// colouredDiff marks the lines of a unified diff for w.
+func colouredDiff(w io.Writer, text []byte) []byte {
+	if !colourful(w) {
+		return text
+	}
+	var b bytes.Buffer
+	for line := range bytes.Lines(text) {
+		colour := ""
+		switch {
+		case bytes.HasPrefix(line, []byte("--- ")), bytes.HasPrefix(line, []byte("+++ ")), bytes.HasPrefix(line, []byte("diff ")):
+			colour = ansiBold
+		case line[0] == '-':
+			colour = ansiRed
+		case line[0] == '+':
+			colour = ansiGreen
+		case bytes.HasPrefix(line, []byte("@@")):
+			colour = ansiBlue
+		}
+		bare := bytes.TrimSuffix(line, []byte("\n"))
+		if colour != "" {
+			b.WriteString(colour + string(bare) + ansiOff + "\n")
+		} else {
+			b.Write(line)
+		}
+	}
+	return b.Bytes()
+}
 
 func severityColour(s spec.Severity) string {
 	switch s {

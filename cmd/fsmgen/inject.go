@@ -147,16 +147,24 @@ func (c *cli) diagramInto(s *source, usual diagramFormat, f diagramFlags) error 
 	if err != nil {
 		return usagef("--inject: %w", err)
 	}
+	t := &target{path: f.inject, data: data, status: statusDiffers}
 	if bytes.Equal(data, text) {
-		return nil
+		t.status = statusUnchanged
 	}
-	if f.check {
-		c.printf("%s: not up to date\n", shown(f.inject))
+	if !f.check {
+		if err := writeAll([]*target{t}); err != nil {
+			return usagef("cannot write: %w", err)
+		}
+	}
+	if f.asJSON {
+		if err := c.printJSON(newReport([]*source{s}, newFileReports([]*target{t}, nil, f.check))); err != nil {
+			return err
+		}
+	} else {
+		c.printTargets([]*target{t}, nil, f.check, false)
+	}
+	if f.check && t.status != statusUnchanged {
 		return errFindings
 	}
-	if err := writeAll([]*target{{path: f.inject, data: data, status: statusDiffers}}); err != nil {
-		return usagef("cannot write: %w", err)
-	}
-	c.remarkf("wrote %s\n", shown(f.inject))
 	return nil
 }

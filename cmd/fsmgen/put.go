@@ -81,6 +81,8 @@ type fileReport struct {
 	Path    string `json:"path"`
 	Status  status `json:"status"` // before the run
 	Written bool   `json:"written"`
+	Problem string `json:"problem,omitempty"` // why fmt leaves it as it is
+	Diff    string `json:"diff,omitempty"`    // of fmt --diff: to what it would become
 }
 
 func newFileReports(targets []*target, stale []string, untouched bool) []fileReport {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
@@ -15,6 +17,49 @@ type report struct {
 	Errors   int             `json:"errors"`
 	Warnings int             `json:"warnings"`
 	Files    []fileReport    `json:"files,omitempty"`
+	Output   *outputReport   `json:"output,omitempty"` // what is printed without --json
+}
+
+// outputReport is a result that stands in no file.
+type outputReport struct {
+	Format string `json:"format"`
+	Text   string `json:"text,omitempty"`
+	Base64 string `json:"base64,omitempty"` // of a result that is no text
+}
+
+func newOutputReport(format string, data []byte) *outputReport {
+	if !utf8.Valid(data) {
+		return &outputReport{Format: format, Base64: base64.StdEncoding.EncodeToString(data)}
+	}
+	return &outputReport{Format: format, Text: string(data)}
+}
+
+// give prints a result: as it is, or as JSON with what was found beside it.
+func (c *cli) give(s *source, asJSON bool, format string, data []byte) error {
+	if !asJSON {
+		return c.write(data)
+	}
+	r := newReport([]*source{s}, nil)
+	r.Output = newOutputReport(format, data)
+	return c.printJSON(r)
+}
+
+// accepts prints what was found in a specification that is about to be used, and
+// reports whether it can be. As JSON, findings that do not hinder it are printed
+// with the result.
+func (c *cli) accepts(s *source, asJSON bool) error {
+	if !asJSON {
+		c.renderAll(c.err, []*source{s}, spec.Warning)
+	}
+	if !s.found.HasErrors() {
+		return nil
+	}
+	if asJSON {
+		if err := c.printJSON(newReport([]*source{s}, nil)); err != nil {
+			return err
+		}
+	}
+	return errFindings
 }
 
 type findingReport struct {
