@@ -21,24 +21,29 @@ func Jobs(ctx context.Context, store fsm.Store) error {
 	if err := lifecycle.Migrate(ctx, store); err != nil {
 		return err
 	}
-	now := Start
-	m, err := lifecycle.Open(ctx, store, fsm.WithClock(func() time.Time {
-		now = now.Add(time.Minute)
-		return now
-	}))
+	// The clock moves between the calls and not when it is asked, however often that is.
+	now := Start.Add(2 * time.Minute)
+	next := func() { now = now.Add(time.Minute) }
+	m, err := lifecycle.Open(ctx, store, fsm.WithClock(func() time.Time { return now }))
 	if err != nil {
 		return err
 	}
 	for i := 1; i <= 5; i++ {
 		id := fmt.Sprint("job-", i)
+		next()
 		if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))}); err != nil {
 			return err
 		}
 	}
 	for i := 1; i <= 3; i++ {
+		next()
 		out, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: fmt.Sprint("claim ", i), Actor: "w1", Lease: Start.Add(time.Hour)})
 		if err == nil {
+			next()
 			out, err = m.Start(ctx, out, lifecycle.StartRequest{RequestID: fmt.Sprint("start ", i), Actor: "w1"})
+		}
+		if i != 2 {
+			next()
 		}
 		switch i {
 		case 1:
@@ -63,27 +68,29 @@ func Plans(ctx context.Context, store fsm.Store) error {
 	if err := jobstate.Migrate(ctx, store); err != nil {
 		return err
 	}
-	now := Start
-	m, err := jobstate.Open(ctx, store, fsm.WithClock(func() time.Time {
-		now = now.Add(time.Minute)
-		return now
-	}))
+	now := Start.Add(2 * time.Minute)
+	next := func() { now = now.Add(time.Minute) }
+	m, err := jobstate.Open(ctx, store, fsm.WithClock(func() time.Time { return now }))
 	if err != nil {
 		return err
 	}
 	for i := 1; i <= 2; i++ {
 		id := fmt.Sprint("plan-", i)
+		next()
 		if _, err := m.Create(ctx, jobstate.CreateRequest{ID: id, RequestID: "create " + id, Expected: fsm.NewSet("a", `b "<é>"`)}); err != nil {
 			return err
 		}
 		at := fsm.Ref{ID: id}
+		next()
 		if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: "early " + id, Name: "a"}); err != nil {
 			return err
 		}
+		next()
 		if _, err := m.JobKick(ctx, at, jobstate.JobKickRequest{RequestID: "kick " + id}); err != nil {
 			return err
 		}
 		for _, name := range []string{"a", `b "<é>"`}[:3-i] {
+			next()
 			if _, err := m.ExpectedEvent(ctx, at, jobstate.ExpectedEventRequest{RequestID: name + id, Name: name}); err != nil {
 				return err
 			}
