@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/live"
@@ -39,6 +40,10 @@ func (p parsed) has(member string) bool {
 
 // parse reads the event of a line.
 func (c *checker) parse(text []byte) (p parsed, ok bool) {
+	if !utf8.Valid(text) { // encoding/json would replace what is none, and make two ids one
+		c.say(RuleJSON, "the line is not UTF-8; expected one event per line, as JSON in UTF-8")
+		return p, false
+	}
 	if err := json.Unmarshal(text, &p.members); err != nil || p.members == nil {
 		c.say(RuleJSON, "%s", jsonProblem(text, err))
 		return p, false

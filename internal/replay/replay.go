@@ -65,6 +65,9 @@ func Check(m *spec.Machine, in io.Reader, report func(Finding)) (Result, error) 
 		if err != nil && !errors.Is(err, io.EOF) {
 			return c.result, fmt.Errorf("line %d: %w", number, err)
 		}
+		if number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
 			c.line(number, text)
 		}

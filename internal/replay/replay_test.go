@@ -214,6 +214,9 @@ func TestFindings(t *testing.T) {
 		{"another event name", []string{with(a[0], `"id"`, `"name":"drawn","id"`)}, []string{`1 a word: operation draw is logged as "draw", this event says "drawn"`}},
 		{"a wrong checksum", []string{with(a[0], `"id"`, `"sum":7,"id"`)}, []string{"1 a checksum: the event's checksum is SUM, it says 7"}},
 		{"a wrong chain", []string{with(a[0], `"id"`, `"chain":7,"id"`)}, []string{"1 a history: the chain of checksums is 0 here, it says 7: an event was altered and given a new checksum"}},
+		{"what is not UTF-8", []string{with(a[0], `"id":"a"`, "\"id\":\"a\xff\""), with(a[0], `"id":"a"`, "\"id\":\"a\xfe\"")}, []string{
+			"1  json: the line is not UTF-8; expected one event per line, as JSON in UTF-8", "2  json: the line is not UTF-8; expected one event per line, as JSON in UTF-8"}},
+		{"a mark before the first line", append([]string{"\ufeff" + a[0]}, a[1:]...), nil},
 		{"after a purge", []string{`{"id":"a","rev":3,"n":1,"operation":"__purge","from":"gone","to":"gone","at":"2026-01-01T00:00:00Z"}`, a[0]}, []string{"2 a revision: the record was purged; nothing follows that"}},
 		{"members", []string{`{"id":"a","rev":"1","operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`, `{"id":"a","operaton":"draw"}`, `7`, `{"id":"","rev":1,"operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`, `{"id":"a","rev":0,"operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`},
 			[]string{
