@@ -23,7 +23,7 @@ func (p *page) operation(f gen.OperationFact) {
 	p.line("### %s%s", o.Name, was(o.Name, o.Stored()))
 	p.line("")
 	if o.Doc != "" {
-		p.line("%s", text(o.Doc))
+		p.line("%s", paragraph(o.Doc))
 		p.line("")
 	}
 	p.line("| | |")

@@ -42,10 +42,21 @@ func (p *page) line(format string, args ...any) {
 	p.WriteByte('\n')
 }
 
+var markup = strings.NewReplacer(`\`, `\\`, "&", "&amp;", "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "[", `\[`, "~", `\~`)
+
+// paragraph is text at the begin of a line, where nothing of it begins anything else.
+func paragraph(s string) string {
+	s = text(s)
+	if s != "" && strings.ContainsRune("#>-+=", rune(s[0])) {
+		s = `\` + s
+	}
+	return s
+}
+
 // text returns a text out of the specification as Markdown shows it: on one line,
 // and with nothing that ends a cell or begins a tag.
 func text(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "[", `\[`).Replace(strings.Join(strings.Fields(s), " "))
+	return markup.Replace(strings.Join(strings.Fields(s), " "))
 }
 
 // code returns a code span, also within a table.
@@ -58,7 +69,7 @@ func (p *page) head() {
 	p.line("# %s", m.Entity)
 	p.line("")
 	if m.Doc != "" {
-		p.line("%s", text(m.Doc))
+		p.line("%s", paragraph(m.Doc))
 		p.line("")
 	}
 	p.line("Machine %s, version %d. %s %s", code(m.Name), m.Version, requests(m), revisions(m))

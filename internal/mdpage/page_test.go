@@ -99,7 +99,7 @@ func complete(t *testing.T, m *spec.Machine, text string) {
 // TestWordsOfTheSpecification keeps what people wrote from becoming markup.
 func TestWordsOfTheSpecification(t *testing.T) {
 	t.Parallel()
-	m, found := spec.Parse("a.yaml", []byte("fsm: 1\nmachine: a\nentity: A\ndoc: 'a <script> | *b* `c` [d](e)'\notherwise: reject\nstates:\n  open: {doc: 'x | y'}\n  shut: {terminal: true}\noperations:\n  make: {creates: open}\n  close: {from: open, to: shut}\n"))
+	m, found := spec.Parse("a.yaml", []byte("fsm: 1\nmachine: a\nentity: A\ndoc: 'a <script> | *b* `c` [d](e)'\notherwise: reject\nstates:\n  open: {doc: 'x | y'}\n  shut: {terminal: true}\noperations:\n  make: {creates: open, doc: "~~~ &lt; \\\\"}\n  close: {doc: '# no', from: open, to: shut}\n"))
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
@@ -107,7 +107,7 @@ func TestWordsOfTheSpecification(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a &lt;script> \\| \\*b\\* \\`c\\` \\[d](e)", `| x \| y |`} {
+	for _, want := range []string{"a &lt;script> \\| \\*b\\* \\`c\\` \\[d](e)", `| x \| y |`, "\n\\~\\~\\~ &amp;lt; \\\\\n", "\n\\# no\n"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the page lacks %s:\n%s", want, got)
 		}
