@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,14 +17,14 @@ var (
 )
 
 // TestReferences holds every link, path and make target that a document at the
-// root names to what is there.
+// root names to what is there, and every link of the others.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "CONTRACT.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "CONTRACT.md", "BENCHMARKS.md", "SCALING.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			doc, err := os.ReadFile(filepath.Join(root, name))
@@ -49,6 +50,29 @@ func TestReferences(t *testing.T) {
 				}
 			}
 		})
+	}
+	folders, err := filepath.Glob(filepath.Join(root, "[a-z]*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if err := filepath.WalkDir(folder, func(p string, _ fs.DirEntry, err error) error {
+			switch {
+			case err != nil || filepath.Ext(p) != ".md":
+				return err
+			case strings.Contains(p, "testdata") || strings.Contains(p, "node_modules"):
+				return nil
+			}
+			doc, err := os.ReadFile(p)
+			for _, m := range link.FindAllStringSubmatch(string(doc), -1) {
+				if _, missing := os.Stat(filepath.Join(filepath.Dir(p), m[1])); missing != nil {
+					t.Errorf("%s: there is no %s", p, m[1])
+				}
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if lines := slices.Collect(strings.Lines(readme(t))); len(lines) > 150 {
 		t.Errorf("README.md has %d lines; 150 are enough", len(lines))
