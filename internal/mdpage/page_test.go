@@ -99,7 +99,7 @@ func complete(t *testing.T, m *spec.Machine, text string) {
 // TestWordsOfTheSpecification keeps what people wrote from becoming markup.
 func TestWordsOfTheSpecification(t *testing.T) {
 	t.Parallel()
-	m, found := spec.Parse("a.yaml", []byte("fsm: 1\nmachine: a\nentity: A\ndoc: 'a <script> | *b* `c` [d](e)'\notherwise: reject\nstates:\n  open: {doc: 'x | y'}\n  shut: {terminal: true}\noperations:\n  make: {creates: open, doc: "~~~ &lt; \\\\"}\n  close: {doc: '# no', from: open, to: shut}\n"))
+	m, found := spec.Parse("a.yaml", []byte("fsm: 1\nmachine: a\nentity: A\ndoc: 'a <script> | *b* `c` [d](e)'\notherwise: reject\nstates:\n  open: {doc: 'x | y'}\n  shut: {terminal: true}\noperations:\n  make: {creates: open, doc: '~~~ &lt; \\'}\n  close: {doc: '# no', from: open, to: shut}\n"))
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
