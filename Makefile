@@ -159,5 +159,6 @@ diagrams-judge: ## count crossings and overlaps of our pictures beside those of 
 	FSMGEN_MERMAID_GEOMETRY=$$geometry $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
 
 .PHONY: exports-check
-exports-check: ## load the exported machines with XState and SCION (SCXML), walk through every cell and along random walks (needs Node)
+exports-check: ## load the exported machines with XState and SCION (SCXML), walk through every cell and along random walks; complete keys as editors do (needs Node)
 	internal/exports/check.sh
+	internal/editors/check.sh
