@@ -4,9 +4,10 @@
 //
 // The work is the life of a job: queued, claimed, running, three heartbeats,
 // succeeded. That is six transitions, of which the heartbeats stay in their state.
-// Making the machine or the record is not measured: a library that can serve many
-// records by one machine is configured once, and each life begins with a fresh
-// record.
+// A library that can serve many records by one machine is configured once, and
+// each life begins with a fresh record. Beside it stands the library as its own
+// README uses it, with a machine for each record (EachRecord); there a life begins
+// with making that machine.
 //
 // There are three depths of work, and every subject says which one it does:
 //
@@ -36,6 +37,10 @@ const (
 	Bare  = "bare"
 )
 
+// EachRecord ends the name of a subject that makes a machine for each record, as
+// the README of its library does.
+const EachRecord = ", a machine for each record"
+
 // The refusals that are measured.
 const (
 	WrongOwner = "wrong owner"
@@ -63,7 +68,8 @@ type Subject struct {
 	// Life lives n lives and returns the end of the last one.
 	Life func(n int) (End, error)
 	// Refuse tries something n times that must be refused and returns the last
-	// refusal; nil where it was let through.
+	// refusal; nil where it was let through. It is empty where refusing is no
+	// other than for the same library without EachRecord.
 	Refuse map[string]func(n int) error
 }
 
@@ -72,6 +78,7 @@ func Subjects() []Subject {
 	return []Subject{
 		generated(), handFull(), handRules(), mapOfMaps(),
 		statelessRules(), statelessBare(), looplabRules(), looplabBare(), fluoRules(), fluoBare(),
+		statelessEachRules(), statelessEachBare(), looplabEachRules(), looplabEachBare(), fluoEachRules(), fluoEachBare(),
 	}
 }
 

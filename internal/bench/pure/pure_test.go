@@ -35,6 +35,9 @@ func TestLives(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, s := range Subjects() {
+		if strings.HasSuffix(s.Name, EachRecord) && s.Refuse == nil {
+			continue // the same as without it
+		}
 		for _, kind := range Refusals {
 			f := s.Refuse[kind]
 			if f == nil {
