@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"fmt"
-	"go/format"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,13 +29,8 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	body.durable()
 	e.imports(body.String())
 	e.WriteString(body.String())
-	src, err := format.Source([]byte(e.String()))
-	if err != nil {
-		return nil, fmt.Errorf("the test file is no Go code: %w", err)
-	}
-	// The matrix has a cell for each state and operation, and formatting leaves
-	// a raw string as it is.
-	before, after, ok := bytes.Cut(src, []byte(matrixDeclared))
+	// The matrix has a cell for each state and operation; it is put in at the end.
+	before, after, ok := bytes.Cut(layout(e.String()), []byte(matrixDeclared))
 	if !ok {
 		return nil, fmt.Errorf("the test file has no place for the matrix")
 	}
@@ -59,7 +53,7 @@ type testEmitter struct {
 func (e *testEmitter) imports(body string) {
 	e.line("import (")
 	for _, x := range []struct{ use, path string }{
-		{"context.", "context"}, {"sql.", "database/sql"}, {"iter.", "iter"}, {"filepath.", "path/filepath"}, {"fmt.", "fmt"}, {"testing.", "testing"}, {"time.", "time"},
+		{"context.", "context"}, {"sql.", "database/sql"}, {"fmt.", "fmt"}, {"iter.", "iter"}, {"filepath.", "path/filepath"}, {"testing.", "testing"}, {"time.", "time"},
 	} {
 		if uses(body, x.use) {
 			e.line("%q", x.path)
@@ -76,6 +70,7 @@ func (e *testEmitter) imports(body string) {
 		}
 	}
 	e.line(")")
+	e.line("")
 }
 
 // uses reports whether code names a package: the selector stands behind

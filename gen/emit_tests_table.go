@@ -10,7 +10,8 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// testWriter writes Go text of a test file; gofmt aligns it at the end.
+// testWriter writes Go text of a test file, in the lines of gofmt; layout aligns
+// it at the end.
 type testWriter struct{ strings.Builder }
 
 func (w *testWriter) line(format string, args ...any) {
