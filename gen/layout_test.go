@@ -45,7 +45,7 @@ func TestFilesAreFormatted(t *testing.T) {
 func lengths() string {
 	var b strings.Builder
 	b.WriteString("fsm: 1\nmachine: lengths\nentity: Lengths\notherwise: reject\nfields:\n  n: counter\nguards:\n")
-	sizes := []int{1, 3, 45, 2, 17, 18, 46, 50, 41, 39, 40, 6}
+	sizes := []int{14, 14, 48, 1, 3, 45, 2, 17, 18, 46, 50, 41, 39, 40, 6}
 	name := func(prefix string, i int) string { return prefix + fmt.Sprint(i) + strings.Repeat("x", sizes[i]) }
 	for i := range sizes {
 		fmt.Fprintf(&b, "  %s: {when: n <= %d, error: %s}\n", name("g", i), i, name("e", i))
