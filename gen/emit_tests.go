@@ -3,7 +3,6 @@ package gen
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +33,7 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("the test file has no place for the matrix")
 	}
-	return slices.Concat(before, []byte("const testMatrix = `\n"), matrixText(m), []byte("`"), after), nil
+	return matrixText(m, append(before[:len(before):len(before)], "const testMatrix = `\n"...), append([]byte("`"), after...)), nil
 }
 
 // matrixDeclared stands for the matrix while a file is formatted.

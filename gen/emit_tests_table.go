@@ -19,9 +19,9 @@ func (w *testWriter) line(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
-// matrixText draws the matrix: one line for each operation, one column for
-// creations and each state.
-func matrixText(m *spec.Machine) []byte {
+// matrixText draws the matrix between two texts: one line for each operation, one
+// column for creations and each state.
+func matrixText(m *spec.Machine, before, after []byte) []byte {
 	rows := [][]string{{"", "(new)"}}
 	for _, s := range m.States {
 		rows[0] = append(rows[0], s.Name)
@@ -45,7 +45,7 @@ func matrixText(m *spec.Machine) []byte {
 		line += len(" | ") + w
 	}
 	blanks := strings.Repeat(" ", slices.Max(width))
-	b := make([]byte, 0, len(rows)*line)
+	b := append(make([]byte, 0, len(before)+len(rows)*line+len(after)), before...)
 	for _, row := range rows {
 		for i, text := range row {
 			if i > 0 {
@@ -58,7 +58,7 @@ func matrixText(m *spec.Machine) []byte {
 		}
 		b = append(b, '\n')
 	}
-	return b
+	return append(b, after...)
 }
 
 func newCell(o *spec.Operation) string {
