@@ -75,6 +75,9 @@ func failOverAsynchronous(t *testing.T, primary *pgtest.Server, most int) (lost,
 		t.Cleanup(cancel)
 		l := faults.Begin(ctx, 8, openPostgres(t, databaseAt(t, primary.DSN(), name)))
 		work(t, l, 200)
+		if err := standby.CaughtUp(primary); err != nil { // it may lag behind by any time
+			t.Fatal(err)
+		}
 		if err := standby.CutOff(); err != nil {
 			t.Fatal(err)
 		}

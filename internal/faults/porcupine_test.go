@@ -27,12 +27,12 @@ func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	memory := func(t *testing.T) fsm.Store { return closed(t, memstore.New(), nil) }
 	for _, s := range []histories.Subject{
-		{Name: "memory", Short: 6000, Long: 100_000, Open: memory},
-		{Name: "SQLite (modernc)", Short: 2000, Long: 100_000, Wrong: memory, Open: func(t *testing.T) fsm.Store {
+		{Name: "memory", Short: 2000, Long: 100_000, Open: memory},
+		{Name: "SQLite (modernc)", Short: 1200, Long: 100_000, Wrong: memory, Open: func(t *testing.T) fsm.Store {
 			store, err := sqlite.Open(filepath.Join(t.TempDir(), "x.db"))
 			return closed(t, store, err)
 		}},
-		{Name: "PostgreSQL", Short: 2000, Long: 100_000, Wrong: memory, Open: func(t *testing.T) fsm.Store {
+		{Name: "PostgreSQL", Short: 1200, Long: 100_000, Wrong: memory, Open: func(t *testing.T) fsm.Store {
 			store, err := postgres.Open(t.Context(), pgtest.DSN(t), quiet)
 			return closed(t, store, err)
 		}},

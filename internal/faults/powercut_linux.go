@@ -64,7 +64,7 @@ func PowerCuts(t *testing.T, d Driver, executions, short, long int) {
 	if full.lost > 0 || full.broken > 0 {
 		t.Errorf("of %d points %d lose an acknowledged transition and %d are no database: %s", full.points, full.lost, full.broken, full.first)
 	}
-	normal := d.cutPower(t, strace, "normal", executions/2, Size(100, 1500))
+	normal := d.cutPower(t, strace, "normal", executions/2, Size(50, 1500))
 	if normal.lost == 0 {
 		t.Error("the control with synchronous=NORMAL lost nothing: the test cannot see a loss")
 	}

@@ -49,13 +49,13 @@ func TestSweeperKills(t *testing.T) {
 		if !faults.Long() {
 			t.Parallel()
 		}
-		faults.SweeperKills(t, moderncSQLite, faults.Size(10, 100), func() string { return filepath.Join(t.TempDir(), "x.db") })
+		faults.SweeperKills(t, moderncSQLite, faults.Size(6, 100), func() string { return filepath.Join(t.TempDir(), "x.db") })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		if !faults.Long() {
 			t.Parallel()
 		}
-		faults.SweeperKills(t, postgresPgx, faults.Size(10, 100), func() string { return pgtest.DSN(t) })
+		faults.SweeperKills(t, postgresPgx, faults.Size(6, 100), func() string { return pgtest.DSN(t) })
 	})
 }
 
@@ -66,7 +66,7 @@ func TestPowerCut(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel()
 	}
-	faults.PowerCuts(t, moderncSQLite, faults.Size(60, 750), 300, 5000)
+	faults.PowerCuts(t, moderncSQLite, faults.Size(60, 750), 160, 5000)
 }
 
 func TestIOErrors(t *testing.T) {
@@ -76,7 +76,7 @@ func TestIOErrors(t *testing.T) {
 	if !faults.Long() {
 		t.Parallel()
 	}
-	faults.IOErrors(t, moderncSQLite, 29, 1)
+	faults.IOErrors(t, moderncSQLite, 53, 1)
 }
 
 // openSQLite opens the machine in a file; with migrate it makes the tables.

@@ -212,6 +212,37 @@ func (s *Server) CutOff() error {
 	return s.receives(0)
 }
 
+// CaughtUp waits until a follower has received what its primary has written by
+// now; the primary may go on writing.
+func (s *Server) CaughtUp(primary *Server) error {
+	from, err := sql.Open("pgx", primary.c.url)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := sql.Open("pgx", s.c.url)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	var written string
+	if err := from.QueryRow("SELECT pg_current_wal_flush_lsn()::text").Scan(&written); err != nil {
+		return err
+	}
+	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		var received bool
+		if err := to.QueryRow("SELECT coalesce(pg_last_wal_receive_lsn() >= $1::text::pg_lsn, false)", written).Scan(&received); err != nil {
+			return err
+		}
+		if received {
+			return nil
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the follower has not received %s for a minute", written)
+		}
+	}
+}
+
 // receives waits until so many processes of the follower, 0 or 1, receive what
 // its primary writes.
 func (s *Server) receives(want int) error {
