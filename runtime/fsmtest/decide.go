@@ -350,6 +350,19 @@ func (m *model) allowed(o *operation) []string {
 	return names
 }
 
+// starts are the states out of which an operation has a step; nil for a creation,
+// which has one out of none.
+func (m *model) starts(o *operation) []*state {
+	if o.creates {
+		return []*state{nil}
+	}
+	var from []*state
+	for _, name := range m.allowed(o) {
+		from = append(from, m.states[name])
+	}
+	return from
+}
+
 // blank is a record before its creation.
 func (m *model) blank(id string) fsm.Row {
 	r := fsm.Row{ID: id, Values: make([]any, len(m.order))}

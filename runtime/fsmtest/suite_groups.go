@@ -19,14 +19,7 @@ func (s *suite[R]) others(t *testing.T, st Store) {
 		t.Run(o.Name, func(t *testing.T) {
 			h := s.tracedHarness(t, st)
 			n := 0
-			froms := []*state{nil}
-			if !o.creates {
-				froms = nil
-				for _, name := range s.m.allowed(o) {
-					froms = append(froms, s.m.states[name])
-				}
-			}
-			for _, from := range froms {
+			for _, from := range s.m.starts(o) {
 				c, ok := s.m.good(o, from, func(v verdict) bool { return moves(v) && len(v.failing) == 0 })
 				if !ok {
 					continue
