@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,21 +88,57 @@ func TestUnknownSection(t *testing.T) {
 
 func TestTableByCallers(t *testing.T) {
 	t.Parallel()
-	b := byCallers{}
+	b := byLevel{durable.Full: {}, durable.Checks: {}}
 	for _, n := range callers {
-		b[n] = []measure.Rate{
+		b[durable.Full][n] = []measure.Rate{
 			{Name: durable.Ours, Rounds: []float64{100 * float64(n)}, Took: []time.Duration{time.Millisecond}},
 			{Name: durable.CTE, Rounds: []float64{50}, Took: []time.Duration{2 * time.Millisecond}},
 		}
 	}
+	for _, n := range fewCallers {
+		b[durable.Checks][n] = []measure.Rate{{Name: durable.Ours, Rounds: []float64{7}}}
+	}
 	var r report
 	b.table(&r)
-	want := "| " + durable.CTE + " | 50 (2 ×) | 50 (32 ×) | 50 (128 ×) | 50 (512 ×) | 2ms, 2ms |\n"
-	if !strings.Contains(r.sections.String(), want) {
-		t.Errorf("the table lacks\n%s\nin\n%s", want, r.sections.String())
+	for _, want := range []string{
+		"| " + durable.CTE + " | full | 50 (2 ×) | 50 (32 ×) | 50 (128 ×) | 50 (512 ×) | 2ms, 2ms |\n",
+		"| " + durable.Ours + " | checks | 7 | – | 7 | – | 0s, 0s |\n",
+	} {
+		if !strings.Contains(r.sections.String(), want) {
+			t.Errorf("the table lacks\n%s\nin\n%s", want, r.sections.String())
+		}
 	}
-	if got := b.of(64, durable.Ours).Median(); got != 6400 {
+	if got := b[durable.Full].of(64, durable.Ours).Median(); got != 6400 {
 		t.Errorf("of: %v", got)
+	}
+	if got := b.ratio(durable.Full, 64, durable.CTE); got != 128 {
+		t.Errorf("ratio: %v", got)
+	}
+}
+
+// A bar that is met at the lower level only says so in a row of its own.
+func TestLivesByLevel(t *testing.T) {
+	t.Parallel()
+	rate := func(v float64) measure.Rate { return measure.Rate{Rounds: []float64{v}} }
+	r := &report{}
+	var rows [][]string
+	for level, ours := range map[string]float64{durable.Full: 500, durable.Checks: 1500} {
+		rows = append(rows, livesRow(r, level, durable.Lives{Form: durable.Form{Workers: 16}, Ours: rate(ours), River: rate(1000)}))
+	}
+	slices.SortFunc(rows, slices.Compare)
+	slices.SortFunc(r.bars, func(a, b bar) int { return strings.Compare(a.what, b.what) })
+	if diff := cmp.Diff([][]string{
+		{"16 workers", "single calls", "checks", "1500", "1000", "1.5 ×", "4 ×"},
+		{"16 workers", "single calls", "full", "500", "1000", "0.5 ×", "1.33 ×"},
+	}, rows); diff != "" {
+		t.Error(diff)
+	}
+	want := []bar{
+		{"job lives, 16 workers, single calls: ours / River", "≥ 1 ×", "0.5 ×", false},
+		{"job lives, 16 workers, single calls: ours / River, level checks", "≥ 1 ×", "1.5 ×", true},
+	}
+	if diff := cmp.Diff(want, r.bars, cmp.AllowUnexported(bar{})); diff != "" {
+		t.Error(diff)
 	}
 }
 

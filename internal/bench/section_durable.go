@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/bench/durable"
@@ -15,6 +16,9 @@ import (
 
 // callers are the numbers of callers that databases are measured with.
 var callers = []int{1, 16, 64, 256}
+
+// fewCallers are those of the lower level of enforcement.
+var fewCallers = []int{1, 64}
 
 // byCallers holds rates by the number of callers.
 type byCallers map[int][]measure.Rate
@@ -28,29 +32,44 @@ func (b byCallers) of(callers int, name string) measure.Rate {
 	panic("bench: nobody measured " + name) // the names are constants of package durable
 }
 
-// table writes a row per load: its rate with each number of callers and the ratio
-// to ours, and how long a transition took.
-func (b byCallers) table(r *report) {
-	header := []string{"a second, and how many times ours is of it"}
+// byLevel holds them by the level of enforcement.
+type byLevel map[string]byCallers
+
+// table writes a row per load and level: its rate with each number of callers and
+// the ratio to ours at that level, and how long a transition took.
+func (b byLevel) table(r *report) {
+	header := []string{"a second, and how many times ours is of it", "level"}
 	for _, n := range callers {
 		header = append(header, plural(n, "caller"))
 	}
 	header = append(header, "p50, p99 with 64")
 	var rows [][]string
-	for _, first := range b[callers[0]] {
-		row := []string{first.Name}
-		for _, n := range callers {
-			x, ours := b.of(n, first.Name), b.of(n, durable.Ours)
-			cell := number(x.Median())
-			if x.Name != durable.Ours {
-				cell += " (" + number(ours.Times(x)) + " ×)"
+	for _, level := range []string{durable.Full, durable.Checks} {
+		got := b[level]
+		for _, first := range got[callers[0]] {
+			row := []string{first.Name, level}
+			for _, n := range callers {
+				if got[n] == nil {
+					row = append(row, "–")
+					continue
+				}
+				x, ours := got.of(n, first.Name), got.of(n, durable.Ours)
+				cell := number(x.Median())
+				if x.Name != durable.Ours {
+					cell += " (" + number(ours.Times(x)) + " ×)"
+				}
+				row = append(row, cell)
 			}
-			row = append(row, cell)
+			x := got.of(64, first.Name)
+			rows = append(rows, append(row, fmt.Sprintf("%s, %s", x.Percentile(50).Round(10*time.Microsecond), x.Percentile(99).Round(10*time.Microsecond))))
 		}
-		x := b.of(64, first.Name)
-		rows = append(rows, append(row, fmt.Sprintf("%s, %s", x.Percentile(50).Round(10*time.Microsecond), x.Percentile(99).Round(10*time.Microsecond))))
 	}
 	r.table(header, rows)
+}
+
+// ratio is how many times as fast as another load ours is.
+func (b byLevel) ratio(level string, n int, name string) float64 {
+	return b[level].of(n, durable.Ours).Times(b[level].of(n, name))
 }
 
 // cost derives what a batch of ours takes from the rates of one caller and of 64.
@@ -72,25 +91,34 @@ func sqliteSection(o options, r *report) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	got := byCallers{}
-	err = durable.SQLite(context.Background(), dir, measure.Turns{Rounds: o.rounds, Turn: o.turn}, callers, func(n int, rates []measure.Rate) { got[n] = rates })
-	if err != nil {
-		return err
+	got := byLevel{}
+	for level, n := range map[string][]int{durable.Full: callers, durable.Checks: fewCallers} {
+		folder := filepath.Join(dir, level)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			return err
+		}
+		got[level] = byCallers{}
+		err = durable.SQLite(context.Background(), folder, level, measure.Turns{Rounds: o.rounds, Turn: o.turn}, n, func(n int, rates []measure.Rate) { got[level][n] = rates })
+		if err != nil {
+			return err
+		}
 	}
 	r.printf(`## Durable transitions: SQLite, synchronous=FULL
 
 A heartbeat of a running job that its worker holds: the row moves on where id, revision, state and owner are what they
 were, an event with the request id is added, and both are on the disk when the call returns. What is by hand writes into the
-tables of the generated schema, with its constraints and triggers (level full). The append-only log and backlite do less:
-the one keeps no row and asks nothing, the other inserts one row.
+tables of the generated schema, at the same level of enforcement: full, the default, or checks, without the triggers that tie rows, events and
+edges together. The append-only log and backlite do less and have no level: the one keeps no row and asks nothing, the other inserts one row.
 
 `)
 	got.table(r)
-	r.costs[onSQLite] = got.cost()
-	ratio := func(n int, name string) float64 { return got.of(n, durable.Ours).Times(got.of(n, name)) }
-	r.atLeast("SQLite, 1 caller: ours / prepared statements by hand", ratio(1, durable.Prepared), 0.9, " ×")
-	r.atLeast("SQLite: 64 callers / 1 caller", got.of(64, durable.Ours).Times(got.of(1, durable.Ours)), 6, " ×")
-	r.atLeast("SQLite, 64 callers: ours / group commit by hand", ratio(64, durable.Grouped), 0.85, " ×")
+	full := got[durable.Full]
+	r.costs[onSQLite] = full.cost()
+	r.atLeast("SQLite, 1 caller: ours / prepared statements by hand", got.ratio(durable.Full, 1, durable.Prepared), 0.9, " ×")
+	r.atLeast("SQLite, 1 caller: ours / prepared statements by hand, level checks", got.ratio(durable.Checks, 1, durable.Prepared), 0.9, " ×")
+	r.atLeast("SQLite: 64 callers / 1 caller", full.of(64, durable.Ours).Times(full.of(1, durable.Ours)), 6, " ×")
+	r.atLeast("SQLite, 64 callers: ours / group commit by hand", got.ratio(durable.Full, 64, durable.Grouped), 0.85, " ×")
+	r.atLeast("SQLite, 64 callers: ours / group commit by hand, level checks", got.ratio(durable.Checks, 64, durable.Grouped), 0.85, " ×")
 	return nil
 }
 
@@ -108,61 +136,78 @@ func server(r *report, title string) (dsn string, stop func(), ok bool, err erro
 // postgresSection writes the table of transitions on PostgreSQL.
 func postgresSection(o options, r *report) error {
 	const title = "Durable transitions: PostgreSQL, fsync=on, synchronous_commit=on"
-	dsn, stop, ok, err := server(r, title)
-	if !ok {
-		return err
-	}
-	defer stop()
-	got := byCallers{}
-	err = durable.Postgres(context.Background(), dsn, measure.Turns{Rounds: o.rounds, Turn: o.turn}, callers, func(n int, rates []measure.Rate) { got[n] = rates })
-	if err != nil {
-		return err
+	got := byLevel{}
+	for level, n := range map[string][]int{durable.Full: callers, durable.Checks: fewCallers} {
+		dsn, stop, ok, err := server(r, title)
+		if !ok {
+			return err
+		}
+		got[level] = byCallers{}
+		err = durable.Postgres(context.Background(), dsn, level, measure.Turns{Rounds: o.rounds, Turn: o.turn}, n, func(n int, rates []measure.Rate) { got[level][n] = rates })
+		if stop(); err != nil {
+			return err
+		}
 	}
 	r.printf(`## %s
 
 The same heartbeat, over a Unix socket, with 8 connections for each variant. By hand it is pgx, with prepared statements, into
-the tables of the generated schema (level full). Fewer connections than callers: they wait for one, or are taken along.
+the tables of the generated schema, at the same level of enforcement. Fewer connections than callers: they wait for one, or are taken along.
 
 `, title)
 	got.table(r)
-	r.costs[onPostgres] = got.cost()
-	ratio := func(n int, name string) float64 { return got.of(n, durable.Ours).Times(got.of(n, name)) }
-	r.atLeast("PostgreSQL, 1 caller: ours / one CTE statement by hand", ratio(1, durable.CTE), 0.9, " ×")
-	r.atLeast("PostgreSQL: 64 callers / naive six round trips with as many", ratio(64, durable.NaiveServer), 8, " ×")
-	r.atLeast("PostgreSQL, 64 callers: ours / unnest batch by hand", ratio(64, durable.Unnest), 0.85, " ×")
+	r.costs[onPostgres] = got[durable.Full].cost()
+	for _, level := range []string{durable.Full, durable.Checks} {
+		at := ""
+		if level != durable.Full {
+			at = ", level " + level
+		}
+		r.atLeast("PostgreSQL, 1 caller: ours / one CTE statement by hand"+at, got.ratio(level, 1, durable.CTE), 0.9, " ×")
+		r.atLeast("PostgreSQL: 64 callers / naive six round trips with as many"+at, got.ratio(level, 64, durable.NaiveServer), 8, " ×")
+		r.atLeast("PostgreSQL, 64 callers: ours / unnest batch by hand"+at, got.ratio(level, 64, durable.Unnest), 0.85, " ×")
+	}
 	return nil
+}
+
+// forms are how lives are asked for.
+var forms = []durable.Form{{Workers: 16}, {Workers: 100}, {Workers: 1000}, {Workers: 1000, Batches: true}}
+
+// livesRow returns a row of the table of lives, and adds its bar.
+func livesRow(r *report, level string, l durable.Lives) []string {
+	form, at := "single calls", ""
+	if l.Batches {
+		form = "100 at a time"
+	}
+	if level != durable.Full {
+		at = ", level " + level
+	}
+	times := l.Ours.Times(l.River)
+	r.atLeast(fmt.Sprintf("job lives, %d workers, %s: ours / River%s", l.Workers, form, at), times, 1, " ×")
+	return []string{plural(l.Workers, "worker"), form, level, number(l.Ours.Median()), number(l.River.Median()), number(times) + " ×", number(times*ourRows/riverRows) + " ×"}
 }
 
 // riverSection writes the table of whole lives of jobs beside River's.
 func riverSection(o options, r *report) error {
 	const title = "Whole lives of jobs on PostgreSQL, beside River"
-	dsn, stop, ok, err := server(r, title)
-	if !ok {
-		return err
-	}
-	defer stop()
 	var rows [][]string
-	err = durable.River(context.Background(), dsn, o.rounds, o.jobs, []durable.Form{{Workers: 16}, {Workers: 100}, {Workers: 1000}, {Workers: 1000, Batches: true}}, func(l durable.Lives) {
-		form := "single calls"
-		if l.Batches {
-			form = "100 at a time"
+	for _, level := range []string{durable.Full, durable.Checks} {
+		dsn, stop, ok, err := server(r, title)
+		if !ok {
+			return err
 		}
-		times := l.Ours.Times(l.River)
-		rows = append(rows, []string{plural(l.Workers, "worker"), form, number(l.Ours.Median()), number(l.River.Median()), number(times) + " ×", number(times*ourRows/riverRows) + " ×"})
-		r.atLeast(fmt.Sprintf("job lives, %d workers, %s: ours / River", l.Workers, form), times, 1, " ×")
-	})
-	if err != nil {
-		return err
+		err = durable.River(context.Background(), dsn, level, o.rounds, o.jobs, forms, func(l durable.Lives) { rows = append(rows, livesRow(r, level, l)) })
+		if stop(); err != nil {
+			return err
+		}
 	}
 	r.printf(`## %s
 
 Ours: enqueue, claim, start, complete, each a transition with its event and its request id, every answer durable. River: insert, work
 (nothing) and complete; it fetches many at a time and completes in the background in batches, and looks for work every millisecond
 (FetchCooldown; its default is 100 ms). Both: fsync=on, synchronous_commit=on, %d jobs a round, from the first insert until the last job is
-complete in the database. We write %d rows a job (4 versions of the record, 4 events), River %d (its row: inserted, fetched, completed).
+complete in the database. Level: how far our tables are guarded against hands at the prompt; full is the default. We write %d rows a job (4 versions of the record, 4 events), River %d (its row: inserted, fetched, completed).
 
 `, title, o.jobs, ourRows, riverRows)
-	r.table([]string{"jobs a second", "form", "fsmgen", "River", "ours / River", "per row written"}, rows)
+	r.table([]string{"jobs a second", "form", "our level", "fsmgen", "River", "ours / River", "per row written"}, rows)
 	return nil
 }
 

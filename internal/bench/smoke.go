@@ -100,7 +100,7 @@ func judgeSQLite(j *judge) error {
 	}
 	defer os.RemoveAll(dir)
 	t := measure.Turns{Rounds: 5, Turn: 200 * time.Millisecond}
-	return durable.SQLite(context.Background(), dir, t, []int{64}, func(n int, rates []measure.Rate) {
+	return durable.SQLite(context.Background(), dir, durable.Full, t, []int{64}, func(n int, rates []measure.Rate) {
 		of := func(name string) measure.Rate {
 			for _, r := range rates {
 				if r.Name == name {

@@ -18,6 +18,13 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
+// The levels of enforcement that are compared, of our tables and of those that
+// what is by hand writes into.
+const (
+	Full   = "full"   // a hand at the prompt is refused what the machine forbids
+	Checks = "checks" // the rows are right and the log is append-only; edges and events are the program's to keep
+)
+
 // errMoved: the row was not where the caller held it.
 var errMoved = errors.New("the row has moved")
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fsmgen/fsmgen/internal/bench/measure"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 )
@@ -34,12 +36,60 @@ func moved(t *testing.T, driver, dsn string) {
 	}
 }
 
+// At level checks everybody's tables are without the triggers of level full, and what
+// has none of them is left out.
+func TestLevelChecks(t *testing.T) {
+	t.Parallel()
+	dir, dsn := t.TempDir(), pgtest.DSN(t)
+	var names []string
+	note := func(_ int, rates []measure.Rate) {
+		for _, r := range rates {
+			names = append(names, r.Name)
+		}
+	}
+	if err := SQLite(t.Context(), dir, Checks, short, []int{2}, note); err != nil {
+		t.Fatal(err)
+	}
+	if err := Postgres(t.Context(), dsn, Checks, short, []int{2}, note); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{Ours, Prepared, Grouped, Naive, Ours, CTE, Unnest, NaiveServer}, names); diff != "" {
+		t.Error(diff)
+	}
+	for _, file := range []string{"ours.db", "hand1.db", "hand2.db", "hand3.db"} {
+		at := "file:" + filepath.Join(dir, file)
+		moved(t, "sqlite", at)
+		triggers(t, "sqlite", at, `SELECT count(*) FROM "sqlite_master" WHERE "type" = 'trigger' AND "name" = `, "lifecycle_events_update", "lifecycle_update")
+	}
+	moved(t, "pgx", dsn)
+	triggers(t, "pgx", dsn, `SELECT count(*) FROM pg_trigger WHERE tgname = `, "lifecycle_events_keep", "lifecycle_has_event")
+}
+
+// triggers fails unless a database has the one and lacks the other.
+func triggers(t *testing.T, driver, dsn, query, has, lacks string) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, want := range map[string]int{has: 1, lacks: 0} {
+		var n int
+		if err := db.QueryRow(query + "'" + name + "'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n != want {
+			t.Errorf("%s: %d triggers %s, want %d", dsn, n, name, want)
+		}
+	}
+}
+
 // Every load works, with one caller and with several, and writes what it says.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	seen := 0
-	err := SQLite(t.Context(), dir, short, []int{1, 4}, func(n int, rates []measure.Rate) {
+	err := SQLite(t.Context(), dir, Full, short, []int{1, 4}, func(n int, rates []measure.Rate) {
 		seen++
 		for _, r := range rates {
 			if r.Median() <= 0 || len(r.Each) != n {
@@ -62,7 +112,7 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
 	seen := 0
-	err := Postgres(t.Context(), dsn, short, []int{1, 4}, func(n int, rates []measure.Rate) {
+	err := Postgres(t.Context(), dsn, Full, short, []int{1, 4}, func(n int, rates []measure.Rate) {
 		seen++
 		for _, r := range rates {
 			if r.Median() <= 0 || len(r.Each) != n {
@@ -82,7 +132,7 @@ func TestRiver(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	const jobs, rounds = 200, 2
 	seen := 0
-	err := River(t.Context(), dsn, rounds, jobs, []Form{{3, false}, {4, true}}, func(l Lives) {
+	err := River(t.Context(), dsn, Full, rounds, jobs, []Form{{3, false}, {4, true}}, func(l Lives) {
 		seen++
 		if l.Ours.Median() <= 0 || l.River.Median() <= 0 || l.Batches != (l.Workers == 4) {
 			t.Errorf("%+v", l)

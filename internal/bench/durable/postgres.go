@@ -31,9 +31,13 @@ const (
 // sessions is how many connections each load has.
 const sessions = 8
 
-// OpenPostgres opens our machine in the database.
+// OpenPostgres opens our machine in the database, at level full.
 func OpenPostgres(ctx context.Context, dsn string, opts ...fsm.Option) (*lifecycle.Machine, fsm.Store, error) {
-	store, err := postgres.Open(ctx, dsn, postgres.WithMaxSessions(sessions), postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	return openPostgres(ctx, dsn, Full, opts...)
+}
+
+func openPostgres(ctx context.Context, dsn, level string, opts ...fsm.Option) (*lifecycle.Machine, fsm.Store, error) {
+	store, err := postgres.Open(ctx, dsn, postgres.WithEnforce(level), postgres.WithMaxSessions(sessions), postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,9 +53,11 @@ func OpenPostgres(ctx context.Context, dsn string, opts ...fsm.Option) (*lifecyc
 }
 
 // Postgres compares transitions on a PostgreSQL server and calls f with the rates
-// for each number of callers. All loads use the same tables, each jobs of its own.
-func Postgres(ctx context.Context, dsn string, t measure.Turns, callers []int, f func(callers int, rates []measure.Rate)) error {
-	m, store, err := OpenPostgres(ctx, dsn)
+// for each number of callers. All loads use the same tables, at the level, each
+// jobs of its own; what has none of them is left out below level full. A database
+// has tables of one level.
+func Postgres(ctx context.Context, dsn, level string, t measure.Turns, callers []int, f func(callers int, rates []measure.Rate)) error {
+	m, store, err := openPostgres(ctx, dsn, level)
 	if err != nil {
 		return err
 	}
@@ -98,6 +104,9 @@ func Postgres(ctx context.Context, dsn string, t measure.Turns, callers []int, f
 			_, err := pool.Exec(ctx, "SELECT 1")
 			return err
 		}},
+	}
+	if level != Full {
+		loads = loads[:4]
 	}
 	for _, n := range callers {
 		t.Callers = n

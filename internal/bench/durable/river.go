@@ -38,9 +38,10 @@ type Lives struct {
 // start and complete, each a transition with its event and its request id; River's
 // is insert, work and complete. A round is the given number of jobs, from the
 // first insert until the last one is complete in the database. With batches, both
-// insert a hundred at a time, and we claim, start and complete as many.
-func River(ctx context.Context, dsn string, rounds, jobs int, forms []Form, f func(Lives)) error {
-	m, store, err := OpenPostgres(ctx, dsn)
+// insert a hundred at a time, and we claim, start and complete as many. Level is
+// that of our tables; River has one of its own.
+func River(ctx context.Context, dsn, level string, rounds, jobs int, forms []Form, f func(Lives)) error {
+	m, store, err := openPostgres(ctx, dsn, level)
 	if err != nil {
 		return err
 	}

@@ -31,9 +31,13 @@ const (
 const settings = "_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
 	"&_pragma=foreign_keys(1)&_pragma=recursive_triggers(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_dqs=0"
 
-// OpenSQLite opens our machine in a new file.
+// OpenSQLite opens our machine in a new file, at level full.
 func OpenSQLite(ctx context.Context, path string, opts ...fsm.Option) (*lifecycle.Machine, fsm.Store, error) {
-	store, err := sqlite.Open(path)
+	return openSQLite(ctx, path, Full, opts...)
+}
+
+func openSQLite(ctx context.Context, path, level string, opts ...fsm.Option) (*lifecycle.Machine, fsm.Store, error) {
+	store, err := sqlite.Open(path, sqlite.WithEnforce(level))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,8 +53,9 @@ func OpenSQLite(ctx context.Context, path string, opts ...fsm.Option) (*lifecycl
 }
 
 // SQLite compares transitions in SQLite files in the folder, each load in a file
-// of its own, and calls f with the rates for each number of callers.
-func SQLite(ctx context.Context, dir string, t measure.Turns, callers []int, f func(callers int, rates []measure.Rate)) error {
+// of its own, and calls f with the rates for each number of callers. What has
+// tables of ours has them at the level; what has none is left out below level full.
+func SQLite(ctx context.Context, dir, level string, t measure.Turns, callers []int, f func(callers int, rates []measure.Rate)) error {
 	most := 0
 	for _, n := range callers {
 		most = max(most, n)
@@ -61,7 +66,7 @@ func SQLite(ctx context.Context, dir string, t measure.Turns, callers []int, f f
 			c()
 		}
 	}()
-	m, store, err := OpenSQLite(ctx, filepath.Join(dir, "ours.db"))
+	m, store, err := openSQLite(ctx, filepath.Join(dir, "ours.db"), level)
 	if err != nil {
 		return err
 	}
@@ -79,7 +84,7 @@ func SQLite(ctx context.Context, dir string, t measure.Turns, callers []int, f f
 		{Grouped, func(h *handSQLite) func(*Job) error { return h.group.do }},
 		{Naive, func(h *handSQLite) func(*Job) error { return h.naive }},
 	} {
-		h, err := newHandSQLite(ctx, filepath.Join(dir, fmt.Sprintf("hand%d.db", len(loads))), most)
+		h, err := newHandSQLite(ctx, filepath.Join(dir, fmt.Sprintf("hand%d.db", len(loads))), level, most)
 		if err != nil {
 			return err
 		}
@@ -87,18 +92,13 @@ func SQLite(ctx context.Context, dir string, t measure.Turns, callers []int, f f
 		step := way.step(h)
 		loads = append(loads, measure.Load{Name: way.name, Step: func(_ context.Context, c int) error { return step(h.jobs[c]) }})
 	}
-	log, err := newAppendLog(filepath.Join(dir, "log"), most)
-	if err != nil {
-		return err
+	if level == Full {
+		more, err := withoutTables(ctx, dir, most, &cleanup)
+		if err != nil {
+			return err
+		}
+		loads = append(loads, more...)
 	}
-	cleanup = append(cleanup, log.close)
-	loads = append(loads, measure.Load{Name: AppendLog, Step: func(_ context.Context, c int) error { return log.group.do(log.jobs[c]) }})
-	peer, stop, err := backliteLoad(ctx, filepath.Join(dir, "backlite.db"))
-	if err != nil {
-		return err
-	}
-	cleanup = append(cleanup, stop)
-	loads = append(loads, peer)
 	for _, n := range callers {
 		t.Callers = n
 		rates, err := measure.Rates(ctx, t, loads...)
@@ -108,6 +108,21 @@ func SQLite(ctx context.Context, dir string, t measure.Turns, callers []int, f f
 		f(n, rates)
 	}
 	return nil
+}
+
+// withoutTables returns the loads that know nothing of our tables.
+func withoutTables(ctx context.Context, dir string, callers int, cleanup *[]func()) ([]measure.Load, error) {
+	log, err := newAppendLog(filepath.Join(dir, "log"), callers)
+	if err != nil {
+		return nil, err
+	}
+	*cleanup = append(*cleanup, log.close)
+	peer, stop, err := backliteLoad(ctx, filepath.Join(dir, "backlite.db"))
+	if err != nil {
+		return nil, err
+	}
+	*cleanup = append(*cleanup, stop)
+	return []measure.Load{{Name: AppendLog, Step: func(_ context.Context, c int) error { return log.group.do(log.jobs[c]) }}, peer}, nil
 }
 
 // handSQLite is the same work written by hand over one connection.
@@ -124,8 +139,8 @@ const sqliteEvent = `INSERT INTO "lifecycle_events" ("id", "rev", "n", "operatio
 	"actor", "reason", "request_id", "request_n", "fingerprint", "inputs", "changes", "version", "sum")
 	VALUES (?, ?, 0, 'heartbeat', 'heartbeat', 'running', 'running', ?, 'w', '', ?, -1, ?, ?, ?, 1, 0)`
 
-func newHandSQLite(ctx context.Context, path string, callers int) (*handSQLite, error) {
-	m, store, err := OpenSQLite(ctx, path) // makes the tables and the jobs
+func newHandSQLite(ctx context.Context, path, level string, callers int) (*handSQLite, error) {
+	m, store, err := openSQLite(ctx, path, level) // makes the tables and the jobs
 	if err != nil {
 		return nil, err
 	}
