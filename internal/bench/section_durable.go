@@ -20,6 +20,12 @@ var callers = []int{1, 16, 64, 256}
 // fewCallers are those of the lower level of enforcement.
 var fewCallers = []int{1, 64}
 
+// levels are measured one after the other, the default first.
+var levels = []struct {
+	name    string
+	callers []int
+}{{durable.Full, callers}, {durable.Checks, fewCallers}}
+
 // byCallers holds rates by the number of callers.
 type byCallers map[int][]measure.Rate
 
@@ -44,8 +50,8 @@ func (b byLevel) table(r *report) {
 	}
 	header = append(header, "p50, p99 with 64")
 	var rows [][]string
-	for _, level := range []string{durable.Full, durable.Checks} {
-		got := b[level]
+	for _, l := range levels {
+		level, got := l.name, b[l.name]
 		for _, first := range got[callers[0]] {
 			row := []string{first.Name, level}
 			for _, n := range callers {
@@ -92,13 +98,14 @@ func sqliteSection(o options, r *report) error {
 	}
 	defer os.RemoveAll(dir)
 	got := byLevel{}
-	for level, n := range map[string][]int{durable.Full: callers, durable.Checks: fewCallers} {
+	for _, l := range levels {
+		level := l.name
 		folder := filepath.Join(dir, level)
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			return err
 		}
 		got[level] = byCallers{}
-		err = durable.SQLite(context.Background(), folder, level, measure.Turns{Rounds: o.rounds, Turn: o.turn}, n, func(n int, rates []measure.Rate) { got[level][n] = rates })
+		err = durable.SQLite(context.Background(), folder, level, measure.Turns{Rounds: o.rounds, Turn: o.turn}, l.callers, func(n int, rates []measure.Rate) { got[level][n] = rates })
 		if err != nil {
 			return err
 		}
@@ -137,13 +144,14 @@ func server(r *report, title string) (dsn string, stop func(), ok bool, err erro
 func postgresSection(o options, r *report) error {
 	const title = "Durable transitions: PostgreSQL, fsync=on, synchronous_commit=on"
 	got := byLevel{}
-	for level, n := range map[string][]int{durable.Full: callers, durable.Checks: fewCallers} {
+	for _, l := range levels {
+		level := l.name
 		dsn, stop, ok, err := server(r, title)
 		if !ok {
 			return err
 		}
 		got[level] = byCallers{}
-		err = durable.Postgres(context.Background(), dsn, level, measure.Turns{Rounds: o.rounds, Turn: o.turn}, n, func(n int, rates []measure.Rate) { got[level][n] = rates })
+		err = durable.Postgres(context.Background(), dsn, level, measure.Turns{Rounds: o.rounds, Turn: o.turn}, l.callers, func(n int, rates []measure.Rate) { got[level][n] = rates })
 		if stop(); err != nil {
 			return err
 		}
@@ -156,8 +164,8 @@ the tables of the generated schema, at the same level of enforcement. Fewer conn
 `, title)
 	got.table(r)
 	r.costs[onPostgres] = got[durable.Full].cost()
-	for _, level := range []string{durable.Full, durable.Checks} {
-		at := ""
+	for _, l := range levels {
+		level, at := l.name, ""
 		if level != durable.Full {
 			at = ", level " + level
 		}
@@ -189,12 +197,12 @@ func livesRow(r *report, level string, l durable.Lives) []string {
 func riverSection(o options, r *report) error {
 	const title = "Whole lives of jobs on PostgreSQL, beside River"
 	var rows [][]string
-	for _, level := range []string{durable.Full, durable.Checks} {
+	for _, level := range levels {
 		dsn, stop, ok, err := server(r, title)
 		if !ok {
 			return err
 		}
-		err = durable.River(context.Background(), dsn, level, o.rounds, o.jobs, forms, func(l durable.Lives) { rows = append(rows, livesRow(r, level, l)) })
+		err = durable.River(context.Background(), dsn, level.name, o.rounds, o.jobs, forms, func(l durable.Lives) { rows = append(rows, livesRow(r, level.name, l)) })
 		if stop(); err != nil {
 			return err
 		}
