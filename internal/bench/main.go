@@ -34,6 +34,7 @@ type options struct {
 	soak    time.Duration // how long the soak lasts
 	records int           // the most that growth is measured with
 	scratch string        // folder for databases; empty: the system's
+	sqlc    string        // the program that generation is shown beside
 }
 
 func main() {
@@ -47,6 +48,7 @@ func main() {
 	flag.IntVar(&o.records, "records", 1_000_000, "the most records that growth is measured with, a power of ten")
 	flag.DurationVar(&o.soak, "soak", time.Minute, "how long the soak lasts")
 	flag.StringVar(&o.scratch, "scratch", "", "folder for databases, on the disk to be measured; empty: the system's")
+	flag.StringVar(&o.sqlc, "sqlc", "sqlc", "the sqlc to show generation beside, a path or a name in PATH")
 	flag.StringVar(&out, "o", "", "write the report into this file; empty: the standard output")
 	flag.StringVar(&only, "only", "", "sections to measure, by comma: "+strings.Join(partNames(), ", ")+"; empty: all")
 	flag.BoolVar(&guard, "smoke", false, "measure a little and fail when a ratio is far below its floor")
