@@ -162,3 +162,7 @@ diagrams-judge: ## count crossings and overlaps of our pictures beside those of 
 exports-check: ## load the exported machines with XState and SCION (SCXML), walk through every cell and along random walks; complete keys as editors do (needs Node)
 	internal/exports/check.sh
 	internal/editors/check.sh
+
+.PHONY: pictures-check
+pictures-check: ## read and draw the texts for Graphviz, D2 and PlantUML with these (needs Node; PlantUML where it is, or with FSMGEN_REQUIRE_PLANTUML=1)
+	internal/pictures/check.sh

@@ -308,8 +308,9 @@ BEGIN
     IF NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
         'create:  > creating', 'finish_create: creating > created',
         'fail_create: creating > deleted', 'start: created > running',
-        'fail_start: created > stopped', 'kill: created > created', 'kill: running > running',
-        'exit: created > stopped', 'exit: running > stopped', 'delete: stopped > deleted') THEN
+        'fail_start: created > stopped', 'destroy: stopped > deleted', 'kill: created > created',
+        'kill: running > running', 'exit: created > stopped', 'exit: running > stopped',
+        'delete: stopped > deleted') THEN
         RAISE EXCEPTION 'fsm: container: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."rev" > 1 THEN
@@ -346,5 +347,5 @@ CREATE OR REPLACE TRIGGER "container_truncate" BEFORE TRUNCATE ON "container"
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('container', 1, 'dac7e10421404c7a959f54d1b6f7266eb8a7087e4907a3d74f8415aa6ac72844', 'full', 'postgres')
+VALUES ('container', 1, '9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -229,8 +229,9 @@ BEGIN
       AND NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
           'create:  > creating', 'finish_create: creating > created',
           'fail_create: creating > deleted', 'start: created > running',
-          'fail_start: created > stopped', 'kill: created > created', 'kill: running > running',
-          'exit: created > stopped', 'exit: running > stopped', 'delete: stopped > deleted');
+          'fail_start: created > stopped', 'destroy: stopped > deleted', 'kill: created > created',
+          'kill: running > running', 'exit: created > stopped', 'exit: running > stopped',
+          'delete: stopped > deleted');
     SELECT RAISE(ABORT, 'fsm: container: the id is taken')
     WHERE NEW."n" = 0
       AND NEW."rev" = 1
@@ -310,4 +311,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('container', 1, 'dac7e10421404c7a959f54d1b6f7266eb8a7087e4907a3d74f8415aa6ac72844', 'full', 'sqlite');
+VALUES ('container', 1, '9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54', 'full', 'sqlite');

@@ -134,6 +134,7 @@ const (
 	OpFailCreate
 	OpStart
 	OpFailStart
+	OpDestroy
 	OpKill
 	OpExit
 	OpDelete
@@ -145,6 +146,7 @@ var operationNames = [...]string{
 	OpFailCreate:   "fail_create",
 	OpStart:        "start",
 	OpFailStart:    "fail_start",
+	OpDestroy:      "destroy",
 	OpKill:         "kill",
 	OpExit:         "exit",
 	OpDelete:       "delete",
@@ -184,6 +186,8 @@ func (o *Operation) UnmarshalText(text []byte) error {
 		*o = OpStart
 	case "fail_start":
 		*o = OpFailStart
+	case "destroy":
+		*o = OpDestroy
 	case "kill":
 		*o = OpKill
 	case "exit":
@@ -191,7 +195,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 	case "delete":
 		*o = OpDelete
 	default:
-		return fmt.Errorf("unknown operation %q; expected create, finish_create, fail_create, start, fail_start, kill, exit or delete", text)
+		return fmt.Errorf("unknown operation %q; expected create, finish_create, fail_create, start, fail_start, destroy, kill, exit or delete", text)
 	}
 	return nil
 }
@@ -224,6 +228,7 @@ func Operations() []Operation {
 		OpFailCreate,
 		OpStart,
 		OpFailStart,
+		OpDestroy,
 		OpKill,
 		OpExit,
 		OpDelete,
@@ -240,6 +245,7 @@ const (
 	EventCreateFailed
 	EventStarted
 	EventStartFailed
+	EventDestroyed
 	EventKilled
 	EventExited
 	EventDeleted
@@ -251,6 +257,7 @@ var eventNameNames = [...]string{
 	EventCreateFailed: "create_failed",
 	EventStarted:      "started",
 	EventStartFailed:  "start_failed",
+	EventDestroyed:    "destroyed",
 	EventKilled:       "killed",
 	EventExited:       "exited",
 	EventDeleted:      "deleted",
@@ -290,6 +297,8 @@ func (e *EventName) UnmarshalText(text []byte) error {
 		*e = EventStarted
 	case "start_failed":
 		*e = EventStartFailed
+	case "destroyed":
+		*e = EventDestroyed
 	case "killed":
 		*e = EventKilled
 	case "exited":
@@ -297,7 +306,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 	case "deleted":
 		*e = EventDeleted
 	default:
-		return fmt.Errorf("unknown event %q; expected create, created, create_failed, started, start_failed, killed, exited or deleted", text)
+		return fmt.Errorf("unknown event %q; expected create, created, create_failed, started, start_failed, destroyed, killed, exited or deleted", text)
 	}
 	return nil
 }
@@ -567,7 +576,8 @@ type FailStartRequest struct {
 
 // FailStart moves a Container from created to stopped.
 //
-// The hook startContainer failed, so the container is stopped.
+// The hook startContainer failed, so the container is stopped and, without a
+// delete, destroyed.
 func (j *Container) FailStart(req FailStartRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	switch j.State {
@@ -584,6 +594,42 @@ func (j *Container) FailStart(req FailStartRequest, now time.Time) (Event, error
 // CanFailStart reports what FailStart would answer, and changes nothing.
 func (j Container) CanFailStart(req FailStartRequest, now time.Time) error {
 	_, err := j.FailStart(req, now)
+	return err
+}
+
+// DestroyRequest is the request of Destroy.
+type DestroyRequest struct {
+	Reason string            // why; stored with the event
+	At     time.Time         // durable form: when; zero is the machine's clock
+	Labels map[string]string // durable form: stored with the event; no rule reads them
+}
+
+// Destroy moves a Container from stopped to deleted.
+//
+// The runtime goes on at step 12 of the life cycle.
+//
+// It is run by the system, never on a caller's behalf.
+func (j *Container) Destroy(req DestroyRequest, now time.Time) (Event, error) {
+	now = fsm.Time(now)
+	switch j.State {
+	case StateStopped:
+	default:
+		return Event{}, j.refuseState(OpDestroy)
+	}
+	if j.Pid.Present() && j.Pid.Or(0) < 1 {
+		return Event{}, j.refuseInvariant(OpDestroy, "pid")
+	}
+	if j.Pid.Present() {
+		return Event{}, j.refuseInvariant(OpDestroy, "pid is absent")
+	}
+	from := j.State
+	j.move(StateDeleted, now)
+	return Event{Operation: OpDestroy, Name: EventDestroyed, From: from, To: StateDeleted, Rev: j.Rev, At: now}, nil
+}
+
+// CanDestroy reports what Destroy would answer, and changes nothing.
+func (j Container) CanDestroy(req DestroyRequest, now time.Time) error {
+	_, err := j.Destroy(req, now)
 	return err
 }
 
@@ -725,6 +771,11 @@ func Classify(s State, op Operation) fsm.Class {
 		case StateCreated:
 			return fsm.ClassTransition
 		}
+	case OpDestroy:
+		switch s {
+		case StateStopped:
+			return fsm.ClassTransition
+		}
 	case OpKill:
 		switch s {
 		case StateCreated, StateRunning:
@@ -845,6 +896,7 @@ var (
 	failCreateStates   = []string{"creating"}
 	startStates        = []string{"created"}
 	failStartStates    = []string{"created"}
+	destroyStates      = []string{"stopped"}
 	killStates         = []string{"created", "running"}
 	exitStates         = []string{"created", "running"}
 	deleteStates       = []string{"stopped"}
@@ -857,6 +909,7 @@ var wrongState = [...]fsm.Ground{
 	OpFailCreate:   {Code: fsm.CodeWrongState, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
 	OpStart:        {Code: fsm.CodeWrongState, Machine: "container", Operation: "start", Allowed: startStates},
 	OpFailStart:    {Code: fsm.CodeWrongState, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
+	OpDestroy:      {Code: fsm.CodeWrongState, Machine: "container", Operation: "destroy", Allowed: destroyStates},
 	OpKill:         {Code: fsm.CodeWrongState, Machine: "container", Operation: "kill", Allowed: killStates},
 	OpExit:         {Code: fsm.CodeWrongState, Machine: "container", Operation: "exit", Allowed: exitStates},
 	OpDelete:       {Code: fsm.CodeWrongState, Machine: "container", Operation: "delete", Allowed: deleteStates},
@@ -868,6 +921,7 @@ var terminal = [...]fsm.Ground{
 	OpFailCreate:   {Code: fsm.CodeTerminal, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
 	OpStart:        {Code: fsm.CodeTerminal, Machine: "container", Operation: "start", Allowed: startStates},
 	OpFailStart:    {Code: fsm.CodeTerminal, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
+	OpDestroy:      {Code: fsm.CodeTerminal, Machine: "container", Operation: "destroy", Allowed: destroyStates},
 	OpKill:         {Code: fsm.CodeTerminal, Machine: "container", Operation: "kill", Allowed: killStates},
 	OpExit:         {Code: fsm.CodeTerminal, Machine: "container", Operation: "exit", Allowed: exitStates},
 	OpDelete:       {Code: fsm.CodeTerminal, Machine: "container", Operation: "delete", Allowed: deleteStates},

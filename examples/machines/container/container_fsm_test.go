@@ -25,6 +25,7 @@ finish_create | .           | -> created | refused    | refused    | refused    
 fail_create   | .           | -> deleted | refused    | refused    | refused    | refused
 start         | .           | refused    | -> running | refused    | refused    | refused
 fail_start    | .           | refused    | -> stopped | refused    | refused    | refused
+destroy       | .           | refused    | refused    | refused    | -> deleted | refused
 kill          | .           | refused    | -> created | -> running | refused    | refused
 exit          | .           | refused    | -> stopped | -> stopped | refused    | refused
 delete        | .           | refused    | refused    | refused    | -> deleted | refused
@@ -35,7 +36,7 @@ var testTable = fsmtest.Table{
 	Machine:     "container",
 	Entity:      "Container",
 	Version:     1,
-	Hash:        "dac7e10421404c7a959f54d1b6f7266eb8a7087e4907a3d74f8415aa6ac72844",
+	Hash:        "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
 	Enforce:     "full",
 	RequestID:   "none",
 	ExpectedRev: "optional",
@@ -88,6 +89,12 @@ var testTable = fsmtest.Table{
 		{
 			Name: "fail_start", Event: "start_failed",
 			Clear: "pid",
+			Then:  "destroy",
+		},
+		{
+			Name: "destroy", Event: "destroyed",
+			By:     "system",
+			Effect: "undo_environment",
 		},
 		{
 			Name: "kill", Event: "killed",
@@ -138,8 +145,8 @@ var testDriver = fsmtest.Driver[Container]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "creating, created, running, stopped, deleted", ""),
-		fsmtest.Words("Operation", Operations(), "create, finish_create, fail_create, start, fail_start, kill, exit, delete", ""),
-		fsmtest.Words("EventName", []EventName{EventCreate, EventCreated, EventCreateFailed, EventStarted, EventStartFailed, EventKilled, EventExited, EventDeleted}, "create, created, create_failed, started, start_failed, killed, exited, deleted", ""),
+		fsmtest.Words("Operation", Operations(), "create, finish_create, fail_create, start, fail_start, destroy, kill, exit, delete", ""),
+		fsmtest.Words("EventName", []EventName{EventCreate, EventCreated, EventCreateFailed, EventStarted, EventStartFailed, EventDestroyed, EventKilled, EventExited, EventDeleted}, "create, created, create_failed, started, start_failed, destroyed, killed, exited, deleted", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Container]{
 		"create": {
@@ -178,6 +185,13 @@ var testDriver = fsmtest.Driver[Container]{
 				return testEvent(e), err
 			},
 			Can: func(r *Container, c fsmtest.Call) error { return r.CanFailStart(testFailStartRequest(c), c.Now()) },
+		},
+		"destroy": {
+			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
+				e, err := r.Destroy(testDestroyRequest(c), c.Now())
+				return testEvent(e), err
+			},
+			Can: func(r *Container, c fsmtest.Call) error { return r.CanDestroy(testDestroyRequest(c), c.Now()) },
 		},
 		"kill": {
 			Do: func(r *Container, c fsmtest.Call) (fsmtest.Event, error) {
@@ -261,6 +275,14 @@ func testStartRequest(c fsmtest.Call) StartRequest {
 func testFailStartRequest(c fsmtest.Call) FailStartRequest {
 	return FailStartRequest{
 		Actor:  c.Actor,
+		Reason: c.Reason,
+		At:     c.Now(),
+		Labels: c.Labels,
+	}
+}
+
+func testDestroyRequest(c fsmtest.Call) DestroyRequest {
+	return DestroyRequest{
 		Reason: c.Reason,
 		At:     c.Now(),
 		Labels: c.Labels,
@@ -455,9 +477,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Container] {
 					case StateCreated:
 						j := CreatedContainer{handle{h}}
 						next, err := j.FailStart(ctx)
-						return next.Outcome(), "stopped", err
+						return next.Outcome(), next.Record().State.String(), err
 					}
 					return out, end, err
+				},
+			},
+			"destroy": {
+				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Container], error) {
+					return m.Destroy(ctx, at, testDestroyRequest(c))
 				},
 			},
 			"kill": {

@@ -149,11 +149,12 @@ func (j CreatedContainer) Start(ctx context.Context) (RunningContainer, error) {
 	return RunningContainer{handle{next}}, err
 }
 
-// FailStart moves the Container to stopped. The hook startContainer failed, so
-// the container is stopped.
-func (j CreatedContainer) FailStart(ctx context.Context) (StoppedContainer, error) {
+// FailStart moves the Container on; steps of its own follow in the same
+// transaction. The hook startContainer failed, so the container is stopped and,
+// without a delete, destroyed.
+func (j CreatedContainer) FailStart(ctx context.Context) (AnyContainer, error) {
 	next, err := j.held.Move(ctx, FailStartRequest{Actor: j.held.Actor()}.call(opFailStart))
-	return StoppedContainer{handle{next}}, err
+	return AnyContainer{handle{next}}, err
 }
 
 // Kill keeps the Container created; the handle holds the new revision. Sends a

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "container",
 	Entity:      "Container",
 	Version:     1,
-	Hash:        "dac7e10421404c7a959f54d1b6f7266eb8a7087e4907a3d74f8415aa6ac72844",
+	Hash:        "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
 	Table:       "container",
 	Enforce:     "full",
 	RequestID:   fsm.Never,
@@ -60,10 +60,10 @@ type Effects interface {
 	// revision. It runs after the commit, at least once: again after an error
 	// and after a crash, so it must recognise a key that it has seen.
 	MakeEnvironment(ctx context.Context, j Container, key string, e fsm.Event) error
-	// UndoEnvironment is the effect of FailCreate and Delete; key is made of
-	// machine, id and revision. It runs after the commit, at least once: again
-	// after an error and after a crash, so it must recognise a key that it has
-	// seen.
+	// UndoEnvironment is the effect of FailCreate, Destroy and Delete; key is
+	// made of machine, id and revision. It runs after the commit, at least
+	// once: again after an error and after a crash, so it must recognise a key
+	// that it has seen.
 	UndoEnvironment(ctx context.Context, j Container, key string, e fsm.Event) error
 	// RunProgram is the effect of Start; key is made of machine, id and
 	// revision. It runs after the commit, at least once: again after an error
@@ -220,6 +220,12 @@ func (m *Machine) FailStartMany(ctx context.Context, items []FailStartItem) ([]O
 		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opFailStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
+}
+
+// Destroy moves a Container from stopped to deleted. Its request id is made of
+// operation and revision, so two that run it converge.
+func (m *Machine) Destroy(ctx context.Context, at fsm.Target, req DestroyRequest) (Outcome, error) {
+	return m.core.Apply(ctx, at, req.call(opDestroy))
 }
 
 // Kill keeps a Container created or running.
@@ -435,6 +441,24 @@ var (
 		Moves: []fsm.Move{
 			{From: "created", To: "stopped"},
 		},
+		Then: "destroy",
+	}
+
+	opDestroy = &fsm.Operation[Container]{
+		Name:   "destroy",
+		Stored: "destroy",
+		Event:  "destroyed",
+		By:     fsm.BySystem,
+		From:   []string{"stopped"},
+		Moves: []fsm.Move{
+			{From: "stopped", To: "deleted"},
+		},
+		Effect: &fsm.EffectInfo[Container]{
+			Name: "undo_environment",
+		},
+		System: func(*Container, time.Time) (fsm.Call[Container], error) {
+			return DestroyRequest{}.call(nil), nil
+		},
 	}
 
 	opKill = &fsm.Operation[Container]{
@@ -493,6 +517,7 @@ var descriptor = fsm.Descriptor[Container]{
 		opFailCreate,
 		opStart,
 		opFailStart,
+		opDestroy,
 		opKill,
 		opExit,
 		opDelete,
@@ -572,6 +597,18 @@ func (req FailStartRequest) call(op *fsm.Operation[Container]) fsm.Call[Containe
 		Labels:    req.Labels,
 		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.FailStart(req, now))
+		},
+	}
+}
+
+func (req DestroyRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
+	return fsm.Call[Container]{
+		Operation: op,
+		Reason:    req.Reason,
+		At:        req.At,
+		Labels:    req.Labels,
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+			return step(j.Destroy(req, now))
 		},
 	}
 }

@@ -354,5 +354,5 @@ CREATE OR REPLACE TRIGGER "pod_truncate" BEFORE TRUNCATE ON "pod"
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('pod', 1, '14632440a5bf01a0d33b21602277d77cb555948624347671246b2b77a7d17a3d', 'full', 'postgres')
+VALUES ('pod', 1, '7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

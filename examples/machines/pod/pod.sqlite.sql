@@ -309,4 +309,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('pod', 1, '14632440a5bf01a0d33b21602277d77cb555948624347671246b2b77a7d17a3d', 'full', 'sqlite');
+VALUES ('pod', 1, '7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24', 'full', 'sqlite');

@@ -420,6 +420,8 @@ var (
 	ErrDeletedAlready = errors.New("deleted already")
 	// ErrGraceNotShorter: refused by the guard shorter_grace.
 	ErrGraceNotShorter = errors.New("a grace period can only be shortened")
+	// ErrRanAlready: refused by a branch of report.
+	ErrRanAlready = errors.New("ran already")
 )
 
 // Pod is one record of the machine. Change it by its methods only: they keep
@@ -581,7 +583,7 @@ type ReportRequest struct {
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Waiting    int64 // containers that never ran
-	Restarting int64 // containers that wait to be started again
+	Restarting int64 // containers that ended and wait to be started again
 	Running    int64 // containers that run
 	Failed     int64 // containers that ended badly
 }
@@ -597,12 +599,12 @@ type ReportRequest struct {
 //   - all_counted: input.waiting <= containers (ErrTooManyContainers)
 //
 // The first of these that fits is taken:
-//   - if it was pending, input.waiting >= 1 and input.restarting == 0: it stays
-//     where it is
+//   - if it was pending and input.waiting >= 1: it stays where it is
+//   - if it was running or unknown and input.waiting >= 1: refused with
+//     ErrRanAlready
 //   - if input.running >= 1: to running
-//   - if input.restarting >= 1: to running
 //   - if restart_policy == always: to running
-//   - if input.failed == 0: to succeeded
+//   - if input.failed == 0 and input.restarting == 0: to succeeded
 //   - if restart_policy == never: to failed
 //   - otherwise: to running
 func (j *Pod) Report(req ReportRequest, now time.Time) (Event, error) {
@@ -637,21 +639,15 @@ func (j *Pod) Report(req ReportRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseOn(&groundReportAllCounted)
 	}
 	switch {
-	case j.State == StatePending && req.Waiting >= 1 && req.Restarting == 0:
+	case j.State == StatePending && req.Waiting >= 1:
 		if j.Containers < 1 {
 			return Event{}, j.refuseInvariant(OpReport, "containers")
 		}
 		j.move(j.State, now)
 		return Event{Operation: OpReport, Name: EventReported, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
+	case (j.State == StateRunning || j.State == StateUnknown) && req.Waiting >= 1:
+		return Event{}, j.refuseOn(&groundReportRanAlready)
 	case req.Running >= 1:
-		if j.Containers < 1 {
-			return Event{}, j.refuseInvariant(OpReport, "containers")
-		}
-		j.StatusReason = fsm.Optional[string]{}
-		from := j.State
-		j.move(StateRunning, now)
-		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-	case req.Restarting >= 1:
 		if j.Containers < 1 {
 			return Event{}, j.refuseInvariant(OpReport, "containers")
 		}
@@ -667,7 +663,7 @@ func (j *Pod) Report(req ReportRequest, now time.Time) (Event, error) {
 		from := j.State
 		j.move(StateRunning, now)
 		return Event{Operation: OpReport, Name: EventReported, From: from, To: StateRunning, Rev: j.Rev, At: now}, nil
-	case req.Failed == 0:
+	case req.Failed == 0 && req.Restarting == 0:
 		if j.Containers < 1 {
 			return Event{}, j.refuseInvariant(OpReport, "containers")
 		}
@@ -1174,6 +1170,7 @@ var (
 	groundBindUnbound        = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "bind", Guard: "unbound", Cause: ErrAlreadyBound}
 	groundReportOwnKubelet   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "own_kubelet", Cause: ErrNotItsNode}
 	groundReportAllCounted   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "all_counted", Cause: ErrTooManyContainers}
+	groundReportRanAlready   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "ran_already", Cause: ErrRanAlready}
 	groundDeleteNeverDeleted = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "delete", Guard: "never_deleted", Cause: ErrDeletedAlready}
 	groundHastenShorterGrace = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "hasten", Guard: "shorter_grace", Cause: ErrGraceNotShorter}
 )

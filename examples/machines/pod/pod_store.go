@@ -26,7 +26,7 @@ var schema = &fsm.Schema{
 	Machine:     "pod",
 	Entity:      "Pod",
 	Version:     1,
-	Hash:        "14632440a5bf01a0d33b21602277d77cb555948624347671246b2b77a7d17a3d",
+	Hash:        "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
 	Table:       "pod",
 	Enforce:     "full",
 	RequestID:   fsm.Optionally,

@@ -287,8 +287,8 @@ BEGIN
           'insert:  > pending', 'insert:  > scheduled', 'insert:  > available',
           'promote: pending > scheduled', 'promote: pending > available',
           'schedule: scheduled > available', 'schedule: retryable > available',
-          'fetch: available > running', 'complete: running > completed', 'fail: running > cancelled',
-          'fail: running > discarded', 'fail: running > available', 'fail: running > retryable',
+          'fetch: available > running', 'complete: running > completed', 'fail: running > discarded',
+          'fail: running > cancelled', 'fail: running > available', 'fail: running > retryable',
           'snooze: running > cancelled', 'snooze: running > available',
           'snooze: running > scheduled', 'cancel_work: running > cancelled',
           'cancel: pending > cancelled', 'cancel: scheduled > cancelled',
@@ -414,4 +414,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('riverjob', 1, '55aa5c2e1ec5f4e3bbc60170dcf732238a969ee6bb7b72853db29cbed36ac244', 'full', 'sqlite');
+VALUES ('riverjob', 1, '08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805', 'full', 'sqlite');

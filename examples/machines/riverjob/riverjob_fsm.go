@@ -855,14 +855,14 @@ type FailRequest struct {
 	Error   fsm.JSON
 }
 
-// Fail moves a Job from running to cancelled, discarded, available or
+// Fail moves a Job from running to discarded, cancelled, available or
 // retryable.
 //
 // The worker returned an error or panicked.
 //
 // The first of these that fits is taken:
-//   - if cancel_attempted_at is present: to cancelled
 //   - if attempt >= max_attempts: to discarded
+//   - if cancel_attempted_at is present: to cancelled
 //   - if input.retry_at <= now: to available
 //   - otherwise: to retryable
 func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
@@ -886,21 +886,6 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpFail)
 	}
 	switch {
-	case j.CancelAttemptedAt.Present():
-		if j.Priority < 1 || j.Priority > 4 {
-			return Event{}, j.refuseInvariant(OpFail, "priority")
-		}
-		if j.Attempt > j.MaxAttempts {
-			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
-		}
-		if j.MaxAttempts < 1 {
-			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
-		}
-		j.Error = fsm.Some(req.Error)
-		j.FinalizedAt = fsm.Some(now)
-		from := j.State
-		j.move(StateCancelled, now)
-		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
 	case j.Attempt >= j.MaxAttempts:
 		if j.Priority < 1 || j.Priority > 4 {
 			return Event{}, j.refuseInvariant(OpFail, "priority")
@@ -916,6 +901,21 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 		from := j.State
 		j.move(StateDiscarded, now)
 		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateDiscarded, Rev: j.Rev, At: now}, nil
+	case j.CancelAttemptedAt.Present():
+		if j.Priority < 1 || j.Priority > 4 {
+			return Event{}, j.refuseInvariant(OpFail, "priority")
+		}
+		if j.Attempt > j.MaxAttempts {
+			return Event{}, j.refuseInvariant(OpFail, "attempt <= max_attempts")
+		}
+		if j.MaxAttempts < 1 {
+			return Event{}, j.refuseInvariant(OpFail, "max_attempts >= 1")
+		}
+		j.Error = fsm.Some(req.Error)
+		j.FinalizedAt = fsm.Some(now)
+		from := j.State
+		j.move(StateCancelled, now)
+		return Event{Operation: OpFail, Name: EventFailed, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
 	case !req.RetryAt.After(now):
 		if j.Priority < 1 || j.Priority > 4 {
 			return Event{}, j.refuseInvariant(OpFail, "priority")

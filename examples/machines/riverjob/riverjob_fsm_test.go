@@ -39,7 +39,7 @@ var testTable = fsmtest.Table{
 	Machine:     "riverjob",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "55aa5c2e1ec5f4e3bbc60170dcf732238a969ee6bb7b72853db29cbed36ac244",
+	Hash:        "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",
@@ -135,8 +135,8 @@ var testTable = fsmtest.Table{
 			},
 			Set: []string{"error: input"},
 			Choose: []fsmtest.Branch{
-				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
 				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"finalized_at: now"}},
+				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
 				{When: []string{"input.retry_at <= now"}, To: "available", Set: []string{"scheduled_at: input.retry_at"}},
 				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
 			},

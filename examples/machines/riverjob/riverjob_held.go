@@ -256,7 +256,7 @@ func (j RunningJob) Complete(ctx context.Context) (CompletedJob, error) {
 	return CompletedJob{handle{next}}, err
 }
 
-// Fail moves the Job to cancelled, discarded, available or retryable. The
+// Fail moves the Job to discarded, cancelled, available or retryable. The
 // worker returned an error or panicked.
 func (j RunningJob) Fail(ctx context.Context, retryAt time.Time, errorValue fsm.JSON) (AfterFail, error) {
 	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), RetryAt: retryAt, Error: errorValue}.call(opFail))

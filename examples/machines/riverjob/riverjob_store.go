@@ -26,7 +26,7 @@ var schema = &fsm.Schema{
 	Machine:     "riverjob",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "55aa5c2e1ec5f4e3bbc60170dcf732238a969ee6bb7b72853db29cbed36ac244",
+	Hash:        "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
 	Table:       "riverjob",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
@@ -205,7 +205,7 @@ func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Out
 	return m.core.ApplyMany(ctx, calls)
 }
 
-// Fail moves a Job from running to cancelled, discarded, available or
+// Fail moves a Job from running to discarded, cancelled, available or
 // retryable.
 func (m *Machine) Fail(ctx context.Context, at fsm.Target, req FailRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opFail))
@@ -480,8 +480,8 @@ var (
 		By:     fsm.ByCaller,
 		From:   []string{"running"},
 		Moves: []fsm.Move{
-			{From: "running", To: "cancelled"},
 			{From: "running", To: "discarded"},
+			{From: "running", To: "cancelled"},
 			{From: "running", To: "available"},
 			{From: "running", To: "retryable"},
 		},

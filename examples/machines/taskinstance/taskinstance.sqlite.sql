@@ -284,7 +284,9 @@ BEGIN
           'schedule_again: up_for_retry > scheduled',
           'schedule_again: up_for_reschedule > scheduled', 'queue: scheduled > queued',
           'timeout_queued: queued > scheduled', 'timeout_queued: queued > failed',
-          'start: queued > running', 'heartbeat: running > running', 'succeed: running > success',
+          'reset_orphan: queued > none', 'reset_orphan: running > none',
+          'reset_orphan: restarting > none', 'start: queued > running',
+          'heartbeat: running > running', 'succeed: running > success',
           'fail: running > up_for_retry', 'fail: running > failed', 'lose: running > up_for_retry',
           'lose: running > failed', 'skip_work: running > skipped',
           'reschedule: running > up_for_reschedule', 'defer: running > deferred',
@@ -352,15 +354,15 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: taskinstance: the state scheduled leads to queued, success, failed, skipped, upstream_failed, removed only')
     WHERE OLD."state" = 'scheduled'
       AND NEW."state" NOT IN ('queued', 'success', 'failed', 'skipped', 'upstream_failed', 'removed');
-    SELECT RAISE(ABORT, 'fsm: taskinstance: the state queued leads to scheduled, running, success, failed, skipped, removed only')
+    SELECT RAISE(ABORT, 'fsm: taskinstance: the state queued leads to none, scheduled, running, success, failed, skipped, removed only')
     WHERE OLD."state" = 'queued'
-      AND NEW."state" NOT IN ('scheduled', 'running', 'success', 'failed', 'skipped', 'removed');
-    SELECT RAISE(ABORT, 'fsm: taskinstance: the state running leads to running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped only')
+      AND NEW."state" NOT IN ('none', 'scheduled', 'running', 'success', 'failed', 'skipped', 'removed');
+    SELECT RAISE(ABORT, 'fsm: taskinstance: the state running leads to none, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped only')
     WHERE OLD."state" = 'running'
-      AND NEW."state" NOT IN ('running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped');
-    SELECT RAISE(ABORT, 'fsm: taskinstance: the state restarting leads to up_for_retry, success, failed, skipped only')
+      AND NEW."state" NOT IN ('none', 'running', 'restarting', 'up_for_retry', 'up_for_reschedule', 'deferred', 'success', 'failed', 'skipped');
+    SELECT RAISE(ABORT, 'fsm: taskinstance: the state restarting leads to none, up_for_retry, success, failed, skipped only')
     WHERE OLD."state" = 'restarting'
-      AND NEW."state" NOT IN ('up_for_retry', 'success', 'failed', 'skipped');
+      AND NEW."state" NOT IN ('none', 'up_for_retry', 'success', 'failed', 'skipped');
     SELECT RAISE(ABORT, 'fsm: taskinstance: the state up_for_retry leads to none, scheduled, success, failed, skipped, upstream_failed, removed only')
     WHERE OLD."state" = 'up_for_retry'
       AND NEW."state" NOT IN ('none', 'scheduled', 'success', 'failed', 'skipped', 'upstream_failed', 'removed');
@@ -447,4 +449,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('taskinstance', 1, 'aafa06d09d8a9b08f094d11a016a14d28d738c1af51eb55e1ae777b9740e1ab0', 'full', 'sqlite');
+VALUES ('taskinstance', 1, '8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d', 'full', 'sqlite');

@@ -202,6 +202,7 @@ const (
 	OpScheduleAgain
 	OpQueue
 	OpTimeoutQueued
+	OpResetOrphan
 	OpStart
 	OpHeartbeat
 	OpSucceed
@@ -227,6 +228,7 @@ var operationNames = [...]string{
 	OpScheduleAgain: "schedule_again",
 	OpQueue:         "queue",
 	OpTimeoutQueued: "timeout_queued",
+	OpResetOrphan:   "reset_orphan",
 	OpStart:         "start",
 	OpHeartbeat:     "heartbeat",
 	OpSucceed:       "succeed",
@@ -280,6 +282,8 @@ func (o *Operation) UnmarshalText(text []byte) error {
 		*o = OpQueue
 	case "timeout_queued":
 		*o = OpTimeoutQueued
+	case "reset_orphan":
+		*o = OpResetOrphan
 	case "start":
 		*o = OpStart
 	case "heartbeat":
@@ -315,7 +319,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 	case "restore":
 		*o = OpRestore
 	default:
-		return fmt.Errorf("unknown operation %q; expected 22 words that the specification lists", text)
+		return fmt.Errorf("unknown operation %q; expected 23 words that the specification lists", text)
 	}
 	return nil
 }
@@ -348,6 +352,7 @@ func Operations() []Operation {
 		OpScheduleAgain,
 		OpQueue,
 		OpTimeoutQueued,
+		OpResetOrphan,
 		OpStart,
 		OpHeartbeat,
 		OpSucceed,
@@ -378,6 +383,7 @@ const (
 	EventScheduledAgain
 	EventQueued
 	EventQueueTimedOut
+	EventOrphanReset
 	EventStarted
 	EventHeartbeat
 	EventSucceeded
@@ -403,6 +409,7 @@ var eventNameNames = [...]string{
 	EventScheduledAgain:  "scheduled_again",
 	EventQueued:          "queued",
 	EventQueueTimedOut:   "queue_timed_out",
+	EventOrphanReset:     "orphan_reset",
 	EventStarted:         "started",
 	EventHeartbeat:       "heartbeat",
 	EventSucceeded:       "succeeded",
@@ -456,6 +463,8 @@ func (e *EventName) UnmarshalText(text []byte) error {
 		*e = EventQueued
 	case "queue_timed_out":
 		*e = EventQueueTimedOut
+	case "orphan_reset":
+		*e = EventOrphanReset
 	case "started":
 		*e = EventStarted
 	case "heartbeat":
@@ -491,7 +500,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 	case "restored":
 		*e = EventRestored
 	default:
-		return fmt.Errorf("unknown event %q; expected 22 words that the specification lists", text)
+		return fmt.Errorf("unknown event %q; expected 23 words that the specification lists", text)
 	}
 	return nil
 }
@@ -938,6 +947,48 @@ func (j *TaskInstance) TimeoutQueued(req TimeoutQueuedRequest, now time.Time) (E
 // nothing.
 func (j TaskInstance) CanTimeoutQueued(req TimeoutQueuedRequest, now time.Time) error {
 	_, err := j.TimeoutQueued(req, now)
+	return err
+}
+
+// ResetOrphanRequest is the request of ResetOrphan.
+type ResetOrphanRequest struct {
+	Reason string            // why; stored with the event
+	At     time.Time         // durable form: when; zero is the machine's clock
+	Labels map[string]string // durable form: stored with the event; no rule reads them
+}
+
+// ResetOrphan moves a TaskInstance from queued, running or restarting to none.
+//
+// The scheduler that queued it is gone, and no executor adopts it.
+//
+// It is run by the system, never on a caller's behalf.
+func (j *TaskInstance) ResetOrphan(req ResetOrphanRequest, now time.Time) (Event, error) {
+	now = fsm.Time(now)
+	switch j.State {
+	case StateQueued, StateRunning, StateRestarting:
+	default:
+		return Event{}, j.refuseState(OpResetOrphan)
+	}
+	if j.MapIndex < -1 {
+		return Event{}, j.refuseInvariant(OpResetOrphan, "map_index")
+	}
+	if j.MaxTries < 0 {
+		return Event{}, j.refuseInvariant(OpResetOrphan, "max_tries")
+	}
+	if j.EndedAt.Present() {
+		return Event{}, j.refuseInvariant(OpResetOrphan, "ended_at is absent")
+	}
+	if j.TriggerEndsAt.Present() {
+		return Event{}, j.refuseInvariant(OpResetOrphan, "trigger_ends_at is absent")
+	}
+	from := j.State
+	j.move(StateNone, now)
+	return Event{Operation: OpResetOrphan, Name: EventOrphanReset, From: from, To: StateNone, Rev: j.Rev, At: now}, nil
+}
+
+// CanResetOrphan reports what ResetOrphan would answer, and changes nothing.
+func (j TaskInstance) CanResetOrphan(req ResetOrphanRequest, now time.Time) error {
+	_, err := j.ResetOrphan(req, now)
 	return err
 }
 
@@ -1879,6 +1930,11 @@ func Classify(s State, op Operation) fsm.Class {
 		case StateQueued:
 			return fsm.ClassTransition
 		}
+	case OpResetOrphan:
+		switch s {
+		case StateQueued, StateRunning, StateRestarting:
+			return fsm.ClassTransition
+		}
 	case OpStart:
 		switch s {
 		case StateQueued:
@@ -2151,6 +2207,7 @@ var (
 	scheduleAgainStates = []string{"up_for_retry", "up_for_reschedule"}
 	queueStates         = []string{"scheduled"}
 	timeoutQueuedStates = []string{"queued"}
+	resetOrphanStates   = []string{"queued", "running", "restarting"}
 	startStates         = []string{"queued"}
 	heartbeatStates     = []string{"running"}
 	succeedStates       = []string{"running"}
@@ -2177,6 +2234,7 @@ var wrongState = [...]fsm.Ground{
 	OpScheduleAgain: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "schedule_again", Allowed: scheduleAgainStates},
 	OpQueue:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "queue", Allowed: queueStates},
 	OpTimeoutQueued: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "timeout_queued", Allowed: timeoutQueuedStates},
+	OpResetOrphan:   {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "reset_orphan", Allowed: resetOrphanStates},
 	OpStart:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "start", Allowed: startStates},
 	OpHeartbeat:     {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "heartbeat", Allowed: heartbeatStates},
 	OpSucceed:       {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "succeed", Allowed: succeedStates},

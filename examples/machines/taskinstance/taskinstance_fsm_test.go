@@ -26,6 +26,7 @@ schedule        | .       | -> scheduled       | refused            | refused   
 schedule_again  | .       | refused            | refused            | refused    | refused              | refused         | -> scheduled       | -> scheduled       | refused      | refused    | refused    | refused    | refused         | refused
 queue           | .       | refused            | -> queued          | refused    | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
 timeout_queued  | .       | refused            | refused            | choose     | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
+reset_orphan    | .       | refused            | refused            | -> none    | -> none              | -> none         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
 start           | .       | refused            | refused            | -> running | refused              | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
 heartbeat       | .       | refused            | refused            | refused    | -> running           | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
 succeed         | .       | refused            | refused            | refused    | -> success           | refused         | refused            | refused            | refused      | refused    | refused    | refused    | refused         | refused
@@ -50,7 +51,7 @@ var testTable = fsmtest.Table{
 	Machine:     "taskinstance",
 	Entity:      "TaskInstance",
 	Version:     1,
-	Hash:        "aafa06d09d8a9b08f094d11a016a14d28d738c1af51eb55e1ae777b9740e1ab0",
+	Hash:        "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "optional",
@@ -129,6 +130,10 @@ var testTable = fsmtest.Table{
 				{To: "failed", Set: []string{"ended_at: now"}},
 			},
 			Triggers: []string{"after queued_at + 600s"},
+		},
+		{
+			Name: "reset_orphan", Event: "orphan_reset",
+			By: "system",
 		},
 		{
 			Name: "start", Event: "started",
@@ -274,8 +279,8 @@ var testDriver = fsmtest.Driver[TaskInstance]{
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "none, scheduled, queued, running, restarting, up_for_retry, up_for_reschedule, deferred, success, failed, skipped, upstream_failed, removed", ""),
-		fsmtest.Words("Operation", Operations(), "create, schedule, schedule_again, queue, timeout_queued, start, heartbeat, succeed, fail, lose, skip_work, reschedule, defer, resume, give_up_trigger, fail_upstream, skip, clear, kill, mark, remove, restore", ""),
-		fsmtest.Words("EventName", []EventName{EventCreated, EventScheduled, EventScheduledAgain, EventQueued, EventQueueTimedOut, EventStarted, EventHeartbeat, EventSucceeded, EventFailed, EventLost, EventSkippedItself, EventRescheduled, EventDeferred, EventResumed, EventTriggerTimedOut, EventUpstreamFailed, EventSkipped, EventCleared, EventKilled, EventMarked, EventRemoved, EventRestored}, "created, scheduled, scheduled_again, queued, queue_timed_out, started, heartbeat, succeeded, failed, lost, skipped_itself, rescheduled, deferred, resumed, trigger_timed_out, upstream_failed, skipped, cleared, killed, marked, removed, restored", ""),
+		fsmtest.Words("Operation", Operations(), "create, schedule, schedule_again, queue, timeout_queued, reset_orphan, start, heartbeat, succeed, fail, lose, skip_work, reschedule, defer, resume, give_up_trigger, fail_upstream, skip, clear, kill, mark, remove, restore", ""),
+		fsmtest.Words("EventName", []EventName{EventCreated, EventScheduled, EventScheduledAgain, EventQueued, EventQueueTimedOut, EventOrphanReset, EventStarted, EventHeartbeat, EventSucceeded, EventFailed, EventLost, EventSkippedItself, EventRescheduled, EventDeferred, EventResumed, EventTriggerTimedOut, EventUpstreamFailed, EventSkipped, EventCleared, EventKilled, EventMarked, EventRemoved, EventRestored}, "created, scheduled, scheduled_again, queued, queue_timed_out, orphan_reset, started, heartbeat, succeeded, failed, lost, skipped_itself, rescheduled, deferred, resumed, trigger_timed_out, upstream_failed, skipped, cleared, killed, marked, removed, restored", ""),
 		fsmtest.Words("MarkAs", []MarkAs{MarkAsSuccess, MarkAsFailed, MarkAsSkipped}, "success, failed, skipped", ""),
 	},
 	Pure: map[string]fsmtest.Pure[TaskInstance]{
@@ -316,6 +321,15 @@ var testDriver = fsmtest.Driver[TaskInstance]{
 			},
 			Can: func(r *TaskInstance, c fsmtest.Call) error {
 				return r.CanTimeoutQueued(testTimeoutQueuedRequest(c), c.Now())
+			},
+		},
+		"reset_orphan": {
+			Do: func(r *TaskInstance, c fsmtest.Call) (fsmtest.Event, error) {
+				e, err := r.ResetOrphan(testResetOrphanRequest(c), c.Now())
+				return testEvent(e), err
+			},
+			Can: func(r *TaskInstance, c fsmtest.Call) error {
+				return r.CanResetOrphan(testResetOrphanRequest(c), c.Now())
 			},
 		},
 		"start": {
@@ -507,6 +521,14 @@ func testTimeoutQueuedRequest(c fsmtest.Call) TimeoutQueuedRequest {
 		At:      c.Now(),
 		Labels:  c.Labels,
 		Requeue: c.Bool("requeue"),
+	}
+}
+
+func testResetOrphanRequest(c fsmtest.Call) ResetOrphanRequest {
+	return ResetOrphanRequest{
+		Reason: c.Reason,
+		At:     c.Now(),
+		Labels: c.Labels,
 	}
 }
 
@@ -868,6 +890,11 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 			"timeout_queued": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
 					return m.TimeoutQueued(ctx, at, testTimeoutQueuedRequest(c))
+				},
+			},
+			"reset_orphan": {
+				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[TaskInstance], error) {
+					return m.ResetOrphan(ctx, at, testResetOrphanRequest(c))
 				},
 			},
 			"start": {

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "taskinstance",
 	Entity:      "TaskInstance",
 	Version:     1,
-	Hash:        "aafa06d09d8a9b08f094d11a016a14d28d738c1af51eb55e1ae777b9740e1ab0",
+	Hash:        "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
 	Table:       "taskinstance",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
@@ -209,6 +209,13 @@ func (m *Machine) QueueOf(ctx context.Context, at fsm.Target, req QueueRequest) 
 // request id is made of operation and revision, so two that run it converge.
 func (m *Machine) TimeoutQueued(ctx context.Context, at fsm.Target, req TimeoutQueuedRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(m.opTimeoutQueued))
+}
+
+// ResetOrphan moves a TaskInstance from queued, running or restarting to none.
+// Its request id is made of operation and revision, so two that run it
+// converge.
+func (m *Machine) ResetOrphan(ctx context.Context, at fsm.Target, req ResetOrphanRequest) (Outcome, error) {
+	return m.core.Apply(ctx, at, req.call(opResetOrphan))
 }
 
 // Start moves a TaskInstance from queued to running.
@@ -691,6 +698,19 @@ var (
 		Triggers: []fsm.Trigger{{After: "queued_at", Plus: 10 * time.Minute}},
 	}
 
+	opResetOrphan = &fsm.Operation[TaskInstance]{
+		Name:   "reset_orphan",
+		Stored: "reset_orphan",
+		Event:  "orphan_reset",
+		By:     fsm.BySystem,
+		From:   []string{"queued", "running", "restarting"},
+		Moves: []fsm.Move{
+			{From: "queued", To: "none"},
+			{From: "running", To: "none"},
+			{From: "restarting", To: "none"},
+		},
+	}
+
 	opStart = &fsm.Operation[TaskInstance]{
 		Name:   "start",
 		Stored: "start",
@@ -957,6 +977,7 @@ var descriptor = fsm.Descriptor[TaskInstance]{
 		opScheduleAgain,
 		opQueue,
 		opTimeoutQueued,
+		opResetOrphan,
 		opStart,
 		opHeartbeat,
 		opSucceed,
@@ -1053,6 +1074,18 @@ func (req TimeoutQueuedRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[T
 		},
 		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.TimeoutQueued(req, now))
+		},
+	}
+}
+
+func (req ResetOrphanRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
+	return fsm.Call[TaskInstance]{
+		Operation: op,
+		Reason:    req.Reason,
+		At:        req.At,
+		Labels:    req.Labels,
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+			return step(j.ResetOrphan(req, now))
 		},
 	}
 }

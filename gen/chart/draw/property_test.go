@@ -103,9 +103,9 @@ func real(t *testing.T) map[string]*spec.Machine {
 }
 
 // crossed is how many crossings the pictures of the well-known systems have at
-// most: those of Graphviz have up to 129.
+// most: those of Graphviz have up to 145.
 var crossed = map[string]int{
-	"batchjob": 1, "checkrun": 1, "container": 0, "obanjob": 4, "paymentintent": 17, "pod": 1, "riverjob": 9, "stream": 0, "taskinstance": 64,
+	"batchjob": 1, "checkrun": 1, "container": 0, "obanjob": 4, "paymentintent": 17, "pod": 1, "riverjob": 9, "stream": 0, "taskinstance": 76,
 }
 
 // The machines of well-known systems have up to 22 operations, so edges cross,
