@@ -77,7 +77,11 @@ func TestPickByRefusal(t *testing.T) {
 					}
 					return decide(p, id, peers, now)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // a busy store would be asked for long
+				patience := time.Minute
+				if c == fsm.CodeBusy { // it would be asked for long
+					patience = 100 * time.Millisecond
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				outs, err := m.Pick(ctx, 1, call)
 				if want != "" {

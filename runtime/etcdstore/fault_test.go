@@ -230,7 +230,7 @@ func TestHangingMember(t *testing.T) {
 	t.Parallel()
 	d := newData()
 	members := []*fake{serve(t, d), serve(t, d)}
-	store, err := etcdstore.Open(t.Context(), addresses(members), etcdstore.WithTryTimeout(100*time.Millisecond))
+	store, err := etcdstore.Open(t.Context(), addresses(members), etcdstore.WithTryTimeout(500*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,10 +256,14 @@ func TestContext(t *testing.T) {
 	t.Parallel()
 	member := serve(t, newData())
 	tab := table(t, open(t, member))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	sent, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	member.fault(func(http.ResponseWriter, string, []byte) bool { time.Sleep(200 * time.Millisecond); return false }, nil)
-	wantAmbiguous(t, tab.Commit(ctx, creation("p1")))
+	answered := make(chan struct{})
+	member.fault(func(http.ResponseWriter, string, []byte) bool { cancel(); <-answered; return false }, nil)
+	wantAmbiguous(t, tab.Commit(sent, creation("p1")))
+	close(answered)
+	ctx, end := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer end()
 	err := tab.Commit(ctx, creation("p2"))
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fsm.ErrAmbiguous) {
 		t.Errorf("got %v, want the context's own error", err)

@@ -82,7 +82,7 @@ func (d *desk) ask(ctx context.Context, id string) error {
 // waiting waits until so many callers are in the queue.
 func (d *desk) waiting(t *testing.T, n int) {
 	t.Helper()
-	for range 1000 {
+	for range 20_000 {
 		d.mu.Lock()
 		have, led := len(d.queue), d.led
 		d.mu.Unlock()
