@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -71,7 +72,7 @@ func (c *cli) run(args []string) (code int) {
 	case errors.As(err, &internal):
 		return c.bug(err.Error(), nil)
 	}
-	c.errorf("%s: %v\n", cmd.CommandPath(), err)
+	c.errorf("%s: %v\n", cmd.CommandPath(), clearer(err))
 	var usage usageError
 	if !errors.As(err, &usage) { // cobra's own: unknown commands and flags, wrong number of arguments
 		c.errorf("run '%s --help' for usage\n", cmd.CommandPath())
@@ -131,10 +132,15 @@ command line, or a file or database it names, cannot be used; 3 a bug in fsmgen.
 	// Cobra's own, which without this would call an unknown shell a success.
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
-		cmd.RunE = func(*cobra.Command, []string) error {
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no completion for the shell %q; write bash, fish, powershell or zsh", args[0])
+			}
 			return usagef("a shell is missing; write bash, fish, powershell or zsh")
 		}
 	}
+	speak(root)
 	return root
 }
 
@@ -183,6 +189,9 @@ func (c *cli) read(path string) (*source, error) {
 		s.text, err = readSpec(path)
 	}
 	if err != nil {
+		if errors.Is(err, syscall.EISDIR) {
+			return nil, usagef("%s is a folder; name a specification in it, a file like %s/job.yaml", s.name, s.name)
+		}
 		return nil, usagef("cannot read the specification: %w", err)
 	}
 	c.current = s.name

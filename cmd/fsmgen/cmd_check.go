@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,5 +94,5 @@ func allowed(flag, value string, values ...string) error {
 	if slices.Contains(values, value) {
 		return nil
 	}
-	return usagef("%s is %q; write %s", flag, value, strings.Join(values, ", "))
+	return usagef("%s is %q; write %s", flag, value, listed(values, "or"))
 }

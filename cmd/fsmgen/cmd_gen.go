@@ -66,12 +66,7 @@ unchanged, foreign or stale, and written).`,
   //go:generate go tool fsmgen gen job.yaml`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: specFiles,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for name, value := range map[string]string{"output": f.out, "package": f.pkg, "beside": f.beside} {
-				if cmd.Flags().Changed(name) && value == "" {
-					return usagef("--%s is empty; give it a value or leave it out", name)
-				}
-			}
+		RunE: func(_ *cobra.Command, args []string) error {
 			if f.watch {
 				ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 				defer stop()

@@ -67,7 +67,11 @@ func (c *cli) replay(path, specPath string, asJSON bool) error {
 		}
 		defer func() { _ = f.Close() }() // it was read only
 		name, in = shown(path), f
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		switch info, err := f.Stat(); {
+		case err != nil:
+		case info.IsDir():
+			return usagef("%s is a folder; name a file with one event per line", name)
+		case info.Mode().IsRegular():
 			size = info.Size()
 		}
 	}

@@ -41,12 +41,7 @@ those rows beforehand. No database is looked at.`,
   fsmgen sql --dialect postgres --migrate-from git:v1.2.0 job.yaml > migration.sql`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: specFiles,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("migrate-from") && f.from == "" {
-				return usagef("--migrate-from is empty; give it the older specification, a file or git:REVISION, or leave it out")
-			}
-			return c.sql(args[0], f)
-		},
+		RunE:              func(_ *cobra.Command, args []string) error { return c.sql(args[0], f) },
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the database: sqlite or postgres (required)")
 	cmd.Flags().StringVar(&f.level, "level", "full", "what the database enforces by itself: none, checks or full")

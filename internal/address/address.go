@@ -8,6 +8,7 @@ package address
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"regexp"
@@ -109,4 +110,26 @@ func (a Address) Clean(err error) error {
 		return err
 	}
 	return errors.New(clean)
+}
+
+// CheckFile tells a database from other files by what each of them begins with, so
+// that a wrong path gets an answer that says so.
+func CheckFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cannot open the database: %w; "+expected, err)
+	}
+	defer func() { _ = f.Close() }() // it was read only
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder; expected the path of a SQLite file", path)
+	}
+	const magic = "SQLite format 3\x00"
+	head := make([]byte, len(magic))
+	switch n, err := io.ReadFull(f, head); {
+	case n == 0:
+		return fmt.Errorf("%s is empty; expected a SQLite database", path)
+	case err != nil || string(head) != magic:
+		return fmt.Errorf("%s is no SQLite database", path)
+	}
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,35 +75,13 @@ func openStore(ctx context.Context, a address.Address, write bool) (*sqlstore.St
 		}
 		return postgres.Open(ctx, a.Text, options...)
 	}
-	if err := isSQLite(a.Text); err != nil {
+	if err := address.CheckFile(a.Text); err != nil {
 		return nil, err
 	}
 	if write {
 		return sqlite.Open(a.Text)
 	}
 	return sqlite.Open(a.Text, sqlite.WithReadOnly())
-}
-
-// isSQLite tells a database from other files by what each of them begins with, so
-// that a wrong path gets an answer that says so.
-func isSQLite(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("cannot open the database: %w; expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database", err)
-	}
-	defer func() { _ = f.Close() }() // it was read only
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder; expected the path of a SQLite file", path)
-	}
-	const magic = "SQLite format 3\x00"
-	head := make([]byte, len(magic))
-	switch n, err := io.ReadFull(f, head); {
-	case n == 0:
-		return fmt.Errorf("%s is empty; expected a SQLite database", path)
-	case err != nil || string(head) != magic:
-		return fmt.Errorf("%s is no SQLite database", path)
-	}
-	return nil
 }
 
 func (db *DB) open(ctx context.Context, o Options) error {

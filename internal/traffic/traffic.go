@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -43,8 +42,8 @@ func Read(ctx context.Context, text, machine string) ([]chart.Traffic, error) {
 
 func open(a address.Address) (*sql.DB, error) {
 	if a.Dialect == "sqlite" {
-		if _, err := os.Stat(a.Text); err != nil {
-			return nil, fmt.Errorf("%w; expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database", err)
+		if err := address.CheckFile(a.Text); err != nil {
+			return nil, err
 		}
 		return sql.Open("sqlite", "file:"+(&url.URL{Path: a.Text}).EscapedPath()+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)")
 	}
