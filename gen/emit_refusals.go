@@ -51,9 +51,9 @@ func (p *pure) refusedOn(f *jen.File) {
 				})
 			}
 		})
-		p.stateGrounds(f, "wrongState", "a state in which it is not possible", "CodeWrongState")
-		if hasTerminal(p.m) {
-			p.stateGrounds(f, "terminal", "a terminal state", "CodeTerminal")
+		p.stateGrounds(f, "wrongState", "a state in which it is not possible", "CodeWrongState", p.m.Operations)
+		if ended := refusedAtTheEnd(p.m); ended != nil {
+			p.stateGrounds(f, "terminal", "a terminal state", "CodeTerminal", ended)
 		}
 	}
 	if p.grounds != nil {
@@ -67,13 +67,13 @@ func (p *pure) refusedOn(f *jen.File) {
 	}
 }
 
-// stateGrounds adds the table of the grounds on which operations are refused in
-// such a state.
-func (p *pure) stateGrounds(f *jen.File, name, states, code string) {
+// stateGrounds adds the table of the grounds on which the operations are refused
+// in such a state.
+func (p *pure) stateGrounds(f *jen.File, name, states, code string, ops []*spec.Operation) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is why an operation is refused in %s.", name, states))).
 		Var().Id(name).Op("=").Index(jen.Op("...")).Add(fsmName("Ground")).ValuesFunc(func(g *jen.Group) {
-		for _, o := range p.m.Operations {
+		for _, o := range ops {
 			if c := p.n.op(o); !creates(o) {
 				g.Line().Add(raw("%s: {Code: fsm.%s, Machine: %q, Operation: %q, Allowed: %s}", c.Const, code, p.m.Name, o.Name, c.Allowed))
 			}
@@ -82,8 +82,16 @@ func (p *pure) stateGrounds(f *jen.File, name, states, code string) {
 	})
 }
 
-func hasTerminal(m *spec.Machine) bool {
-	return slices.ContainsFunc(m.States, func(s *spec.State) bool { return s.Terminal })
+// refusedAtTheEnd returns the operations that some terminal state refuses. Others
+// are recorded there.
+func refusedAtTheEnd(m *spec.Machine) []*spec.Operation {
+	var list []*spec.Operation
+	for _, o := range m.Operations {
+		if !creates(o) && slices.ContainsFunc(m.States, func(s *spec.State) bool { return s.Terminal && m.Class(s, o) == spec.Reject }) {
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 // refusals adds the functions that make refusals, one allocation each.
@@ -103,7 +111,7 @@ func (p *pure) refusals(f *jen.File) {
 	}
 	if p.used["refuseState"] {
 		over := []jen.Code{jen.Return(raw("j.refuseOn(&wrongState[op])"))}
-		if hasTerminal(p.m) {
+		if refusedAtTheEnd(p.m) != nil {
 			over = append([]jen.Code{jen.If(raw("j.State.Terminal()")).Block(jen.Return(raw("j.refuseOn(&terminal[op])")))}, over...)
 		}
 		method("refuseState refuses an operation that is not possible in the record's state.",

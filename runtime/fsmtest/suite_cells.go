@@ -1,7 +1,9 @@
 package fsmtest
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -26,7 +28,40 @@ func (s *suite[R]) cells(t *testing.T) {
 				t.Run(o.Name+" in "+st.Name, func(t *testing.T) { s.cell(t, o, st, ways, alone) })
 			}
 		}
+		if !o.creates {
+			t.Run(o.Name+" in no state", func(t *testing.T) { s.nowhere(t, o) })
+		}
 		s.mustHappen(t, o, ways, alone)
+	}
+}
+
+// nowhere runs an operation on records in no state of the specification, as a
+// program may make them: it is not possible there, and says where it was asked for.
+func (s *suite[R]) nowhere(t *testing.T, o *operation) {
+	for _, st := range s.m.stateOrder {
+		for c := range s.m.cases(o, st) {
+			if s.m.decide(o, c.row, c.call).code == fsm.CodeInvalidInput {
+				continue
+			}
+			last := uint64(len(s.m.stateOrder))
+			for n, name := range map[uint64]string{0: "", last + 1: fmt.Sprintf("State(%d)", last+1)} {
+				r, err := s.d.Descriptor.Decode(c.row)
+				if err != nil {
+					t.Fatal(err)
+				}
+				field := reflect.ValueOf(&r).Elem().FieldByName("State")
+				if field.OverflowUint(n) {
+					continue // every number is a state
+				}
+				field.SetUint(n)
+				_, err = s.d.Pure[o.Name].Do(&r, c.call)
+				var refused *fsm.Refusal
+				if !errors.As(err, &refused) || refused.Code != fsm.CodeWrongState || refused.ID != c.row.ID || refused.Operation != o.Name || refused.State() != name {
+					t.Errorf("in state number %d of %d: got %v, want it refused in state %q", n, last, err, name)
+				}
+			}
+			return
+		}
 	}
 }
 
@@ -93,6 +128,10 @@ func (s *suite[R]) onCase(o *operation, c theCase, v verdict) string {
 		}
 		if problem := s.m.diffRefusal(o, id, c.row, v, err, s.d.Errors); problem != "" {
 			return "refusal: " + problem
+		}
+		var r *fsm.Refusal
+		if o.creates && errors.As(err, &r) && r.State() != "" {
+			return fmt.Sprintf("refusal: what is not made yet is in state %q", r.State())
 		}
 		if ev != (Event{}) {
 			return fmt.Sprintf("refused, but with an event: %+v", ev)

@@ -760,9 +760,6 @@ func (j *Job) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Job) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
-	}
 	return j.refuseOn(&wrongState[op])
 }
 
@@ -806,14 +803,6 @@ var wrongState = [...]fsm.Ground{
 	OpExpectedEvent:     {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
 	OpErrorEvent:        {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
 	OpCompensationEvent: {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
-	OpJobKick:           {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
-	OpExpectedEvent:     {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
-	OpErrorEvent:        {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
-	OpCompensationEvent: {Code: fsm.CodeTerminal, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
 }
 
 // The grounds on which guards refuse an operation.

@@ -940,7 +940,6 @@ var terminal = [...]fsm.Ground{
 	OpStart:        {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "start", Allowed: startStates},
 	OpReschedule:   {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
 	OpProgress:     {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "progress", Allowed: progressStates},
-	OpSucceed:      {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "succeed", Allowed: succeedStates},
 	OpFail:         {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "fail", Allowed: failStates},
 	OpQuarantine:   {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
 	OpRelease:      {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "release", Allowed: releaseStates},

@@ -722,9 +722,6 @@ func (j *Claim) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 
 // refuseState refuses an operation that is not possible in the record's state.
 func (j *Claim) refuseState(op Operation) *fsm.Refusal {
-	if j.State.Terminal() {
-		return j.refuseOn(&terminal[op])
-	}
 	return j.refuseOn(&wrongState[op])
 }
 
@@ -766,13 +763,6 @@ var wrongState = [...]fsm.Ground{
 	OpVote:   {Code: fsm.CodeWrongState, Machine: "branches", Operation: "vote", Allowed: voteStates},
 	OpAsk:    {Code: fsm.CodeWrongState, Machine: "branches", Operation: "ask", Allowed: askStates},
 	OpUnpark: {Code: fsm.CodeWrongState, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
-}
-
-// terminal is why an operation is refused in a terminal state.
-var terminal = [...]fsm.Ground{
-	OpVote:   {Code: fsm.CodeTerminal, Machine: "branches", Operation: "vote", Allowed: voteStates},
-	OpAsk:    {Code: fsm.CodeTerminal, Machine: "branches", Operation: "ask", Allowed: askStates},
-	OpUnpark: {Code: fsm.CodeTerminal, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
 }
 
 // The grounds on which guards refuse an operation.
