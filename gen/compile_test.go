@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // loaded holds the type information of what generated packages may import.
@@ -49,7 +51,12 @@ func imports(t *testing.T) loaded {
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	l := imports(t)
-	for _, m := range machines(t) {
+	wide, found := spec.Parse("wide.yaml", []byte(ring(256))) // more than a byte holds
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	wide.Name = "wide"
+	for _, m := range append(machines(t), machine{Machine: wide}) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			fset := token.NewFileSet()

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/dave/jennifer/jen"
@@ -40,11 +41,20 @@ func (t *enumType) renamed() bool {
 // tableOf returns the variable that holds the names.
 func (t *enumType) table(suffix string) string { return lowerFirst(t.name) + suffix }
 
+// integer is the integer behind the type: a byte, where one is left besides the
+// values and zero.
+func (t *enumType) integer() string {
+	if len(t.consts) < math.MaxUint8 {
+		return "uint8"
+	}
+	return "uint16"
+}
+
 // enum adds a type with its constants, its texts, and its forms in JSON and SQL.
 func enum(f *jen.File, t *enumType) {
 	f.Line()
 	f.Add(doc(t.doc...)).
-		Type().Id(t.name).Uint8()
+		Type().Id(t.name).Id(t.integer())
 	f.Line()
 	f.Add(doc(t.block)).
 		Const().DefsFunc(func(g *jen.Group) {
@@ -91,7 +101,7 @@ func enumMethods(f *jen.File, t *enumType) {
 	f.Add(doc("String returns the name in the specification.")).
 		Func().Params(raw("%s %s", r, t.name)).Id("String").Params().String().Block(
 		jen.If(raw("!%s.Valid()", r)).Block(
-			jen.Return(jen.Qual("fmt", "Sprintf").Call(jen.Lit(t.name+"(%d)"), raw("uint8(%s)", r))),
+			jen.Return(jen.Qual("fmt", "Sprintf").Call(jen.Lit(t.name+"(%d)"), raw("%s(%s)", t.integer(), r))),
 		),
 		jen.Return(raw("%s[%s]", names, r)),
 	)
@@ -112,7 +122,7 @@ func enumMethods(f *jen.File, t *enumType) {
 	f.Add(doc("MarshalText returns the word that rows, events and JSON hold.")).
 		Func().Params(raw("%s %s", r, t.name)).Id("MarshalText").Params().Params(raw("[]byte"), raw("error")).Block(
 		jen.If(raw("!%s.Valid()", r)).Block(
-			jen.Return(jen.Nil(), jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("%%d is no %s", t.noun)), raw("uint8(%s)", r))),
+			jen.Return(jen.Nil(), jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("%%d is no %s", t.noun)), raw("%s(%s)", t.integer(), r))),
 		),
 		jen.Return(raw("[]byte(%s[%s])", stored, r), jen.Nil()),
 	)

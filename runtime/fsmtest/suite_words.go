@@ -21,7 +21,7 @@ type Vocabulary struct {
 // the words under which they are stored. Both are separated by commas; empty
 // stored words are the names.
 func Words[T interface {
-	~uint8
+	~uint8 | ~uint16
 	Valid() bool
 	fmt.Stringer
 	encoding.TextMarshaler
@@ -70,12 +70,12 @@ func Words[T interface {
 				}
 			}
 		}
-		for _, no := range []T{0, T(len(values) + 1), 255} {
+		for _, no := range []T{0, T(len(values) + 1), ^T(0)} {
 			if no.Valid() {
-				t.Errorf("%d is valid, but no word", uint8(no))
+				t.Errorf("%d is valid, but no word", uint16(no))
 			}
-			if text := fmt.Sprintf("%s(%d)", name, uint8(no)); no.String() != text {
-				t.Errorf("%d, which is no word, is %q, want %q", uint8(no), no, text)
+			if text := fmt.Sprintf("%s(%d)", name, uint16(no)); no.String() != text {
+				t.Errorf("%d, which is no word, is %q, want %q", uint16(no), no, text)
 			}
 		}
 		var zero T
