@@ -121,16 +121,13 @@ func systemID[R any](op *Operation[R], rev int64) string {
 	return reserved + op.Stored + ":" + strconv.FormatInt(rev, 10)
 }
 
-// refusal returns a refusal of op. The state is a stored word.
+// refusal returns a refusal of op. The state is a stored word, empty for none.
 func (m *Machine[R]) refusal(code Code, op *Operation[R], id, state string) *Refusal {
 	g := Ground{Code: code, Machine: m.schema.Machine}
 	if op != nil {
 		g.Operation = op.Name
 	}
-	if state != "" {
-		state = m.schema.StateName(state)
-	}
-	return Refuse(id, state, g)
+	return Refuse(id, m.schema.StateName(state), g)
 }
 
 // load makes a record of a row and checks it. A row that breaks a MUST rule

@@ -118,3 +118,24 @@ func TestCreateWithoutASight(t *testing.T) {
 		t.Error("it was made without a sight")
 	}
 }
+
+// The engine's refusals name a state as the specification does, not by the word
+// that is stored; what is in no state has none.
+func TestRefusalsNameTheState(t *testing.T) {
+	t.Parallel()
+	schema := storetest.Schema()
+	for i := range schema.States {
+		if s := &schema.States[i]; s.Stored == "waiting" {
+			s.Name = "waiting room"
+		}
+	}
+	m := open(t, newStore(), schema, fixed())
+	must(t)(m.Create(t.Context(), storetest.Register(meta("r1"), in("p1"))))
+	var r *fsm.Refusal
+	if _, err := m.Create(t.Context(), storetest.Register(meta("r2"), in("p1"))); !errors.As(err, &r) || r.Code != fsm.CodeExists || r.State() != "waiting room" {
+		t.Errorf("got %v, want it refused by what is in the waiting room", err)
+	}
+	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r3"), "nowhere", start)); !errors.As(err, &r) || r.Code != fsm.CodeNothingToDo || r.State() != "" {
+		t.Errorf("got %v, want it refused in no state", err)
+	}
+}
