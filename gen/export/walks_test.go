@@ -31,11 +31,11 @@ func TestWalks(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("FSMGEN_EXPORTS")
 	ms := shipped(t)
-	real, err := filepath.Glob("../../examples/machines/*.yaml")
-	if err != nil || len(real) < 9 {
-		t.Fatalf("%d specifications, expected nine: %v", len(real), err)
+	known, err := filepath.Glob("../../examples/machines/*.yaml")
+	if err != nil || len(known) < 9 {
+		t.Fatalf("%d specifications, expected nine: %v", len(known), err)
 	}
-	for _, f := range real {
+	for _, f := range known {
 		src, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	mermaid := mermaidDrawings(t)
 	ms := shipped(t)
-	maps.Copy(ms, real(t))
+	maps.Copy(ms, wellKnown(t))
 	t.Logf("%-10s %-9s %9s %9s %10s %11s %10s %9s %7s", "machine", "by", "crossings", "box/box", "label/box", "label/label", "label/edge", "edge/box", "length")
 	for _, name := range slices.Sorted(maps.Keys(ms)) {
 		c := chart.Of(ms[name])

@@ -93,7 +93,7 @@ func sound(t interface{ Errorf(string, ...any) }, s *scene) judge.Report {
 }
 
 // real are the machines of well-known systems, by name.
-func real(t *testing.T) map[string]*spec.Machine {
+func wellKnown(t *testing.T) map[string]*spec.Machine {
 	t.Helper()
 	files, err := filepath.Glob("../../../examples/machines/*.yaml")
 	if err != nil || len(files) < 9 {
@@ -112,7 +112,7 @@ var crossed = map[string]int{
 // but nothing lies on anything.
 func TestRealAreSound(t *testing.T) {
 	t.Parallel()
-	for name, m := range real(t) {
+	for name, m := range wellKnown(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			most, ok := crossed[name]
