@@ -31,11 +31,11 @@ func TestWalks(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("FSMGEN_EXPORTS")
 	ms := shipped(t)
-	known, err := filepath.Glob("../../examples/machines/*.yaml")
-	if err != nil || len(known) < 9 {
-		t.Fatalf("%d specifications, expected nine: %v", len(known), err)
+	files, err := filepath.Glob("../../examples/machines/*.yaml")
+	if err != nil || len(files) < 9 {
+		t.Fatalf("%d specifications, expected nine: %v", len(files), err)
 	}
-	for _, f := range known {
+	for _, f := range files {
 		src, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
