@@ -34,12 +34,12 @@ const tests = {
   async "opens without another host, a list of machines and a picture"(t) {
     const { address } = await serve(t, bin, [lifecycle, "specs/task.yaml"]);
     const page = await open(t, address);
-    assert.equal(await text(page, "h1"), "lifecycle");
+    await eventually(async () => assert.equal(await text(page, "h1"), "lifecycle"));
     assert.equal(await page.title(), "lifecycle · fsmgen");
-    assert.equal(await page.locator("#picture .hit[data-state]").count(), 6);
+    await eventually(async () => assert.equal(await page.locator("#picture .hit[data-state]").count(), 6));
     await page.click("#machines a >> text=task");
     await eventually(async () => assert.equal(await text(page, "h1"), "task"), "the other machine");
-    assert.equal(await page.locator("#machines a[aria-current]").innerText(), "task");
+    await eventually(async () => assert.equal(await page.locator("#machines a[aria-current]").innerText(), "task"));
     await page.goBack();
     await eventually(async () => assert.equal(await text(page, "h1"), "lifecycle"), "back");
     const csp = (await page.request.get(address)).headers()["content-security-policy"];
@@ -54,22 +54,22 @@ const tests = {
     const { address } = await serve(t, bin, [lifecycle]);
     const page = await open(t, address);
     await run1(page, "enqueue");
-    assert.equal(await outcome(page), "done");
+    await eventually(async () => assert.equal(await outcome(page), "done"));
     await run1(page, "claim_next");
-    assert.match(await text(page, "#result .changes"), /owner\s+absent\s+worker-1[\s\S]*attempt\s+0\s+1/);
+    await eventually(async () => assert.match(await text(page, "#result .changes"), /owner\s+absent\s+worker-1[\s\S]*attempt\s+0\s+1/));
     await page.click("#result summary");
-    assert.match(await text(page, "#result .event"), /event\s+claimed[\s\S]*actor\s+worker-1[\s\S]*request\s+request-2/);
-    assert.equal(await page.locator('.hit.current').getAttribute("data-state"), "claimed");
-    assert.ok(await page.locator("path.walked").count() > 0, "the way that was taken is marked");
+    await eventually(async () => assert.match(await text(page, "#result .event"), /event\s+claimed[\s\S]*actor\s+worker-1[\s\S]*request\s+request-2/));
+    await eventually(async () => assert.equal(await page.locator('.hit.current').getAttribute("data-state"), "claimed"));
+    await eventually(async () => assert.ok(await page.locator("path.walked").count() > 0, "the way that was taken is marked"));
     await shot(page, "light-step");
     await run1(page, "start", { "f-actor": "worker-2" });
-    assert.equal(await outcome(page), "refused");
+    await eventually(async () => assert.equal(await outcome(page), "refused"));
     const why = await text(page, "#result .refusal");
     for (const want of [/A guard says no/, /not_owner/, /owner == actor/, /actor would have to be "worker-1", not "worker-2"/, /specs\/lifecycle\.yaml:75:3/, /owner_only/]) assert.match(why, want);
     await shot(page, "light-refused");
     await page.click("#result .place");
-    assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true");
-    assert.equal(await text(page, "#source .row.here mark"), "owner_only");
+    await eventually(async () => assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true"));
+    await eventually(async () => assert.equal(await text(page, "#source .row.here mark"), "owner_only"));
     await page.click("#tab-step");
     await page.click("#undo");
     await eventually(async () => assert.equal(await page.locator(".history li.ahead").count(), 1), "one step is taken back");
@@ -81,12 +81,12 @@ const tests = {
     await eventually(async () => assert.equal(await text(page, ".record .badge"), "queued"), "the state after the first step");
     await page.click("#redo");
     await run1(page, "start");
-    assert.equal(await outcome(page), "done");
-    assert.equal(await page.locator(".history li").count(), 3, "what was taken back is gone once another step is made");
+    await eventually(async () => assert.equal(await outcome(page), "done"));
+    await eventually(async () => assert.equal(await page.locator(".history li").count(), 3, "what was taken back is gone once another step is made"));
     await run1(page, "enqueue", { "f-record": "second", "f-request": "other" });
-    assert.equal(await page.locator(".chip").count(), 2);
+    await eventually(async () => assert.equal(await page.locator(".chip").count(), 2));
     await page.click("#rec-r1");
-    assert.match(await text(page, ".record h3"), /r1 running/);
+    await eventually(async () => assert.match(await text(page, ".record h3"), /r1 running/));
     await page.click("#reset");
     await eventually(async () => assert.equal(await page.locator(".history li").count(), 0), "an empty session");
   },
@@ -97,19 +97,19 @@ const tests = {
     await run1(page, "enqueue");
     await run1(page, "claim_next");
     await run1(page, "start", { "f-rev": "1" });
-    assert.match(await text(page, "#result .refusal"), /stale[\s\S]*the record is at revision 2, the call was decided on revision 1/);
+    await eventually(async () => assert.match(await text(page, "#result .refusal"), /stale[\s\S]*the record is at revision 2, the call was decided on revision 1/));
     await page.click("text=Cancel");
     await run1(page, "start", { "f-request": "once" });
     await run1(page, "start", { "f-request": "once" });
-    assert.equal(await outcome(page), "replayed");
+    await eventually(async () => assert.equal(await outcome(page), "replayed"));
     await run1(page, "claim_next");
-    assert.match(await text(page, "#result .refusal"), /nothing_to_do[\s\S]*r1: it is running/);
+    await eventually(async () => assert.match(await text(page, "#result .refusal"), /nothing_to_do[\s\S]*r1: it is running/));
     await run1(page, "stall");
-    assert.equal(await outcome(page), "done", "a trigger is no guard: it may come early");
+    await eventually(async () => assert.equal(await outcome(page), "done", "a trigger is no guard: it may come early"));
     await page.click("#undo");
     await page.click("#cnext");
     await announced(page, /The clock shows 2026-01-01 09:01:01/);
-    assert.match(await text(page, ".clock .due"), /stall for r1/);
+    await eventually(async () => assert.match(await text(page, ".clock .due"), /stall for r1/));
     await page.click(".clock .due button");
     await page.click("#run");
     await eventually(async () => assert.equal(await text(page, ".record .badge"), "stalled"), "the job is stalled");
@@ -126,9 +126,9 @@ const tests = {
     const dir = folder(t, { "kinds.yaml": kinds });
     const { address } = await serve(t, bin, [join(dir, "kinds.yaml")]);
     const page = await open(t, address);
-    assert.ok((await text(page, "#doc")).includes(evil), "the text of the machine is shown as it is");
+    await eventually(async () => assert.ok((await text(page, "#doc")).includes(evil), "the text of the machine is shown as it is"));
     await page.click("#new-make");
-    assert.deepEqual(await page.locator("#f-in-level option").allTextContents(), ["low", "high", "none_at_all"]);
+    await eventually(async () => assert.deepEqual(await page.locator("#f-in-level option").allTextContents(), ["low", "high", "none_at_all"]));
     assert.equal(await page.getAttribute("#f-in-size", "max"), "9");
     assert.equal(await page.inputValue("#f-in-until"), "2026-01-01T09:01"); // and no seconds
     assert.equal(await page.isDisabled("#f-in-hint"), true);
@@ -152,8 +152,8 @@ const tests = {
     const record = await text(page, ".record");
     assert.equal(record.split(evil).length - 1, 4, "id, title, tags and hint stand there as they are");
     await run1(page, "close", { "f-in-least": "10" });
-    assert.ok((await text(page, "#result .refusal")).includes(evil), "the message of a guard");
-    assert.match(await text(page, "#result .refusal"), /size >= input\.least must hold, but size is 9, input\.least is 10/);
+    await eventually(async () => assert.ok((await text(page, "#result .refusal")).includes(evil), "the message of a guard"));
+    await eventually(async () => assert.match(await text(page, "#result .refusal"), /size >= input\.least must hold, but size is 9, input\.least is 10/));
     await page.click("text=Cancel");
     await page.click("#op-force");
     assert.equal(await page.inputValue("#f-reason"), "by hand");
@@ -162,7 +162,7 @@ const tests = {
     await eventually(async () => assert.match(await text(page, "#result .refusal"), /reason_missing/), "an operator without a reason");
     for (const name of tabNames) {
       await page.click("#tab-" + name);
-      assert.equal(await page.locator("img").count(), 0, name);
+      await eventually(async () => assert.equal(await page.locator("img").count(), 0, name));
     }
     await page.hover("#picture .hit >> nth=0");
     assert.equal(await page.evaluate(() => window.hacked), undefined, "nothing of the text has run");
@@ -175,12 +175,12 @@ const tests = {
     const { address } = await serve(t, bin, [join(dir, "mail.yaml")]);
     const page = await open(t, address);
     await run1(page, "write");
-    assert.equal(await page.locator("#op-done").count(), 0, "what follows an effect cannot be called");
+    await eventually(async () => assert.equal(await page.locator("#op-done").count(), 0, "what follows an effect cannot be called"));
     await run1(page, "send");
     await page.click("text=It was performed");
     await eventually(async () => assert.equal(await text(page, ".record .badge"), "sent"), "the step that follows");
     await run1(page, "write");
-    assert.match(await text(page, "#result .refusal"), /known[\s\S]*no other record may have the same address[\s\S]*In the way: r1/);
+    await eventually(async () => assert.match(await text(page, "#result .refusal"), /known[\s\S]*no other record may have the same address[\s\S]*In the way: r1/));
   },
 
   async "copies a session and plays it again"(t) {
@@ -206,7 +206,7 @@ const tests = {
     }
     await page.reload();
     await page.waitForSelector("html[data-ready]");
-    assert.equal(await page.locator(".history li").count(), 2, "the session survives the page");
+    await eventually(async () => assert.equal(await page.locator(".history li").count(), 2, "the session survives the page"));
     await page.click("#reset");
     await page.click("#panel-step >> text=Load a session");
     await page.fill("#paste", "no JSON");
@@ -221,12 +221,12 @@ const tests = {
     const { address } = await serve(t, bin, [lifecycle]);
     const page = await open(t, address);
     await page.click('.hit[data-state="running"]');
-    assert.equal(await page.locator("#tab-states").getAttribute("aria-selected"), "true");
+    await eventually(async () => assert.equal(await page.locator("#tab-states").getAttribute("aria-selected"), "true"));
     assert.equal(await page.evaluate(() => document.activeElement.id), "state-running");
     await page.click('.hit[data-operation="complete"]');
     assert.equal(await page.evaluate(() => document.activeElement.id), "operation-complete");
     await page.click("#operation-complete >> text=Step with it");
-    assert.equal(await text(page, "#form-title"), "complete");
+    await eventually(async () => assert.equal(await text(page, "#form-title"), "complete"));
     await page.click("#form >> text=Cancel");
     await page.evaluate(() => document.activeElement.blur());
     await press(page, "p");
@@ -237,7 +237,7 @@ const tests = {
       seen.add(await at());
     }
     assert.ok(seen.size >= 7, `arrow keys lead to ${[...seen].join(", ")}`);
-    assert.equal(await page.locator('.hit[tabindex="0"]').count(), 1, "the picture is one stop of the Tab key");
+    await eventually(async () => assert.equal(await page.locator('.hit[tabindex="0"]').count(), 1, "the picture is one stop of the Tab key"));
     assert.ok(await page.evaluate(() => parseFloat(getComputedStyle(document.activeElement).strokeWidth) >= 3), "focus in the picture is seen");
     await press(page, "Enter");
     assert.notEqual(await page.evaluate(() => document.activeElement.classList.contains("hit")), true);
@@ -250,9 +250,9 @@ const tests = {
     assert.match(await page.evaluate(() => document.activeElement.textContent), /Skip/);
     await press(page, "Enter");
     await press(page, "n");
-    assert.equal(await text(page, "#form-title"), "enqueue");
+    await eventually(async () => assert.equal(await text(page, "#form-title"), "enqueue"));
     await press(page, "Escape");
-    assert.equal(await page.locator("#form").count(), 0);
+    await eventually(async () => assert.equal(await page.locator("#form").count(), 0));
     assert.equal(await page.evaluate(() => document.activeElement.id), "new-enqueue");
     await press(page, "n", "Enter");
     await eventually(async () => assert.equal(await outcome(page), "done"), "made by Enter");
@@ -274,7 +274,7 @@ const tests = {
     await press(page, "4");
     assert.equal(await page.evaluate(() => document.activeElement.id), "tab-matrix");
     await press(page, "ArrowRight");
-    assert.equal(await page.locator("#tab-check").getAttribute("aria-selected"), "true");
+    await eventually(async () => assert.equal(await page.locator("#tab-check").getAttribute("aria-selected"), "true"));
     await press(page, "Home", "ArrowLeft");
     assert.equal(await page.evaluate(() => document.activeElement.id), "tab-source");
     await press(page, "?");
@@ -284,7 +284,7 @@ const tests = {
     await page.uncheck("#help-single");
     await press(page, "Escape");
     await press(page, "1");
-    assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true", "keys without Ctrl are off");
+    await eventually(async () => assert.equal(await page.locator("#tab-source").getAttribute("aria-selected"), "true", "keys without Ctrl are off"));
     // Every stop of the Tab key can be seen.
     await page.click("#tab-step");
     await page.evaluate(() => document.body.focus());
@@ -306,17 +306,17 @@ const tests = {
     await page.click("#tab-check");
     await page.click("#check-run");
     await page.waitForSelector("#trace-steps");
-    assert.match(await text(page, "#panel-check .outcome h3"), /applied 2 times/);
+    await eventually(async () => assert.match(await text(page, "#panel-check .outcome h3"), /applied 2 times/));
     const n = await page.locator("#trace-steps li").count();
     assert.ok(n >= 3);
     await page.click("#trace-on");
-    assert.match(await text(page, "#panel-check .outcome"), new RegExp(`step 2 of ${n}`));
+    await eventually(async () => assert.match(await text(page, "#panel-check .outcome"), new RegExp(`step 2 of ${n}`)));
     const state = await page.locator(".hit.current").getAttribute("data-state");
-    assert.match(await text(page, "#panel-check .card"), new RegExp(state));
+    await eventually(async () => assert.match(await text(page, "#panel-check .card"), new RegExp(state)));
     await press(page, "ArrowDown", "End");
-    assert.equal(await page.locator("#trace-on").isDisabled(), true);
+    await eventually(async () => assert.equal(await page.locator("#trace-on").isDisabled(), true));
     await press(page, "k", "k", "j");
-    assert.match(await text(page, "#panel-check .outcome"), new RegExp(`step ${n - 1} of ${n}`));
+    await eventually(async () => assert.match(await text(page, "#panel-check .outcome"), new RegExp(`step ${n - 1} of ${n}`)));
     await page.click("#trace-back");
     await shot(page, "light-trace");
     await page.click("#copy-test");
@@ -342,7 +342,7 @@ const tests = {
     await accessible(page, "a search that runs");
     await page.click("#check-stop");
     await announced(page, /The search was stopped/);
-    assert.equal(await page.locator("#check-stop").count(), 0);
+    await eventually(async () => assert.equal(await page.locator("#check-stop").count(), 0));
     assert.equal(await page.evaluate(() => document.activeElement.id), "check-run");
     await long();
     await page.fill("#b-records", "1");
@@ -367,24 +367,24 @@ const tests = {
     await run1(page, "close");
     writeFileSync(file, small.replace("otherwise: reject", "doc: Another text.\notherwise: reject"));
     await eventually(async () => assert.equal(await text(page, "#doc"), "Another text."), "the new text");
-    assert.equal(await page.locator(".history li:not(.ahead)").count(), 3, "the session is kept");
-    assert.equal(await text(page, ".record .badge"), "shut");
+    await eventually(async () => assert.equal(await page.locator(".history li:not(.ahead)").count(), 3), "the session is kept");
+    await eventually(async () => assert.equal(await text(page, ".record .badge"), "shut"), "the record of the session");
     writeFileSync(file, small.replace("close: {from: busy", "drop: {from: busy, to: shut, clear: [owner]}\n  close: {from: open"));
     await announced(page, /Kept 2 of 3 steps: step 3, close, was done and is now refused/);
-    assert.equal(await text(page, ".record .badge"), "busy");
+    await eventually(async () => assert.equal(await text(page, ".record .badge"), "busy"));
     writeFileSync(file, small.replace("to: shut", "to: shutt"));
     await eventually(async () => assert.match(await text(page, "#findings"), /state "shutt" is not declared/), "the finding");
-    assert.equal(await page.locator("#picture").isVisible(), false);
-    assert.match(await text(page, "#findings .excerpt"), /job\.yaml:13:27[\s\S]*close: \{from: busy, to: shutt/);
-    assert.equal(await text(page, "#findings mark"), "shutt");
-    assert.match(await text(page, "#machines"), /1 error/);
+    await eventually(async () => assert.equal(await page.locator("#picture").isVisible(), false));
+    await eventually(async () => assert.match(await text(page, "#findings .excerpt"), /job\.yaml:13:27[\s\S]*close: \{from: busy, to: shutt/));
+    await eventually(async () => assert.equal(await text(page, "#findings mark"), "shutt"));
+    await eventually(async () => assert.match(await text(page, "#machines"), /1 error/));
     await accessible(page, "findings");
     await shot(page, "light-findings");
     await page.click("#findings .place");
-    assert.equal(await text(page, "#source .row.here mark"), "shutt");
+    await eventually(async () => assert.equal(await text(page, "#source .row.here mark"), "shutt"));
     writeFileSync(file, small.replace("take:", "grab:"));
     await announced(page, /Kept 1 of 2 steps: step 2: the machine has no operation "take"/);
-    assert.equal(await text(page, ".record .badge"), "open");
+    await eventually(async () => assert.equal(await text(page, ".record .badge"), "open"));
   },
 
   async "says so when the server is gone"(t) {
@@ -423,7 +423,7 @@ const tests = {
       }
       await page.click("#tab-step");
       await run1(page, "heartbeat"); // it works there, too
-      assert.equal(await outcome(page), "done");
+      await eventually(async () => assert.equal(await outcome(page), "done"));
       for (const i of [0, 2]) {
         await page.goto(address + "#" + i);
         await eventually(async () => assert.notEqual(await text(page, "h1"), "lifecycle"), "another machine");
@@ -445,19 +445,19 @@ const tests = {
       page.on("request", (r) => { if (r.method() !== "GET" && !r.url().endsWith("/play")) written.push(r.method() + " " + r.url()); });
       await page.click("#tab-database");
       await page.waitForSelector("#panel-database .numbers");
-      assert.match(await text(page, "#panel-database .numbers"), /queued\s+3[\s\S]*running\s+1[\s\S]*succeeded\s+1/);
-      assert.match(await text(page, '[aria-label="Records whose deadline has passed"]'), /job-2\s+running\s+stall \(lease\)\s+2026-01-02 04:04:05/);
+      await eventually(async () => assert.match(await text(page, "#panel-database .numbers"), /queued\s+3[\s\S]*running\s+1[\s\S]*succeeded\s+1/));
+      await eventually(async () => assert.match(await text(page, '[aria-label="Records whose deadline has passed"]'), /job-2\s+running\s+stall \(lease\)\s+2026-01-02 04:04:05/));
       await page.click("#db-audit");
       await eventually(async () => assert.match(await text(page, '[aria-label="Audit"]'), /1 finding[\s\S]*job-1[\s\S]*result/), "the audit");
       await page.click('[aria-label="Audit"] button >> text=job-1');
       await eventually(async () => assert.match(await text(page, "#timeline"), /job-1 succeeded revision 4[\s\S]*enqueued[\s\S]*claimed[\s\S]*by w1[\s\S]*bytes/), "the history");
-      assert.equal(await page.locator("#timeline li.only, #timeline ol > li").count(), 4);
+      await eventually(async () => assert.equal(await page.locator("#timeline li.only, #timeline ol > li").count(), 4));
       await accessible(page, "database, " + scheme);
       await shot(page, scheme + "-database");
       await page.fill("#db-id", evil);
       await press(page, "Enter");
       await eventually(async () => assert.ok((await text(page, "#timeline h3")).includes(evil)), "an id that is no HTML");
-      assert.equal(await page.locator("img").count(), 0);
+      await eventually(async () => assert.equal(await page.locator("img").count(), 0));
       assert.equal(await page.evaluate(() => window.hacked), undefined);
       await page.fill("#db-id", "nobody");
       await page.click("#db-history");

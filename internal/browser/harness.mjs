@@ -94,8 +94,8 @@ export async function accessible(page, what) {
 /** text returns what an element shows. */
 export const text = (page, selector) => page.locator(selector).first().innerText();
 
-/** eventually waits until a check passes. */
-export async function eventually(check, what) {
+/** eventually waits until a check passes: what a page shows follows what was done to it, a moment later. */
+export async function eventually(check, what = "in the end") {
   const end = Date.now() + 8000;
   for (;;) {
     try { return await check(); } catch (e) {
