@@ -50,7 +50,7 @@
 // its log and never changes the log. Purge is the one way to remove records, and
 // leaves of them what keeps their ids and requests from being used again.
 //
-// What it does not do: it runs no timers of its own (call Sweep or RunSweeper),
+// What it does not do: it starts no timer unasked (call Sweep, or RunSweeper; a Worker has its own),
 // delivers no effect by itself (call Deliver), and promises at-least-once, never
 // exactly-once, for effects outside the store's transaction.
 package fsm
