@@ -43,6 +43,10 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 			out = m.outcome(s.rec, &s.row, s.write.Event)
 			return false, nil
 		}
+		u.glance = func(r Reader) (done bool, err error) {
+			out, done, err = m.answered(r, q, ref)
+			return done, err
+		}
 	}
 	u.try = func(tx Tx, again bool) (err error) {
 		out, err = m.applyIn(ctx, tx, q, ref, again)
@@ -59,6 +63,39 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 		return Outcome[R]{}, err
 	}
 	return out, nil
+}
+
+// answered reads the answer to a call on a held record that has moved: what its
+// request led to, or that it comes too late. done is false where only a
+// transaction can tell.
+func (m *Machine[R]) answered(r Reader, q *request[R], ref Ref) (out Outcome[R], done bool, err error) {
+	outs, err := m.known(r, q, ref.ID, q.requestAt(ref.Rev))
+	var refused *Refusal
+	switch {
+	case errors.As(err, &refused):
+		return out, true, err
+	case err != nil:
+		return out, false, err
+	case len(outs) > 0:
+		return outs[0], true, nil
+	}
+	row, err := r.Row(ref.ID)
+	if err != nil || !m.compares(q) || row.Rev <= ref.Rev {
+		return out, false, err
+	}
+	return out, true, m.stale(q, &row, ref)
+}
+
+// compares reports whether a call is for the revision only that its caller names.
+func (m *Machine[R]) compares(q *request[R]) bool {
+	return m.schema.ExpectedRev != Never || q.op.By == BySystem
+}
+
+// stale refuses a call for a revision that is not the record's.
+func (m *Machine[R]) stale(q *request[R], row *Row, ref Ref) *Refusal {
+	r := m.refusal(CodeStale, q.op, ref.ID, row.State)
+	r.Rev, r.Expected = row.Rev, ref.Rev
+	return r
 }
 
 // decideHeld decides on a record that its caller holds. It returns nil where the
@@ -242,8 +279,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 	if err != nil {
 		return none, err
 	}
-	compare := ref.Rev != 0 && (m.schema.ExpectedRev != Never || q.op.By == BySystem)
-	if compare && row.Rev != ref.Rev {
+	if ref.Rev != 0 && m.compares(q) && row.Rev != ref.Rev {
 		// It may have been moved by a try of this request that landed after it
 		// was looked up: not every store's transaction sees one state only.
 		if outs, err := lookup(q.requestAt(max(ref.Rev, q.tried))); err != nil || len(outs) > 0 {
@@ -252,9 +288,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 			}
 			return outs[0], nil
 		}
-		stale := m.refusal(CodeStale, q.op, ref.ID, row.State)
-		stale.Rev, stale.Expected = row.Rev, ref.Rev
-		return none, stale
+		return none, m.stale(q, &row, ref)
 	}
 	if q.requestAt(ref.Rev) == "" {
 		q.tried = row.Rev

@@ -35,6 +35,10 @@ func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 			out = m.outcome(s.rec, &s.row, s.write.Event)
 			return false, nil
 		}
+		u.glance = func(r Reader) (done bool, err error) {
+			out, done, err = m.made(r, q)
+			return done, err
+		}
 	}
 	u.try = func(tx Tx, again bool) (err error) {
 		out, err = m.createIn(ctx, tx, q, id, again)
@@ -51,6 +55,24 @@ func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 		return Outcome[R]{}, err
 	}
 	return out, nil
+}
+
+// made reads the answer to a creation that met a record or a request: what its
+// request led to, or the record that its dedupe value finds. done is false where
+// only a transaction can tell.
+func (m *Machine[R]) made(r Reader, q *request[R]) (out Outcome[R], done bool, err error) {
+	outs, err := m.known(r, q, "", q.RequestID)
+	if len(outs) == 0 && err == nil {
+		outs, err = m.existing(r, q)
+	}
+	var refused *Refusal
+	switch {
+	case errors.As(err, &refused):
+		return out, true, err
+	case err != nil || len(outs) == 0:
+		return out, false, err
+	}
+	return outs[0], true, nil
 }
 
 // decideNew decides on a record that is to be made.

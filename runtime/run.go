@@ -20,6 +20,10 @@ type unit struct {
 	// fast, when not nil, is the first try: one write without a transaction of
 	// its own. With slow set nothing was tried, and the answer must come from try.
 	fast func() (slow bool, err error)
+	// glance looks, after the first try met something, whether the answer stands
+	// already: done says so. It locks nothing, for who asks again, or comes too late,
+	// has nothing to write. Its error, when not done, is no answer.
+	glance func(r Reader) (done bool, err error)
 	// try does the work in a transaction. again is false in the first try.
 	try func(tx Tx, again bool) error
 	// find looks whether the work was done by a try whose answer was lost.
@@ -113,6 +117,9 @@ func conclusive(err error) bool {
 func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool, err error) {
 	if n == 0 && u.fast != nil {
 		slow, err := u.fast()
+		if !slow && retriable(err) && u.glance != nil {
+			return m.glance(ctx, u, err)
+		}
 		if !slow {
 			return false, err
 		}
@@ -124,6 +131,21 @@ func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool,
 		return err
 	})
 	return ours || !begun, err
+}
+
+// glance gives the answer of a call whose first try met something, where it can be
+// read, and otherwise what was met.
+func (m *Machine[R]) glance(ctx context.Context, u *unit, met error) (certain bool, err error) {
+	var done bool
+	var answer error
+	failed := m.table.View(ctx, func(r Reader) error {
+		done, answer = u.glance(r)
+		return nil
+	})
+	if done && failed == nil {
+		return true, answer
+	}
+	return false, met
 }
 
 // retriable reports whether err asks for another look at the store.

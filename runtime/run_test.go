@@ -23,8 +23,13 @@ type counted struct {
 // say; nil does not.
 func counting(t *testing.T, commit, update, view func() error) *counted {
 	t.Helper()
+	return countingOf(t, storetest.Schema(), commit, update, view)
+}
+
+func countingOf(t *testing.T, schema *fsm.Schema, commit, update, view func() error) *counted {
+	t.Helper()
 	c := &counted{store: &wrapped{Store: newStore()}}
-	c.machine = open(t, c.store, storetest.Schema(), fixed())
+	c.machine = open(t, c.store, schema, fixed())
 	must(t)(c.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	fail := func(f func() error) error {
 		if f == nil {
@@ -190,14 +195,14 @@ func TestNoTransaction(t *testing.T) {
 	}
 }
 
-// What the store says about a single write that it did not make leads to a
-// transaction, without a look for the write.
+// What the store says about a single write that it did not make leads to one look,
+// and where that finds no answer to a transaction.
 func TestRefusedWriteLeadsToATransaction(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{fsm.ErrMoved, fsm.ErrRequestTaken, fsm.ErrIDTaken, &fsm.ConflictError{Rule: "one_per_slot"}} {
 		c := counting(t, func() error { return why }, nil, nil)
 		out, err := c.Create(t.Context(), storetest.Register(meta("r"), in("p2")))
-		if err != nil || out.Record.ID != "p2" || c.commits != 1 || c.updates != 1 || c.views != 0 {
+		if err != nil || out.Record.ID != "p2" || c.commits != 1 || c.updates != 1 || c.views != 1 {
 			t.Errorf("%v: %v after %d writes, %d transactions and %d looks", why, err, c.commits, c.updates, c.views)
 		}
 	}
