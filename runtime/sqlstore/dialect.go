@@ -71,6 +71,8 @@ type Dialect interface {
 
 	// placeholder returns the n-th parameter, from 1.
 	placeholder(n int) string
+	// limit ends a query with a parameter for the most rows that it returns.
+	limit(placeholder string) string
 	// bind returns a value as the driver takes it.
 	bind(v any) any
 	// operand returns a column as it can be compared.

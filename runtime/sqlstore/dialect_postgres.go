@@ -245,6 +245,8 @@ func (p *postgres) unguarded(ctx context.Context, q querier, table string, f fun
 
 func (*postgres) backup(string) []string { return nil }
 
+func (*postgres) limit(placeholder string) string { return " LIMIT " + placeholder }
+
 func (*postgres) placeholder(n int) string { return "$" + strconv.Itoa(n) }
 
 func (*postgres) bind(v any) any { return v }

@@ -32,7 +32,7 @@ func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doub
 	if len(keys) > 0 {
 		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
 	}
-	fmt.Fprintf(b, ` HAVING count(*) > 1 AND min("id") > %s ORDER BY 1 LIMIT %s`, b.arg(after), b.arg(unlimited(limit)))
+	fmt.Fprintf(b, ` HAVING count(*) > 1 AND min("id") > %s ORDER BY 1%s`, b.arg(after), r.t.dialect.limit(b.arg(unlimited(limit))))
 	var list []fsm.Double
 	err := r.each(b.String(), b.args, func(rows Rows) error {
 		var d fsm.Double
@@ -47,8 +47,8 @@ func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doub
 func (r *reader) Loose(after string, limit int) ([]string, error) {
 	text := r.t.statement(`SELECT "id" FROM %[1]s AS r WHERE "id" > ? AND (
 		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to" = r."state")
-		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id" LIMIT ?`,
-		r.t.name, quote(r.t.schema.Table+"_events"))
+		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id"%[3]s`,
+		r.t.name, quote(r.t.schema.Table+"_events"), r.t.dialect.limit("?"))
 	var list []string
 	err := r.each(text, []any{after, unlimited(limit)}, func(rows Rows) error {
 		var id string

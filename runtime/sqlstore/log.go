@@ -92,10 +92,10 @@ func (r *reader) noCursor(after fsm.Cursor) error {
 }
 
 // ordered: there is one writer, so the places are given in the order of the commits.
-func (sqlite) ordered(table string) logOrder {
+func (d sqlite) ordered(table string) logOrder {
 	return logOrder{
 		place: `CAST("seq" AS TEXT)`,
-		query: " FROM " + quote(table) + ` WHERE "seq" > ? ORDER BY "seq" LIMIT ?`,
+		query: " FROM " + quote(table) + ` WHERE "seq" > ? ORDER BY "seq"` + d.limit("?"),
 		first: []any{int64(0)},
 		parse: func(c fsm.Cursor) ([]any, bool) {
 			seq, ok := natural(string(c))

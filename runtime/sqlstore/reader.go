@@ -183,12 +183,16 @@ func (r *reader) events(text string, args ...any) ([]fsm.Event, error) {
 	return list, err
 }
 
+// few is how many events the first query of a log fetches, for most readers want
+// the first ones only; each query after it fetches eight times as many, up to a chunk.
+const few = 4
+
 // Events returns the log of a record from revision from on, chunk after chunk.
 func (r *reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		rev, n := from, int64(-1)
-		for {
-			list, err := r.events(r.t.sql.events, id, rev, n, chunk)
+		for limit := few; ; limit = min(limit*8, chunk) {
+			list, err := r.events(r.t.sql.events, id, rev, n, limit)
 			if err != nil {
 				yield(fsm.Event{}, err)
 				return
@@ -198,7 +202,7 @@ func (r *reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 					return
 				}
 			}
-			if len(list) < chunk {
+			if len(list) < limit {
 				return
 			}
 			last := &list[len(list)-1]

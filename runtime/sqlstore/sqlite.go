@@ -191,6 +191,10 @@ func (sqlite) backup(path string) []string {
 
 func (sqlite) placeholder(int) string { return "?" }
 
+// limit: SQLite plans by the value of a parameter that is the whole limit, and so
+// prepares such a statement anew at each execution; a sum it does not look into.
+func (sqlite) limit(placeholder string) string { return " LIMIT " + placeholder + " + 0" }
+
 func (sqlite) bind(v any) any {
 	switch v := v.(type) {
 	case time.Time:

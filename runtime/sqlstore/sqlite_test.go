@@ -123,7 +123,7 @@ func TestStatements(t *testing.T) {
 	}{
 		{fsm.Query{}, ` ORDER BY "id"`},
 		{fsm.Query{States: []string{}}, ` WHERE 1 = 0 ORDER BY "id"`},
-		{fsm.Query{States: []string{"three", "one", "one"}, After: "i", Limit: 2}, ` WHERE "state" IN ('one', 'three') AND "id" > $1 ORDER BY "id" LIMIT $2`},
+		{fsm.Query{States: []string{"three", "one", "one"}, After: "i", Limit: 2}, ` WHERE "state" IN ('one', 'three') AND "id" > $1 ORDER BY "id" LIMIT $2 + 0`},
 		{fsm.Query{States: []string{"t'wo", "gone"}}, ` WHERE "state" IN ('t''wo', 'gone') ORDER BY "id"`},
 		{fsm.Query{Where: []fsm.Cond{{Column: `a"b`, Op: fsm.OpEq}}}, ` WHERE 1 = 0 ORDER BY "id"`},
 		{fsm.Query{Where: []fsm.Cond{{Column: `a"b`, Op: fsm.OpAbsent}, {Column: "n", Op: fsm.OpGe, Value: int64(2)}}},

@@ -88,6 +88,7 @@ func (t *table) build() {
 	}
 	rows, events, outbox, groups := quote(s.Table), quote(s.Table+"_events"), quote(s.Table+"_outbox"), quote(s.Table+"_groups")
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
+	limit := t.dialect.limit("?")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 	chainedColumns := quoted(eventColumns) + `, "chain"`
 	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
@@ -95,12 +96,12 @@ func (t *table) build() {
 	t.sql = statements{
 		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
 		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows) + t.dialect.hold(),
-		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?`, selectEvents),
+		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n"%s`, selectEvents, limit),
 		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:  t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?`, outbox),
+		outbox:  t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev"%s`, outbox, limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
-			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT ?`, events, rows),
+			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
 		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
 		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, chainedColumns, chainedPlaces),
 		insertBehind: t.insertBehind(events, chainedColumns, chainedPlaces),
@@ -292,7 +293,7 @@ func (t *table) selectRows(q *fsm.Query) (*text, error) {
 	}
 	b.WriteString(" ORDER BY " + strings.Join(append(keys, `"id"`), ", "))
 	if q.Limit > 0 {
-		b.WriteString(" LIMIT " + b.arg(q.Limit))
+		b.WriteString(t.dialect.limit(b.arg(q.Limit)))
 	}
 	return b, nil
 }

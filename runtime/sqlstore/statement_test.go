@@ -80,7 +80,7 @@ func TestConditions(t *testing.T) {
 			` WHERE 1 = 0 AND "lane" = ? ORDER BY "id"`,
 			` WHERE 1 = 0 AND "lane" = $1 ORDER BY "id"`},
 		"states alone": {fsm.Query{States: []string{"sent", "held"}, After: "i", Limit: 3},
-			` WHERE "state" IN ('held', 'sent') AND "id" > ? ORDER BY "id" LIMIT ?`,
+			` WHERE "state" IN ('held', 'sent') AND "id" > ? ORDER BY "id" LIMIT ? + 0`,
 			` WHERE "state" IN ('held', 'sent') AND "id" > $1 ORDER BY "id" LIMIT $2`},
 		"states that the schema does not know": {fsm.Query{States: []string{"z", "held", "b", "z"}},
 			` WHERE "state" IN ('held', 'b', 'z') ORDER BY "id"`,

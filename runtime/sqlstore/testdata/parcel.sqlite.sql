@@ -5,7 +5,7 @@ SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot"
 SELECT "id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves" FROM "parcel" WHERE "id" = ?;
 
 -- events
-SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ?;
+SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n" LIMIT ? + 0;
 
 -- request
 SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n";
@@ -14,11 +14,11 @@ SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reas
 SELECT "id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain" FROM "parcel_events" WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n";
 
 -- outbox
-SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ?;
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
 
 -- orphans
 SELECT DISTINCT "id" FROM "parcel_events" WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM "parcel" WHERE "parcel"."id" = "parcel_events"."id")
-			AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS p WHERE p."id" = "parcel_events"."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT ?;
+			AND NOT EXISTS (SELECT 1 FROM "parcel_events" AS p WHERE p."id" = "parcel_events"."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id" LIMIT ? + 0;
 
 -- insertRow
 INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
