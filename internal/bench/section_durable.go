@@ -132,7 +132,7 @@ edges together. The append-only log and backlite do less and have no level: the 
 // server boots PostgreSQL for a section; ok is false, and the reason is in the
 // report, when there is none.
 func server(r *report, title string) (dsn string, stop func(), ok bool, err error) {
-	dsn, stop, err = pgtest.Boot("fsync=on", "synchronous_commit=on", "shared_buffers=256MB", "max_wal_size=4GB")
+	dsn, stop, err = pgtest.Boot("fsync=on", "synchronous_commit=on", "shared_buffers="+buffers(), "max_wal_size=4GB")
 	if errors.Is(err, pgtest.ErrNoServer) {
 		r.printf("## %s\n\nNot measured: %v.\n\n", title, err)
 		return "", nil, false, nil

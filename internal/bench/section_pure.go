@@ -54,6 +54,11 @@ life of six transitions begins with making that machine (of looplab/fsm and stat
 		}
 		rows = append(rows, row)
 	}
+	row := []string{"nothing but an error of that size", "none"}
+	for _, kind := range pure.Refusals {
+		row = append(row, fmt.Sprintf("%s / %s", number(f.Alone[kind].Median()), number(f.Alone[kind].Allocs)))
+	}
+	rows = append(rows, row)
 	r.table(append([]string{"a refusal: ns / allocations", "work"}, pure.Refusals...), rows)
 
 	hand, _ := f.Of(byHand, pure.Full)

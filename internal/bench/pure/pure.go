@@ -115,6 +115,29 @@ func refused(call func() error) func(n int) error {
 	}
 }
 
+// plain is an error of the size that a refusal of ours has.
+type plain struct {
+	ground *fsm.Ground
+	id     string
+	state  *string
+}
+
+func (p *plain) Error() string { return p.ground.Machine + " " + p.id + " " + *p.state }
+
+var (
+	made   error // keeps the compiler from leaving out what alone makes
+	ground fsm.Ground
+	inside = "running"
+)
+
+// alone makes plain errors and does nothing else.
+func alone(n int) error {
+	for range n {
+		made = &plain{&ground, "job-1", &inside}
+	}
+	return nil
+}
+
 // lived is the work of measuring a subject's lives.
 func (s Subject) lived(n int) error {
 	_, err := s.Life(n)

@@ -7,12 +7,13 @@ type Figures struct {
 	Subjects []Subject
 	Life     []measure.Result            // one per subject
 	Refusal  map[string][]measure.Result // by kind; of the subjects that can refuse it
+	Alone    map[string]measure.Result   // by kind; what making the error takes, measured beside them
 	who      map[string][]int            // by kind; the subjects of the results
 }
 
 // Measure runs all subjects under the plan.
 func Measure(p measure.Plan) (Figures, error) {
-	f := Figures{Subjects: Subjects(), Refusal: map[string][]measure.Result{}, who: map[string][]int{}}
+	f := Figures{Subjects: Subjects(), Refusal: map[string][]measure.Result{}, Alone: map[string]measure.Result{}, who: map[string][]int{}}
 	var variants []measure.Variant
 	for _, s := range f.Subjects {
 		variants = append(variants, measure.Variant{Name: s.Name, Work: s.lived, Per: Steps})
@@ -29,9 +30,12 @@ func Measure(p measure.Plan) (Figures, error) {
 				f.who[kind] = append(f.who[kind], i)
 			}
 		}
-		if f.Refusal[kind], err = measure.Interleaved(p, variants); err != nil {
+		variants = append(variants, measure.Variant{Name: "the error alone", Work: alone, Per: 1})
+		all, err := measure.Interleaved(p, variants)
+		if err != nil {
 			return f, err
 		}
+		f.Refusal[kind], f.Alone[kind] = all[:len(all)-1], all[len(all)-1]
 	}
 	return f, nil
 }
