@@ -5,14 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dave/jennifer/jen"
+	"github.com/fsmgen/fsmgen/gen/golang"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // pureFile returns the pure layer: types, operations, checks.
 func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
-	f := newFile(n)
-	f.PackageComment(strings.TrimRight(doc(packageDoc(m, n)...).GoString(), "\n"))
+	f := newFile(n, doc(packageDoc(m, n)...))
 	handshake(f)
 	enum(f, stateType(m, n))
 	stateMethods(f, m, n)
@@ -44,7 +43,7 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	p.refusals(f)
 	p.refusedOn(f)
 	p.values(f)
-	return render(f)
+	return f.Bytes(), nil
 }
 
 func packageDoc(m *spec.Machine, n *names) []string {
@@ -59,22 +58,22 @@ func packageDoc(m *spec.Machine, n *names) []string {
 
 // handshake makes the package fail to compile against another generation of
 // the runtime.
-func handshake(f *jen.File) {
+func handshake(f *golang.File) {
 	f.Add(doc("If this does not compile, runtime and generator have drifted apart: update github.com/fsmgen/fsmgen and run `go generate` again.")).
-		Const().Id("_").Op("=").Add(fsmName("Generated1"))
+		Id("const").Id("_").Op("=").Add(fsmName("Generated1"))
 }
 
 // listFunc adds a function that returns all values of a type.
-func listFunc(f *jen.File, name, plural, typ string, t *enumType) {
+func listFunc(f *golang.File, name, plural, typ string, t *enumType) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s returns all %s, in the order of the specification.", name, plural))).
-		Func().Id(name).Params().Index().Id(typ).Block(
-		jen.Return(jen.Index().Id(typ).ValuesFunc(constantLines(t))),
+		Id("func").Id(name).Params().Index().Id(typ).Block(
+		golang.Return(golang.Index().Id(typ).ValuesFunc(constantLines(t))),
 	)
 }
 
-func constantLines(t *enumType) func(*jen.Group) {
-	return func(g *jen.Group) {
+func constantLines(t *enumType) func(*golang.Group) {
+	return func(g *golang.Group) {
 		for _, c := range t.consts {
 			g.Line().Id(c.name)
 		}
@@ -83,7 +82,7 @@ func constantLines(t *enumType) func(*jen.Group) {
 }
 
 // stateMethods adds what only states have.
-func stateMethods(f *jen.File, m *spec.Machine, n *names) {
+func stateMethods(f *golang.File, m *spec.Machine, n *names) {
 	listFunc(f, "States", "states", "State", stateType(m, n))
 	var terminal []string
 	for _, s := range m.States {
@@ -105,30 +104,30 @@ func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 	}
 }
 
-func stateMethod(f *jen.Statement, name string, terms []string) {
+func stateMethod(f *golang.Code, name string, terms []string) {
 	if terms == nil {
-		f.Func().Params(raw("State")).Id(name).Params().Bool().Block(jen.Return(raw("false")))
+		f.Add().Id("func").Params(raw("State")).Id(name).Params().Id("bool").Block(golang.Return(raw("false")))
 		return
 	}
-	f.Func().Params(raw("s State")).Id(name).Params().Bool().Block(jen.Return(raw(strings.Join(terms, " || "))))
+	f.Add().Id("func").Params(raw("s State")).Id(name).Params().Id("bool").Block(golang.Return(raw(strings.Join(terms, " || "))))
 }
 
 // steps adds what ends an accepted call.
-func (p *pure) steps(f *jen.File) {
+func (p *pure) steps(f *golang.File) {
 	f.Line()
 	// The methods make the event themselves: without it this is small enough for
 	// the compiler to put into each of them, which saves a quarter of a transition.
 	f.Add(doc("move takes the step that was decided on: state, revision and time.")).
-		Func().Params(raw("j *%s", p.n.Record)).Id("move").Params(raw("to State, now time.Time")).Block(
+		Id("func").Params(raw("j *%s", p.n.Record)).Id("move").Params(raw("to State, now time.Time")).Block(
 		raw("j.State = to"),
 		raw("j.Rev++"),
-		jen.If(raw("now.After(j.UpdatedAt)")).Block(raw("j.UpdatedAt = now")),
+		golang.If(raw("now.After(j.UpdatedAt)")).Block(raw("j.UpdatedAt = now")),
 	)
 	if p.used["note"] {
 		f.Line()
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).
-			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
-			jen.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
+			Id("func").Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
+			golang.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
 		)
 	}
 }
@@ -141,25 +140,25 @@ var (
 )
 
 // values adds the functions that look at values.
-func (p *pure) values(f *jen.File) {
+func (p *pure) values(f *golang.File) {
 	if p.used["inYears"] {
 		f.Line()
 		f.Add(doc("inYears reports whether every store can hold the time.")).
-			Func().Id("inYears").Params(raw("t time.Time")).Bool().Block(
+			Id("func").Id("inYears").Params(raw("t time.Time")).Id("bool").Block(
 			raw("s := t.Unix()"),
-			jen.Return(raw("s >= %d && s < %d", yearOne, yearTenThousand)),
+			golang.Return(raw("s >= %d && s < %d", yearOne, yearTenThousand)),
 		)
 	}
 	for _, c := range p.n.conversions(p.m) {
 		f.Line()
 		f.Add(doc(fmt.Sprintf("%s returns the same word as a %s.", converter(c.from, c.to), c.to.Type))).
-			Func().Id(converter(c.from, c.to)).Params(raw("v %s", c.from.Type)).Id(c.to.Type).Block(
-			jen.Switch(raw("v")).BlockFunc(func(g *jen.Group) {
+			Id("func").Id(converter(c.from, c.to)).Params(raw("v %s", c.from.Type)).Id(c.to.Type).Block(
+			golang.Switch(raw("v")).BlockFunc(func(g *golang.Group) {
 				for i, w := range c.from.Values {
-					g.Case(raw(c.from.Consts[i])).Block(jen.Return(raw(c.to.word(w.Name))))
+					g.Add().Case(raw(c.from.Consts[i])).Block(golang.Return(raw(c.to.word(w.Name))))
 				}
 			}),
-			jen.Return(raw("0")),
+			golang.Return(raw("0")),
 		)
 	}
 }

@@ -3,8 +3,7 @@ package gen
 import (
 	"slices"
 
-	"github.com/dave/jennifer/jen"
-
+	"github.com/fsmgen/fsmgen/gen/golang"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -57,9 +56,9 @@ func nextShared(lists [][]broken) []int {
 
 // byState adds what each possible state has for itself.
 func (e *operationEmitter) byState(possible []*spec.State, own [][]broken) {
-	var cases []jen.Code
+	var cases []*golang.Code
 	for i, s := range possible {
-		var body []jen.Code
+		var body []*golang.Code
 		for _, b := range own[i] {
 			body = append(body, e.breach(b))
 			if b.when.kind == condTrue {
@@ -67,18 +66,18 @@ func (e *operationEmitter) byState(possible []*spec.State, own [][]broken) {
 			}
 		}
 		if body != nil {
-			cases = append(cases, jen.Case(raw(e.n.state(s))).Block(body...))
+			cases = append(cases, golang.Case(raw(e.n.state(s))).Block(body...))
 		}
 	}
 	if cases != nil {
-		e.add(jen.Switch(raw("j.State")).Block(cases...))
+		e.add(golang.Switch(raw("j.State")).Block(cases...))
 	}
 }
 
-func (e *operationEmitter) breach(b broken) *jen.Statement {
+func (e *operationEmitter) breach(b broken) *golang.Code {
 	refusal := e.fail("refuseInvariant", ", %q", b.rule)
 	if b.when.kind == condTrue {
 		return refusal
 	}
-	return jen.If(raw(b.when.String())).Block(refusal)
+	return golang.If(raw(b.when.String())).Block(refusal)
 }
