@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
@@ -60,9 +61,24 @@ func (c lyingConn) QueryContext(ctx context.Context, query string, args []driver
 	return nil, driver.ErrSkip
 }
 
+// PrepareContext sees to the transactions that begin by a statement.
+func (c lyingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	if strings.HasPrefix(text, "BEGIN") {
+		if err := c.fall(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.fullConn.PrepareContext(ctx, text)
+}
+
 func (c lyingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if _, err := c.ExecContext(ctx, "PRAGMA synchronous=NORMAL", nil); err != nil {
+	if err := c.fall(ctx); err != nil {
 		return nil, err
 	}
 	return c.fullConn.BeginTx(ctx, opts)
+}
+
+func (c lyingConn) fall(ctx context.Context) error {
+	_, err := c.ExecContext(ctx, "PRAGMA synchronous=NORMAL", nil)
+	return err
 }

@@ -51,6 +51,42 @@ func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 	return &faultyTx{tx, c.f}, nil
 }
 
+// PrepareContext sees to the commits of batches, which are statements.
+func (c *faultyConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	st, err := c.fullConn.PrepareContext(ctx, text)
+	if err != nil || text != "COMMIT" {
+		return st, err
+	}
+	return &faultyStmt{st.(fullStmt), c.f}, nil
+}
+
+// fullStmt is what the store uses of the driver's statements.
+type fullStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type faultyStmt struct {
+	fullStmt
+	f *faulty
+}
+
+func (s *faultyStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	var res driver.Result
+	commit := func() (err error) {
+		res, err = s.fullStmt.ExecContext(ctx, args)
+		return err
+	}
+	err := error(nil)
+	if fault := s.f.commit.Load(); fault != nil {
+		err = (*fault)(commit)
+	} else {
+		err = commit()
+	}
+	return res, err
+}
+
 type faultyTx struct {
 	driver.Tx
 	f *faulty

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -33,35 +34,57 @@ func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 // commitOnce is one try at a batch. again says that it has to be made with
 // savepoints, and that nothing was written and nobody answered.
 func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, broken bool) {
+	ctx := context.WithoutCancel(batch[0].ctx)
+	if !on.indirect {
+		err := on.straight(ctx, func(d *direct) {
+			_, err := d.exec(ctx, beginImmediate)
+			again, broken = s.commitIn(ctx, d, err, batch, careful)
+		})
+		if err == nil {
+			return again, broken
+		}
+		on.indirect = errors.Is(err, errIndirect)
+	}
+	w := sqlWork{session: on}
+	var err error
+	if w.tx, err = on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)}); err == nil {
+		if _, err := on.exec(ctx, s.dialect.claim()); err != nil {
+			for _, j := range batch {
+				j.answer(j.t.fault("take the write lock", err))
+			}
+			return false, s.takeBack(ctx, w)
+		}
+	}
+	return s.commitIn(ctx, w, err, batch, careful)
+}
+
+// takeBack ends a transaction without a trace.
+func (s *Store) takeBack(ctx context.Context, w work) (broken bool) {
+	err := w.rollback(ctx)
+	return err != nil && s.dialect.failure(err) != failGone
+}
+
+// commitIn is one try in a transaction, unless begun says that there is none.
+func (s *Store) commitIn(ctx context.Context, in work, begun error, batch []*job, careful bool) (again, broken bool) {
 	all := func(answer func(j *job) error) {
 		for _, j := range batch {
 			j.answer(answer(j))
 		}
 	}
-	ctx := context.WithoutCancel(batch[0].ctx)
-	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)})
-	if err != nil {
-		all(func(j *job) error { return j.t.fault("begin a transaction", err) })
-		return false, s.dialect.failure(err) == failOther
+	if begun != nil {
+		all(func(j *job) error { return j.t.fault("begin a transaction", begun) })
+		return false, s.dialect.failure(begun) == failOther
 	}
 	done := false
 	defer func() {
 		if !done {
-			if back := tx.Rollback(); back != nil && s.dialect.failure(back) != failGone {
-				broken = true
-			}
+			broken = s.takeBack(ctx, in)
 		}
 	}()
-	if claim := s.dialect.claim(); claim != "" {
-		if _, err := on.exec(ctx, claim); err != nil {
-			all(func(j *job) error { return j.t.fault("take the write lock", err) })
-			return false, false
-		}
-	}
 	refused := make([]error, len(batch))
 	written := 0
 	for i, j := range batch {
-		x := &txn{reader: reader{ctx: ctx, t: j.t, q: on}, tx: tx}
+		x := &txn{reader: reader{ctx: ctx, t: j.t, q: in}}
 		var lost error
 		if careful {
 			refused[i], lost = x.attempt(j.w)
@@ -78,9 +101,10 @@ func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, brok
 			return true, false
 		}
 	}
+	var err error
 	if written > 0 {
 		done = true
-		err = tx.Commit()
+		err = in.commit(ctx)
 	}
 	for i, j := range batch {
 		switch {

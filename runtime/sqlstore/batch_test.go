@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +23,42 @@ type scriptedDB struct {
 	asked     []string
 	refuse    map[string][]error // by word: of its first time, its second, ...
 	elsewhere []string           // ids
+	prepares  bool               // its connections do, so that batches go straight to them
+	closed    int                // statements
 }
 
-func (d *scriptedDB) Connect(context.Context) (driver.Conn, error)                 { return d, nil }
+func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) {
+	if d.prepares {
+		return preparingDB{d}, nil
+	}
+	return d, nil
+}
+
+// preparingDB is a scripted database that prepares statements.
+type preparingDB struct{ *scriptedDB }
+
+func (d preparingDB) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
+	return &scriptedStmt{d.scriptedDB, text}, d.fault("prepare " + strings.ToLower(text))
+}
+
+type scriptedStmt struct {
+	d    *scriptedDB
+	text string
+}
+
+func (s *scriptedStmt) Close() error                               { s.d.closed++; return nil }
+func (s *scriptedStmt) NumInput() int                              { return -1 }
+func (s *scriptedStmt) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
+func (s *scriptedStmt) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
+
+func (s *scriptedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.d.ExecContext(ctx, s.text, args)
+}
+
+func (s *scriptedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.d.QueryContext(ctx, s.text, args)
+}
+
 func (d *scriptedDB) Driver() driver.Driver                                        { return nil }
 func (*scriptedDB) Prepare(string) (driver.Stmt, error)                            { return nil, driver.ErrSkip }
 func (*scriptedDB) Close() error                                                   { return nil }
@@ -39,6 +73,10 @@ func (d *scriptedDB) Begin() (driver.Tx, error) {
 
 func (d *scriptedDB) word(what string) error {
 	d.asked = append(d.asked, what)
+	return d.fault(what)
+}
+
+func (d *scriptedDB) fault(what string) error {
 	list := d.refuse[what]
 	if len(list) == 0 {
 		return nil
@@ -141,14 +179,31 @@ func TestCommitTogether(t *testing.T) {
 		"a commit that nobody knows of": {writes: "a?", refuse: map[string][]error{"commit": {broke}},
 			asked: say("begin", "claim", a, "commit"), want: []error{fsm.ErrAmbiguous, errors.Join(fsm.ErrBusy, broke)}, broken: true, poisoned: true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		run := func(t *testing.T, prepares bool) {
 			t.Parallel()
-			db := &scriptedDB{refuse: c.refuse, elsewhere: c.elsewhere}
+			db := &scriptedDB{refuse: maps.Clone(c.refuse), elsewhere: c.elsewhere, prepares: prepares}
+			asked := c.asked
+			if prepares { // one statement begins and takes the lock
+				var list []string
+				for _, word := range asked {
+					switch word {
+					case "begin":
+						list = append(list, "begin immediate")
+					case "claim":
+					default:
+						list = append(list, word)
+					}
+				}
+				asked = list
+				if begin := db.refuse["begin"]; begin != nil {
+					db.refuse["begin immediate"] = begin
+				}
+			}
 			s, on, batch := together(t, db, c.writes)
 			if broken := s.commitTogether(on, batch); broken != c.broken {
 				t.Errorf("broken is %t, want %t", broken, c.broken)
 			}
-			if diff := cmp.Diff(c.asked, db.asked); diff != "" {
+			if diff := cmp.Diff(asked, db.asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
 			for i, j := range batch {
@@ -159,7 +214,11 @@ func TestCommitTogether(t *testing.T) {
 			if got := s.poison.Load() != nil; got != c.poisoned {
 				t.Errorf("poisoned is %t, want %t", got, c.poisoned)
 			}
-		})
+		}
+		t.Run(name, func(t *testing.T) { run(t, false) })
+		if c.refuse["claim"] == nil {
+			t.Run(name+", straight", func(t *testing.T) { run(t, true) })
+		}
 	}
 }
 

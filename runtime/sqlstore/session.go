@@ -70,7 +70,9 @@ type session struct {
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts map[string]*sql.Stmt
 	patience
-	dog watchdog
+	dog      watchdog
+	direct   *direct // nil until a batch is written
+	indirect bool    // its driver does not do for that
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -131,6 +133,7 @@ func (s *session) forget() {
 		st.Close()
 	}
 	clear(s.stmts)
+	s.drop()
 }
 
 // close gives the connection back. A broken one is closed instead, so that

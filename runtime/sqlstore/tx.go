@@ -56,9 +56,7 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 	res, err := x.q.exec(x.ctx, text, args...)
 	switch {
 	case err == nil:
-		n, err := res.RowsAffected()
-		x.changed = x.changed || n > 0 || err != nil
-		return n, err
+		return x.count(res)
 	case x.t.dialect.failure(err) != failConstraint:
 		return 0, x.fail(err)
 	case guarded:
@@ -69,6 +67,13 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 		return 0, x.again(mode{strict: x.mode.strict, careful: true})
 	}
 	return 0, err
+}
+
+// count returns how many rows a statement changed.
+func (x *txn) count(res sql.Result) (int64, error) {
+	n, err := res.RowsAffected()
+	x.changed = x.changed || n > 0 || err != nil
+	return n, err
 }
 
 // strict makes the transaction one that sees no other writer, or ends it when it
@@ -200,6 +205,16 @@ func (x *txn) record(w *fsm.Write) error {
 }
 
 func (x *txn) log(w *fsm.Write) error {
+	if d, ok := x.q.(*direct); ok && x.t.formed(w) {
+		f, err := x.t.appendForm(d, w)
+		if err != nil {
+			return err
+		}
+		if _, err := x.changeFormed(d, f); err != nil {
+			return x.explain(w, err, false)
+		}
+		return nil
+	}
 	text, args, err := x.insertion(&w.Event)
 	if err != nil {
 		return err
@@ -224,8 +239,14 @@ func (x *txn) insert(w *fsm.Write) error {
 }
 
 func (x *txn) move(w *fsm.Write) error {
-	text, args := x.t.update(w)
-	n, err := x.change(text, args...)
+	var n int64
+	var err error
+	if d, ok := x.q.(*direct); ok && x.t.formed(w) {
+		n, err = x.changeFormed(d, x.t.moveForm(d, w))
+	} else {
+		text, args := x.t.update(w)
+		n, err = x.change(text, args...)
+	}
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
 	}
