@@ -24,7 +24,10 @@ type scriptedDB struct {
 	refuse    map[string][]error // by word: of its first time, its second, ...
 	elsewhere []string           // ids
 	prepares  bool               // its connections do, so that batches go straight to them
-	closed    int                // statements
+	plain     bool               // what they prepare takes no context
+	prepared  int                // statements
+	closed    int                // of them
+	ends      []string           // what was ended, in order: statements, the connection
 }
 
 func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) {
@@ -38,15 +41,26 @@ func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) {
 type preparingDB struct{ *scriptedDB }
 
 func (d preparingDB) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
+	d.prepared++
+	if d.plain {
+		return &struct{ driver.Stmt }{&scriptedStmt{d.scriptedDB, text}}, nil
+	}
 	return &scriptedStmt{d.scriptedDB, text}, d.fault("prepare " + strings.ToLower(text))
 }
+
+func (d preparingDB) Close() error { d.ends = append(d.ends, "gone"); return nil }
 
 type scriptedStmt struct {
 	d    *scriptedDB
 	text string
 }
 
-func (s *scriptedStmt) Close() error                               { s.d.closed++; return nil }
+func (s *scriptedStmt) Close() error {
+	s.d.closed++
+	s.d.ends = append(s.d.ends, "closed")
+	return nil
+}
+
 func (s *scriptedStmt) NumInput() int                              { return -1 }
 func (s *scriptedStmt) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
 func (s *scriptedStmt) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
@@ -82,6 +96,9 @@ func (d *scriptedDB) fault(what string) error {
 		return nil
 	}
 	d.refuse[what] = list[1:]
+	if list[0] == errPanic {
+		panic(list[0])
+	}
 	return list[0]
 }
 

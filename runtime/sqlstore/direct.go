@@ -52,7 +52,7 @@ func (s *session) straight(ctx context.Context, f func(d *direct)) error {
 			if !ended { // a panic, after which database/sql closes the connection
 				d.close()
 			}
-			clear(d.args)
+			clear(d.args[:cap(d.args)]) // whose texts are not to be kept
 		}()
 		f(d)
 		ended = true
