@@ -192,6 +192,7 @@ func (c *committer) round(ctx context.Context, first *job) {
 	batch = c.gather(first, c.mates)
 	work := slices.DeleteFunc(slices.Clone(batch), func(b *job) bool { return b.fate != pending })
 	broken = len(work) > 0 && c.run(s, work)
+	c.overtake(work)
 }
 
 var (
