@@ -1,41 +1,72 @@
 package gen
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 )
 
 // docWidth is the width of a doc comment, the marker included.
 const docWidth = 80
 
-// newFile starts a Go file of the generated package. The doc is the package's, or nil.
-func newFile(n *names, doc *golang.Code) *golang.File { return golang.NewFile(n.Package, header, doc) }
+// newFile starts a Go file of the generated package.
+func newFile(n *names) *jen.File {
+	f := jen.NewFile(n.Package)
+	f.HeaderComment("// " + header)
+	f.ImportAlias(runtimePath, "fsm")
+	for path, name := range map[string]string{"database/sql/driver": "driver"} {
+		f.ImportName(path, name)
+	}
+	return f
+}
+
+// render returns the text of a file.
+func render(f *jen.File) ([]byte, error) {
+	var b bytes.Buffer
+	if err := f.Render(&b); err != nil {
+		return nil, err
+	}
+	return groupImports(b.Bytes()), nil
+}
+
+// groupImports sets the runtime apart from the standard library, as goimports
+// does, which would cost more time than all of the rest.
+func groupImports(src []byte) []byte {
+	line := []byte("\tfsm \"" + runtimePath + "\"\n")
+	head, rest, ok := bytes.Cut(src, []byte("\n)\n"))
+	if !ok || bytes.Count(head, []byte("\n\t")) < 2 || !bytes.Contains(append(head, '\n'), line) {
+		return src
+	}
+	head = bytes.Replace(append(head, '\n'), line, nil, 1)
+	return slices.Concat(head, []byte("\n"), line, []byte(")\n"), rest)
+}
 
 // raw is an expression or a statement that is written as it stands. Names of
 // the packages time and fsm may stand in it: every generated file that uses
 // raw imports both by a qualified name elsewhere.
-func raw(format string, args ...any) *golang.Code {
+func raw(format string, args ...any) *jen.Statement {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
-	return golang.New().Id(format)
+	return jen.Id(format)
 }
 
 // fsmName is an exported name of the runtime.
-func fsmName(name string) *golang.Code { return golang.Qual(runtimePath, name) }
+func fsmName(name string) *jen.Statement { return jen.Qual(runtimePath, name) }
 
 // doc returns a doc comment: paragraphs wrapped at docWidth. Lines that begin
 // with a tab or a hyphen keep their breaks, as in a list.
-func doc(paragraphs ...string) *golang.Code { return docIndented(0, paragraphs...) }
+func doc(paragraphs ...string) *jen.Statement { return docIndented(0, paragraphs...) }
 
 // docIndented is doc for a comment that stands indent tabs deep.
-func docIndented(indent int, paragraphs ...string) *golang.Code {
-	s := golang.New()
+func docIndented(indent int, paragraphs ...string) *jen.Statement {
+	s := &jen.Statement{}
 	first := true
 	for _, p := range paragraphs {
 		if p == "" {

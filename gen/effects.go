@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -13,12 +13,12 @@ import (
 // anything is written, so a refusal leaves the record as it was.
 type change struct {
 	field   *spec.Field
-	operand                // the new value as later facts see it
-	assign  string         // the right side, of the field's own type
-	step    int64          // increment only: how much is added; 0 otherwise
-	before  []*golang.Code // statements that compute a local variable, which assign then names
-	reads   *spec.Field    // another field whose stored value assign reads, or nil
-	checked bool           // the value is an input, whose bounds were looked at
+	operand             // the new value as later facts see it
+	assign  string      // the right side, of the field's own type
+	step    int64       // increment only: how much is added; 0 otherwise
+	before  []jen.Code  // statements that compute a local variable, which assign then names
+	reads   *spec.Field // another field whose stored value assign reads, or nil
+	checked bool        // the value is an input, whose bounds were looked at
 }
 
 // changes are the changes of one step, in the order in which they are written.
@@ -50,8 +50,8 @@ func (c *changes) put(x *change) {
 
 // locals lists the statements that must run before the facts that look at the
 // changes.
-func (c *changes) locals() []*golang.Code {
-	var code []*golang.Code
+func (c *changes) locals() []jen.Code {
+	var code []jen.Code
 	for _, x := range c.list {
 		code = append(code, x.before...)
 	}
@@ -60,8 +60,8 @@ func (c *changes) locals() []*golang.Code {
 
 // writes lists the assignments. A value that comes out of a field which is
 // written too is kept in a variable first.
-func (c *changes) writes(n *names) []*golang.Code {
-	var saved, code []*golang.Code
+func (c *changes) writes(n *names) []jen.Code {
+	var saved, code []jen.Code
 	for _, x := range c.list {
 		target := "j." + n.field(x.field)
 		switch {
@@ -123,9 +123,9 @@ func (s scope) set(a spec.Assign) (*change, error) {
 	if f.Type.Kind == spec.KindEnum && src.enum != enum {
 		if src.here == maybe {
 			local := s.n.local(f)
-			x.before = []*golang.Code{
+			x.before = []jen.Code{
 				raw("var %s %s", local, s.n.fieldType(f)),
-				golang.If(raw("v, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "v"))),
+				jen.If(raw("v, ok := %s.Get()", src.opt), raw("ok")).Block(raw("%s = fsm.Some(%s)", local, convert(src.enum, enum, "v"))),
 			}
 			src = operand{kind: src.kind, here: maybe, opt: local, val: local + ".Or(0)"}
 			x.reads = nil
@@ -168,9 +168,9 @@ func (s scope) setOrKeep(x *change, in *spec.Input) {
 	if sent.here == present {
 		value, stored = sent.val, old.val
 	}
-	x.before = []*golang.Code{
+	x.before = []jen.Code{
 		raw("%s := %s", local, stored),
-		golang.If(raw(test)).Block(raw("%s = %s", local, value)),
+		jen.If(raw(test)).Block(raw("%s = %s", local, value)),
 	}
 	x.operand, x.assign = variable(f.Type, s.n.fieldEnum(f), local), local
 }

@@ -5,27 +5,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // operation adds the static part of an operation, as the engine knows it.
-func (s *store) operation(g *golang.Group, o *spec.Operation) error {
+func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	c := s.n.op(o)
-	fields := []*golang.Code{}
-	pair := func(name string, value *golang.Code) {
-		fields = append(fields, golang.Line().Id(name).Op(":").Add(value))
+	fields := []jen.Code{}
+	pair := func(name string, value jen.Code) {
+		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
 	}
-	pair("Name", golang.Lit(o.Name))
-	pair("Stored", golang.Lit(o.Stored()))
-	pair("Event", golang.Lit(o.StoredEvent()))
+	pair("Name", jen.Lit(o.Name))
+	pair("Stored", jen.Lit(o.Stored()))
+	pair("Event", jen.Lit(o.StoredEvent()))
 	pair("By", raw(map[spec.Actor]string{spec.ByCaller: "fsm.ByCaller", spec.BySystem: "fsm.BySystem", spec.ByOperator: "fsm.ByOperator"}[o.By]))
 	if creates(o) {
-		pair("Creates", raw("true"))
+		pair("Creates", jen.True())
 	} else {
 		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
 	}
-	pair("Moves", golang.Index().Add(fsmName("Move")).ValuesFunc(func(g *golang.Group) {
+	pair("Moves", jen.Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
 		for _, mv := range movesOf(o) {
 			g.Line().Add(raw(moveExpr(mv)))
 		}
@@ -35,10 +35,10 @@ func (s *store) operation(g *golang.Group, o *spec.Operation) error {
 		pair("Recorded", raw(stringsExpr(storedStates(recorded))))
 	}
 	if needsActor(o) {
-		pair("NeedActor", raw("true"))
+		pair("NeedActor", jen.True())
 	}
 	if len(o.Triggers) > 0 {
-		pair("Triggers", golang.Index().Add(fsmName("Trigger")).ValuesFunc(func(g *golang.Group) {
+		pair("Triggers", jen.Index().Add(fsmName("Trigger")).ValuesFunc(func(g *jen.Group) {
 			for _, t := range o.Triggers {
 				g.Add(raw(triggerExpr(t)))
 			}
@@ -52,15 +52,15 @@ func (s *store) operation(g *golang.Group, o *spec.Operation) error {
 		pair("Effect", effect)
 	}
 	if o.Then != nil {
-		pair("Then", golang.Lit(o.Then.Operation.Name))
+		pair("Then", jen.Lit(o.Then.Operation.Name))
 	}
 	if o.DedupeBy != nil {
-		pair("Dedupe", golang.Lit(dedupeRule(o)))
+		pair("Dedupe", jen.Lit(dedupeRule(o)))
 	}
 	if o.Next != nil {
-		pair("Picks", raw("true"))
+		pair("Picks", jen.True())
 		if order := pickOrder(o); len(order) > 0 {
-			pair("Order", golang.Index().Add(fsmName("Order")).ValuesFunc(func(g *golang.Group) {
+			pair("Order", jen.Index().Add(fsmName("Order")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range order {
 					g.Add(raw(orderExpr(x)))
 				}
@@ -68,13 +68,13 @@ func (s *store) operation(g *golang.Group, o *spec.Operation) error {
 		}
 	}
 	if s.engineCalls(o) && !hasSource(o) {
-		pair("System", raw("func").Params(raw("*"+s.n.Record), golang.Qual("time", "Time")).
+		pair("System", jen.Func().Params(raw("*"+s.n.Record), jen.Qual("time", "Time")).
 			Params(raw("fsm.Call[%s]", s.n.Record), raw("error")).Block(
-			golang.Return(raw("%s{}.call(nil), nil", c.Request)),
+			jen.Return(raw("%s{}.call(nil), nil", c.Request)),
 		))
 	}
-	fields = append(fields, golang.Line())
-	g.Add().Id(c.Desc).Op("=").Op("&").Add(raw("fsm.Operation[%s]", s.n.Record)).Values(fields...)
+	fields = append(fields, jen.Line())
+	g.Id(c.Desc).Op("=").Op("&").Add(raw("fsm.Operation[%s]", s.n.Record)).Values(fields...)
 	return nil
 }
 
@@ -139,30 +139,30 @@ func dedupeRule(o *spec.Operation) string {
 	return "dedupe_" + o.Name
 }
 
-func (s *store) effectInfo(e *spec.Effect) (*golang.Code, error) {
-	fields := []*golang.Code{golang.Line().Id("Name").Op(":").Lit(e.Name)}
+func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
+	fields := []jen.Code{jen.Line().Id("Name").Op(":").Lit(e.Name)}
 	if e.Atomic {
-		fields = append(fields, golang.Line().Id("Atomic").Op(":").Id("true"))
+		fields = append(fields, jen.Line().Id("Atomic").Op(":").True())
 	}
 	if len(e.Key) > 0 {
-		key := golang.New()
+		key := &jen.Statement{}
 		for i, k := range e.Key {
 			if i > 0 {
 				key.Op("+").Lit("/").Op("+")
 			}
 			key.Add(s.keyText(k.Field, len(e.Key) > 1))
 		}
-		fields = append(fields, golang.Line().Id("Key").Op(":").Id("func").Params(raw("j *%s", s.n.Record)).Id("string").Block(
-			golang.Return(key),
+		fields = append(fields, jen.Line().Id("Key").Op(":").Func().Params(raw("j *%s", s.n.Record)).String().Block(
+			jen.Return(key),
 		))
 	}
-	return golang.Op("&").Add(raw("fsm.EffectInfo[%s]", s.n.Record)).Values(append(fields, golang.Line())...), nil
+	return jen.Op("&").Add(raw("fsm.EffectInfo[%s]", s.n.Record)).Values(append(fields, jen.Line())...), nil
 }
 
 // keyText returns a field as a part of a key. A required string that is the
 // whole key stands for itself. In every other key strings are quoted and absent
 // values are a hyphen, so that two different groups never make one key.
-func (s *store) keyText(f *spec.Field, several bool) *golang.Code {
+func (s *store) keyText(f *spec.Field, several bool) *jen.Statement {
 	if f.Type.Kind == spec.KindString && !f.Type.Optional && !several {
 		return raw("j.%s", s.n.field(f))
 	}
@@ -171,11 +171,11 @@ func (s *store) keyText(f *spec.Field, several bool) *golang.Code {
 }
 
 // call adds the method of a request that makes the engine's call.
-func (s *store) call(f *golang.File, o *spec.Operation) error {
+func (s *store) call(f *jen.File, o *spec.Operation) error {
 	c := s.n.op(o)
-	fields := []*golang.Code{}
-	pair := func(name string, value *golang.Code) {
-		fields = append(fields, golang.Line().Id(name).Op(":").Add(value))
+	fields := []jen.Code{}
+	pair := func(name string, value jen.Code) {
+		fields = append(fields, jen.Line().Id(name).Op(":").Add(value))
 	}
 	pair("Operation", raw("op"))
 	if creates(o) {
@@ -191,7 +191,7 @@ func (s *store) call(f *golang.File, o *spec.Operation) error {
 	pair("At", raw("req.At"))
 	pair("Labels", raw("req.Labels"))
 	if len(o.Inputs) > 0 {
-		pair("Inputs", golang.Index().Add(fsmName("Input")).ValuesFunc(func(g *golang.Group) {
+		pair("Inputs", jen.Index().Add(fsmName("Input")).ValuesFunc(func(g *jen.Group) {
 			for _, in := range o.Inputs {
 				g.Line().Add(raw(s.inputExpr(o, in)))
 			}
@@ -216,11 +216,11 @@ func (s *store) call(f *golang.File, o *spec.Operation) error {
 	if o.Next != nil {
 		s.narrow(o, pair)
 	}
-	fields = append(fields, golang.Line())
+	fields = append(fields, jen.Line())
 	f.Line()
-	f.Add().Id("func").Params(raw("req %s", c.Request)).Id("call").Params(raw("op *fsm.Operation[%s]", s.n.Record)).
+	f.Func().Params(raw("req %s", c.Request)).Id("call").Params(raw("op *fsm.Operation[%s]", s.n.Record)).
 		Add(raw("fsm.Call[%s]", s.n.Record)).Block(
-		golang.Return(raw("fsm.Call[%s]", s.n.Record).Values(fields...)),
+		jen.Return(raw("fsm.Call[%s]", s.n.Record).Values(fields...)),
 	)
 	return nil
 }
@@ -259,7 +259,7 @@ func loose(m *spec.Machine, o *spec.Operation, in *spec.Input) bool {
 }
 
 // decide is the function that runs the pure method.
-func (s *store) decide(o *spec.Operation) *golang.Code {
+func (s *store) decide(o *spec.Operation) *jen.Statement {
 	c := s.n.op(o)
 	args := "req, now"
 	peers := "_"
@@ -271,10 +271,10 @@ func (s *store) decide(o *spec.Operation) *golang.Code {
 	if creates(o) {
 		id = "id"
 	}
-	return raw("func").Params(raw("j *%s, %s string, %s []int64, now", s.n.Record, id, peers).Qual("time", "Time")).
-		Params(raw("fsm.Step"), raw("error")).BlockFunc(func(g *golang.Group) {
+	return jen.Func().Params(raw("j *%s, %s string, %s []int64, now", s.n.Record, id, peers).Qual("time", "Time")).
+		Params(raw("fsm.Step"), raw("error")).BlockFunc(func(g *jen.Group) {
 		if c.Peers != "" {
-			g.Add().Id("known").Op(":=").Id(c.Peers).ValuesFunc(func(g *golang.Group) {
+			g.Id("known").Op(":=").Id(c.Peers).ValuesFunc(func(g *jen.Group) {
 				i := 0
 				for _, x := range peerGuards(o) {
 					g.Add(raw("%s: peers[%d]", s.n.peer(x), i))
@@ -289,16 +289,16 @@ func (s *store) decide(o *spec.Operation) *golang.Code {
 		if creates(o) {
 			g.Add(raw("made, e, err := %s(id, %s)", c.Method, args))
 			g.Add(raw("*j = made"))
-			g.Add().Return(raw("step(e, err)"))
+			g.Return(raw("step(e, err)"))
 			return
 		}
-		g.Add().Return(raw("step(j.%s(%s))", c.Method, args))
+		g.Return(raw("step(j.%s(%s))", c.Method, args))
 	})
 }
 
 // peers is the function that lists what the operation must know of others.
-func (s *store) peers(o *spec.Operation) (*golang.Code, error) {
-	var queries []*golang.Code
+func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
+	var queries []jen.Code
 	usesRecord := false
 	query := func(head string, group []*spec.Field, in []*spec.State) error {
 		text := head
@@ -313,7 +313,7 @@ func (s *store) peers(o *spec.Operation) (*golang.Code, error) {
 		if in != nil {
 			text += ", States: " + stringsExpr(storedStates(in))
 		}
-		queries = append(queries, golang.Line().Add(raw(text+", Except: id}")))
+		queries = append(queries, jen.Line().Add(raw(text+", Except: id}")))
 		return nil
 	}
 	for _, g := range peerGuards(o) {
@@ -330,8 +330,8 @@ func (s *store) peers(o *spec.Operation) (*golang.Code, error) {
 	if usesRecord {
 		j = "j"
 	}
-	return raw("func").Params(raw("%s *%s, id string", j, s.n.Record)).Index().Add(fsmName("PeerQuery")).Block(
-		golang.Return(golang.Index().Add(fsmName("PeerQuery")).Values(append(queries, golang.Line())...)),
+	return jen.Func().Params(raw("%s *%s, id string", j, s.n.Record)).Index().Add(fsmName("PeerQuery")).Block(
+		jen.Return(jen.Index().Add(fsmName("PeerQuery")).Values(append(queries, jen.Line())...)),
 	), nil
 }
 
@@ -363,10 +363,10 @@ func fieldsOf(refs []spec.FieldRef) []*spec.Field {
 
 // narrow adds which records `next` may pick. What a store can compare goes into
 // Where; when something is left, Fits decides it.
-func (s *store) narrow(o *spec.Operation, pair func(string, *golang.Code)) {
+func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 	list, complete := asks(o)
 	if list != nil {
-		pair("Where", golang.Index().Add(fsmName("Cond")).ValuesFunc(func(g *golang.Group) {
+		pair("Where", jen.Index().Add(fsmName("Cond")).ValuesFunc(func(g *jen.Group) {
 			for _, a := range list {
 				g.Line().Add(raw(s.condition(a)))
 			}
@@ -382,8 +382,8 @@ func (s *store) narrow(o *spec.Operation, pair func(string, *golang.Code)) {
 			now = "now"
 		}
 	}
-	pair("Fits", raw("func").Params(raw("j *%s, %s time.Time", s.n.Record, now)).Id("bool").Block(
-		golang.Return(raw(scope{n: s.n}.facts(o.Next.Where).String())),
+	pair("Fits", jen.Func().Params(raw("j *%s, %s time.Time", s.n.Record, now)).Bool().Block(
+		jen.Return(raw(scope{n: s.n}.facts(o.Next.Where).String())),
 	))
 }
 

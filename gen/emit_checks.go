@@ -3,18 +3,18 @@ package gen
 import (
 	"fmt"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // classify adds the table of states and operations as one function.
-func classify(f *golang.File, m *spec.Machine, n *names) {
+func classify(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
 	f.Add(doc("Classify says what an operation does to a record in a state: it is a transition (guards and branches decide further), it is recorded and changes nothing, or it is refused. A creation is refused in every state.")).
-		Id("func").Id("Classify").Params(raw("s State, op Operation")).Add(fsmName("Class")).BlockFunc(func(g *golang.Group) {
-		var cases []*golang.Code
+		Func().Id("Classify").Params(raw("s State, op Operation")).Add(fsmName("Class")).BlockFunc(func(g *jen.Group) {
+		var cases []jen.Code
 		for _, o := range m.Operations {
-			var moves, records []*golang.Code
+			var moves, records []jen.Code
 			for _, s := range m.States {
 				switch m.Class(s, o) {
 				case spec.Transition:
@@ -23,33 +23,33 @@ func classify(f *golang.File, m *spec.Machine, n *names) {
 					records = append(records, raw(n.state(s)))
 				}
 			}
-			var inner []*golang.Code
+			var inner []jen.Code
 			if moves != nil {
-				inner = append(inner, golang.Case(moves...).Block(golang.Return(fsmName("ClassTransition"))))
+				inner = append(inner, jen.Case(moves...).Block(jen.Return(fsmName("ClassTransition"))))
 			}
 			if records != nil {
-				inner = append(inner, golang.Case(records...).Block(golang.Return(fsmName("ClassRecordOnly"))))
+				inner = append(inner, jen.Case(records...).Block(jen.Return(fsmName("ClassRecordOnly"))))
 			}
 			if inner != nil {
-				cases = append(cases, golang.Case(raw(n.op(o).Const)).Block(golang.Switch(raw("s")).Block(inner...)))
+				cases = append(cases, jen.Case(raw(n.op(o).Const)).Block(jen.Switch(raw("s")).Block(inner...)))
 			}
 		}
 		if cases != nil {
-			g.Add().Switch(raw("op")).Block(cases...)
+			g.Switch(raw("op")).Block(cases...)
 		}
-		g.Add().Return(fsmName("ClassReject"))
+		g.Return(fsmName("ClassReject"))
 	})
 }
 
 // check adds the function that looks at a record, whoever wrote it.
-func check(f *golang.File, m *spec.Machine, n *names) {
+func check(f *jen.File, m *spec.Machine, n *names) {
 	s := scope{n: n}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Check lists the rules that %s breaks, whoever wrote it. An empty list means that it may be worked on.", withArticle(n.Record)))).
-		Id("func").Id("Check").Params(raw("j %s", n.Record)).Index().Add(fsmName("Violation")).BlockFunc(func(g *golang.Group) {
+		Func().Id("Check").Params(raw("j %s", n.Record)).Index().Add(fsmName("Violation")).BlockFunc(func(g *jen.Group) {
 		g.Add(raw("var found []fsm.Violation"))
-		g.Add().If(raw("!j.State.Valid()")).Block(
-			golang.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),
+		g.If(raw("!j.State.Valid()")).Block(
+			jen.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),
 		)
 		for _, b := range s.fieldRules(m) {
 			g.Add(violation(b, true))
@@ -59,25 +59,25 @@ func check(f *golang.File, m *spec.Machine, n *names) {
 				g.Add(violation(broken{fact.Text, c}, true))
 			}
 		}
-		var cases []*golang.Code
+		var cases []jen.Code
 		for _, st := range m.States {
 			if code := s.stateRules(st); code != nil {
-				cases = append(cases, golang.Case(raw(n.state(st))).Block(code...))
+				cases = append(cases, jen.Case(raw(n.state(st))).Block(code...))
 			}
 		}
 		if cases != nil {
-			g.Add().Switch(raw("j.State")).Block(cases...)
+			g.Switch(raw("j.State")).Block(cases...)
 		}
-		g.Add().Return(raw("found"))
+		g.Return(raw("found"))
 	})
 }
 
-func violation(b broken, must bool) *golang.Code {
+func violation(b broken, must bool) *jen.Statement {
 	weight := ""
 	if must {
 		weight = ", Must: true"
 	}
-	return golang.If(raw(b.when.String())).Block(
+	return jen.If(raw(b.when.String())).Block(
 		raw("found = append(found, fsm.Violation{Rule: %q%s})", b.rule, weight),
 	)
 }
@@ -106,8 +106,8 @@ func (s scope) fieldRules(m *spec.Machine) []broken {
 }
 
 // stateRules lists the rules of one state, MUST before SHOULD.
-func (s scope) stateRules(st *spec.State) []*golang.Code {
-	var code []*golang.Code
+func (s scope) stateRules(st *spec.State) []jen.Code {
+	var code []jen.Code
 	presence := func(refs []spec.FieldRef, present, must bool) {
 		for _, r := range refs {
 			c, rule := isPresent(s.stored(r.Field)), r.Field.Name+" is absent"

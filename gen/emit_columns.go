@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // encode adds the function that turns a record into a row.
-func (s *store) encode(f *golang.File) {
+func (s *store) encode(f *jen.File) {
 	f.Line()
 	f.Add(doc("encode returns the record as a row: stored words, and absent values as nil.")).
-		Id("func").Id("encode").Params(raw("j *%s", s.n.Record)).Add(fsmName("Row")).Block(
-		golang.Return(raw("fsm.Row").Values(
-			golang.Line().Id("ID").Op(":").Add(raw("j.ID")),
-			golang.Line().Id("State").Op(":").Add(raw("j.State.%s()", s.stateWord())),
-			golang.Line().Id("Rev").Op(":").Add(raw("j.Rev")),
-			golang.Line().Id("CreatedAt").Op(":").Add(raw("j.CreatedAt")),
-			golang.Line().Id("UpdatedAt").Op(":").Add(raw("j.UpdatedAt")),
-			golang.Line().Id("Values").Op(":").Index().Id("any").ValuesFunc(func(g *golang.Group) {
+		Func().Id("encode").Params(raw("j *%s", s.n.Record)).Add(fsmName("Row")).Block(
+		jen.Return(raw("fsm.Row").Values(
+			jen.Line().Id("ID").Op(":").Add(raw("j.ID")),
+			jen.Line().Id("State").Op(":").Add(raw("j.State.%s()", s.stateWord())),
+			jen.Line().Id("Rev").Op(":").Add(raw("j.Rev")),
+			jen.Line().Id("CreatedAt").Op(":").Add(raw("j.CreatedAt")),
+			jen.Line().Id("UpdatedAt").Op(":").Add(raw("j.UpdatedAt")),
+			jen.Line().Id("Values").Op(":").Index().Any().ValuesFunc(func(g *jen.Group) {
 				for _, x := range s.m.Fields {
 					g.Line().Add(raw(s.rows.storedColumn(x)))
 				}
@@ -27,7 +27,7 @@ func (s *store) encode(f *golang.File) {
 					g.Line()
 				}
 			}),
-			golang.Line(),
+			jen.Line(),
 		)),
 	)
 }
@@ -41,16 +41,16 @@ func (s *store) stateWord() string {
 }
 
 // decode adds the function that turns a row into a record.
-func (s *store) decode(f *golang.File) {
+func (s *store) decode(f *jen.File) {
 	f.Line()
 	f.Add(doc("decode returns the record of a row. It refuses unknown words and wrong types, and does not look at invariants: see Check.")).
-		Id("func").Id("decode").Params(raw("r fsm.Row")).Params(raw(s.n.Record), raw("error")).BlockFunc(func(g *golang.Group) {
-		g.Add().If(raw("len(r.Values) != len(schema.Columns)")).Block(
-			golang.Return(raw(s.n.Record+"{}"), golang.Qual("fmt", "Errorf").Call(
-				golang.Lit(s.m.Name+" %q: the row has %d columns, expected %d"), raw("r.ID"), raw("len(r.Values)"), raw("len(schema.Columns)"))),
+		Func().Id("decode").Params(raw("r fsm.Row")).Params(raw(s.n.Record), raw("error")).BlockFunc(func(g *jen.Group) {
+		g.If(raw("len(r.Values) != len(schema.Columns)")).Block(
+			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(
+				jen.Lit(s.m.Name+" %q: the row has %d columns, expected %d"), raw("r.ID"), raw("len(r.Values)"), raw("len(schema.Columns)"))),
 		)
 		g.Add(raw("j := %s{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}", s.n.Record))
-		g.Add().Id("err").Op(":=").Qual("errors", "Join").CallFunc(func(g *golang.Group) {
+		g.Id("err").Op(":=").Qual("errors", "Join").CallFunc(func(g *jen.Group) {
 			g.Line().Add(raw("j.State.UnmarshalText([]byte(r.State))"))
 			for i, x := range s.m.Fields {
 				read := "read"
@@ -66,120 +66,120 @@ func (s *store) decode(f *golang.File) {
 			}
 			g.Line()
 		})
-		g.Add().If(raw("err != nil")).Block(
-			golang.Return(raw(s.n.Record+"{}"), golang.Qual("fmt", "Errorf").Call(golang.Lit(s.m.Name+" %q: %w"), raw("r.ID"), raw("err"))),
+		g.If(raw("err != nil")).Block(
+			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(jen.Lit(s.m.Name+" %q: %w"), raw("r.ID"), raw("err"))),
 		)
-		g.Add().Return(raw("j"), raw("nil"))
+		g.Return(raw("j"), jen.Nil())
 	})
 }
 
 // columnFunctions adds the small functions between values and columns that the
 // package uses.
-func (s *store) columnFunctions(f *golang.File) {
+func (s *store) columnFunctions(f *jen.File) {
 	used := s.rows.used
-	add := func(name, text string, signature *golang.Code, body ...*golang.Code) {
+	add := func(name, text string, signature *jen.Statement, body ...jen.Code) {
 		if used[name] {
 			f.Line()
-			f.Add(doc(text)).Id("func").Id(name).Add(signature).Block(body...)
+			f.Add(doc(text)).Func().Id(name).Add(signature).Block(body...)
 		}
 	}
-	wrongType := func(expected string) *golang.Code {
-		return golang.Return(golang.Qual("fmt", "Errorf").Call(
-			golang.Lit("column %s holds %T, expected "+expected), raw("schema.Columns[column].Stored"), raw("r.Values[column]")))
+	wrongType := func(expected string) *jen.Statement {
+		return jen.Return(jen.Qual("fmt", "Errorf").Call(
+			jen.Lit("column %s holds %T, expected "+expected), raw("schema.Columns[column].Stored"), raw("r.Values[column]")))
 	}
-	columnError := golang.Return(golang.Qual("fmt", "Errorf").Call(golang.Lit("column %s: %w"), raw("schema.Columns[column].Stored"), raw("err")))
-	absentThen := golang.If(raw("r.Values[column] == nil")).Block(golang.Return(raw("nil")))
-	scanner := golang.New().Types(raw("T any"), raw("P").Interface(raw("*T"), golang.Qual("database/sql", "Scanner")))
+	columnError := jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit("column %s: %w"), raw("schema.Columns[column].Stored"), raw("err")))
+	absentThen := jen.If(raw("r.Values[column] == nil")).Block(jen.Return(jen.Nil()))
+	scanner := jen.Types(raw("T any"), raw("P").Interface(raw("*T"), jen.Qual("database/sql", "Scanner")))
 
 	add("column", "column returns an optional value as rows hold it: nil when it is absent.",
 		raw("[T any](o fsm.Optional[T]) any"),
-		golang.If(raw("v, ok := o.Get()"), raw("ok")).Block(golang.Return(raw("v"))),
-		golang.Return(raw("nil")))
+		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("v"))),
+		jen.Return(jen.Nil()))
 	add("columnOf", "columnOf is column for a value that rows hold in another form.",
 		raw("[T, V any](o fsm.Optional[T], form func(T) V) any"),
-		golang.If(raw("v, ok := o.Get()"), raw("ok")).Block(golang.Return(raw("form(v)"))),
-		golang.Return(raw("nil")))
+		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("form(v)"))),
+		jen.Return(jen.Nil()))
 	add("keyPart", "keyPart writes one column of an effect's key. Strings are quoted, so that no two keys read the same.",
 		raw("(column any) string"),
-		golang.Switch(raw("v := column.(type)")).Block(
-			golang.Case(raw("nil")).Block(golang.Return(golang.Lit("-"))),
-			golang.Case(raw("string")).Block(golang.Return(golang.Qual("strconv", "Quote").Call(raw("v")))),
-			golang.Case(golang.Qual("time", "Time")).Block(golang.Return(raw("v.Format(time.RFC3339Nano)"))),
+		jen.Switch(raw("v := column.(type)")).Block(
+			jen.Case(jen.Nil()).Block(jen.Return(jen.Lit("-"))),
+			jen.Case(jen.String()).Block(jen.Return(jen.Qual("strconv", "Quote").Call(raw("v")))),
+			jen.Case(jen.Qual("time", "Time")).Block(jen.Return(raw("v.Format(time.RFC3339Nano)"))),
 		),
-		golang.Return(golang.Qual("fmt", "Sprint").Call(raw("column"))))
+		jen.Return(jen.Qual("fmt", "Sprint").Call(raw("column"))))
 	add("read", "read copies a column that must be there.",
 		raw("[T any](r fsm.Row, column int, to *T) error"),
 		raw("v, ok := r.Values[column].(T)"),
-		golang.If(raw("!ok")).Block(golang.Return(golang.Qual("fmt", "Errorf").Call(
-			golang.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("*to")))),
+		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
+			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("*to")))),
 		raw("*to = v"),
-		golang.Return(raw("nil")))
+		jen.Return(jen.Nil()))
 	add("readOptional", "readOptional copies a column that may be absent.",
 		raw("[T any](r fsm.Row, column int, to *fsm.Optional[T]) error"),
 		absentThen,
 		raw("v, ok := r.Values[column].(T)"),
-		golang.If(raw("!ok")).Block(golang.Return(golang.Qual("fmt", "Errorf").Call(
-			golang.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("v")))),
+		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
+			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("v")))),
 		raw("*to = fsm.Some(v)"),
-		golang.Return(raw("nil")))
+		jen.Return(jen.Nil()))
 	add("scan", "scan reads a text column that must be there.",
-		golang.Params(raw("r fsm.Row"), raw("column int"), raw("to").Qual("database/sql", "Scanner")).Id("error"),
+		jen.Params(raw("r fsm.Row"), raw("column int"), raw("to").Qual("database/sql", "Scanner")).Error(),
 		raw("text, ok := r.Values[column].(string)"),
-		golang.If(raw("!ok")).Block(wrongType("a text")),
-		golang.If(raw("err := to.Scan(text)"), raw("err != nil")).Block(columnError),
-		golang.Return(raw("nil")))
+		jen.If(raw("!ok")).Block(wrongType("a text")),
+		jen.If(raw("err := to.Scan(text)"), raw("err != nil")).Block(columnError),
+		jen.Return(jen.Nil()))
 	add("scanOptional", "scanOptional reads a text column that may be absent.",
-		scanner.Params(raw("r fsm.Row"), raw("column int"), raw("to *fsm.Optional[T]")).Id("error"),
+		scanner.Params(raw("r fsm.Row"), raw("column int"), raw("to *fsm.Optional[T]")).Error(),
 		absentThen,
 		raw("text, ok := r.Values[column].(string)"),
-		golang.If(raw("!ok")).Block(wrongType("a text")),
+		jen.If(raw("!ok")).Block(wrongType("a text")),
 		raw("var v T"),
-		golang.If(raw("err := P(&v).Scan(text)"), raw("err != nil")).Block(columnError),
+		jen.If(raw("err := P(&v).Scan(text)"), raw("err != nil")).Block(columnError),
 		raw("*to = fsm.Some(v)"),
-		golang.Return(raw("nil")))
+		jen.Return(jen.Nil()))
 }
 
 // stepFunction adds the bridge from a pure method to the engine.
-func (s *store) stepFunction(f *golang.File) {
+func (s *store) stepFunction(f *jen.File) {
 	word := s.stateWord()
 	f.Line()
 	f.Add(doc("step hands what a pure method decided to the engine, in stored words.")).
-		Id("func").Id("step").Params(raw("e Event, err error")).Params(raw("fsm.Step"), raw("error")).Block(
-		golang.If(raw("err != nil")).Block(golang.Return(raw("fsm.Step{}, err"))),
+		Func().Id("step").Params(raw("e Event, err error")).Params(raw("fsm.Step"), raw("error")).Block(
+		jen.If(raw("err != nil")).Block(jen.Return(raw("fsm.Step{}, err"))),
 		raw("s := fsm.Step{To: e.To.%s(), RecordOnly: e.RecordOnly, Guard: e.Guard}", word),
-		golang.If(raw("e.From != 0")).Block(raw("s.From = e.From.%s()", word)),
-		golang.Return(raw("s, nil")),
+		jen.If(raw("e.From != 0")).Block(raw("s.From = e.From.%s()", word)),
+		jen.Return(raw("s, nil")),
 	)
 }
 
 // schema adds the embedded SQL and the description of the machine to stores.
-func (s *store) schema(f *golang.File) {
+func (s *store) schema(f *jen.File) {
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		f.Line()
-		f.Add(golang.New().Comment(fmt.Sprintf("//go:embed %s.%s.sql", s.m.Name, dialect)).Line()).
-			Id("var").Id(dialect + "SQL").Id("string")
+		f.Add(jen.Comment(fmt.Sprintf("//go:embed %s.%s.sql", s.m.Name, dialect)).Line()).
+			Var().Id(dialect + "SQL").String()
 	}
 	f.Line()
 	f.Add(doc("schema describes the machine to a store.")).
-		Id("var").Id("schema").Op("=").Op("&").Add(fsmName("Schema")).ValuesFunc(func(g *golang.Group) {
-		pair := func(name string, value *golang.Code) { g.Line().Id(name).Op(":").Add(value) }
-		pair("Machine", golang.Lit(s.m.Name))
-		pair("Entity", golang.Lit(s.m.Entity))
-		pair("Version", golang.Lit(s.m.Version))
-		pair("Hash", golang.Lit(s.m.Hash))
+		Var().Id("schema").Op("=").Op("&").Add(fsmName("Schema")).ValuesFunc(func(g *jen.Group) {
+		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
+		pair("Machine", jen.Lit(s.m.Name))
+		pair("Entity", jen.Lit(s.m.Entity))
+		pair("Version", jen.Lit(s.m.Version))
+		pair("Hash", jen.Lit(s.m.Hash))
 		if len(s.opt.Beside) > 0 {
-			pair("Beside", golang.Index().Add(fsmName("SpecID")).ValuesFunc(func(g *golang.Group) {
+			pair("Beside", jen.Index().Add(fsmName("SpecID")).ValuesFunc(func(g *jen.Group) {
 				for _, id := range s.opt.Beside {
-					g.Line().Values(raw("Version").Op(":").Lit(id.Version), raw("Hash").Op(":").Lit(id.Hash))
+					g.Line().Values(jen.Id("Version").Op(":").Lit(id.Version), jen.Id("Hash").Op(":").Lit(id.Hash))
 				}
 				g.Line()
 			}))
 		}
-		pair("Table", golang.Lit(s.m.Name))
-		pair("Enforce", golang.Lit(s.opt.Enforce))
+		pair("Table", jen.Lit(s.m.Name))
+		pair("Enforce", jen.Lit(s.opt.Enforce))
 		pair("RequestID", raw(demand(s.m.RequestID)))
 		pair("ExpectedRev", raw(demand(s.m.ExpectedRev)))
-		pair("Columns", golang.Index().Add(fsmName("Column")).ValuesFunc(func(g *golang.Group) {
+		pair("Columns", jen.Index().Add(fsmName("Column")).ValuesFunc(func(g *jen.Group) {
 			for _, x := range s.m.Fields {
 				g.Line().Add(raw(columnInfo(x)))
 			}
@@ -187,14 +187,14 @@ func (s *store) schema(f *golang.File) {
 				g.Line()
 			}
 		}))
-		pair("States", golang.Index().Add(fsmName("StateInfo")).ValuesFunc(func(g *golang.Group) {
+		pair("States", jen.Index().Add(fsmName("StateInfo")).ValuesFunc(func(g *jen.Group) {
 			for _, x := range s.m.States {
 				g.Line().Add(raw(stateInfo(x)))
 			}
 			g.Line()
 		}))
 		if rules := uniqueRules(s.m); len(rules) > 0 {
-			pair("Uniques", golang.Index().Add(fsmName("UniqueRule")).ValuesFunc(func(g *golang.Group) {
+			pair("Uniques", jen.Index().Add(fsmName("UniqueRule")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range rules {
 					g.Line().Add(raw(s.uniqueInfo(x)))
 				}
@@ -202,7 +202,7 @@ func (s *store) schema(f *golang.File) {
 			}))
 		}
 		if all := lookups(s.m); len(all) > 0 {
-			pair("Indexes", golang.Index().Add(fsmName("Index")).ValuesFunc(func(g *golang.Group) {
+			pair("Indexes", jen.Index().Add(fsmName("Index")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range all {
 					g.Line().Add(raw(indexInfo(x)))
 				}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -51,13 +51,13 @@ func (t *enumType) integer() string {
 }
 
 // enum adds a type with its constants, its texts, and its forms in JSON and SQL.
-func enum(f *golang.File, t *enumType) {
+func enum(f *jen.File, t *enumType) {
 	f.Line()
 	f.Add(doc(t.doc...)).
-		Id("type").Id(t.name).Id(t.integer())
+		Type().Id(t.name).Id(t.integer())
 	f.Line()
 	f.Add(doc(t.block)).
-		Id("const").DefsFunc(func(g *golang.Group) {
+		Const().DefsFunc(func(g *jen.Group) {
 		for i, c := range t.consts {
 			if c.doc != "" {
 				g.Add(docIndented(1, c.name+": "+lead(c.doc))).Add(enumConstant(t, i, c))
@@ -67,7 +67,7 @@ func enum(f *golang.File, t *enumType) {
 		}
 	})
 	f.Line()
-	enumTable(f.Add(), t.table("Names"), t, func(c enumConst) string { return c.word })
+	enumTable(f.Null(), t.table("Names"), t, func(c enumConst) string { return c.word })
 	if t.renamed() {
 		f.Line()
 		enumTable(f.Add(doc(fmt.Sprintf("%s are the words in rows and events: the first names.", t.table("Words")))), t.table("Words"), t, func(c enumConst) string { return c.stored })
@@ -76,15 +76,15 @@ func enum(f *golang.File, t *enumType) {
 	enumMethods(f, t)
 }
 
-func enumConstant(t *enumType, i int, c enumConst) *golang.Code {
+func enumConstant(t *enumType, i int, c enumConst) *jen.Statement {
 	if i == 0 {
-		return raw(c.name).Id(t.name).Op("=").Id("iota").Op("+").Lit(1)
+		return jen.Id(c.name).Id(t.name).Op("=").Iota().Op("+").Lit(1)
 	}
-	return raw(c.name)
+	return jen.Id(c.name)
 }
 
-func enumTable(s *golang.Code, name string, t *enumType, text func(enumConst) string) {
-	s.Id("var").Id(name).Op("=").Index(golang.Op("...")).Id("string").ValuesFunc(func(g *golang.Group) {
+func enumTable(s *jen.Statement, name string, t *enumType, text func(enumConst) string) {
+	s.Var().Id(name).Op("=").Index(jen.Op("...")).String().ValuesFunc(func(g *jen.Group) {
 		for _, c := range t.consts {
 			g.Line().Id(c.name).Op(":").Lit(text(c))
 		}
@@ -92,69 +92,69 @@ func enumTable(s *golang.Code, name string, t *enumType, text func(enumConst) st
 	})
 }
 
-func enumMethods(f *golang.File, t *enumType) {
+func enumMethods(f *jen.File, t *enumType) {
 	r := receiver(t.name)
 	names, stored := t.table("Names"), t.table("Names")
 	if t.renamed() {
 		stored = t.table("Words")
 	}
 	f.Add(doc("String returns the name in the specification.")).
-		Id("func").Params(raw("%s %s", r, t.name)).Id("String").Params().Id("string").Block(
-		golang.If(raw("!%s.Valid()", r)).Block(
-			golang.Return(golang.Qual("fmt", "Sprintf").Call(golang.Lit(t.name+"(%d)"), raw("%s(%s)", t.integer(), r))),
+		Func().Params(raw("%s %s", r, t.name)).Id("String").Params().String().Block(
+		jen.If(raw("!%s.Valid()", r)).Block(
+			jen.Return(jen.Qual("fmt", "Sprintf").Call(jen.Lit(t.name+"(%d)"), raw("%s(%s)", t.integer(), r))),
 		),
-		golang.Return(raw("%s[%s]", names, r)),
+		jen.Return(raw("%s[%s]", names, r)),
 	)
 	if t.renamed() && t.inRows {
 		f.Line()
 		f.Add(doc("word returns what rows and events hold.")).
-			Id("func").Params(raw("%s %s", r, t.name)).Id("word").Params().Id("string").Block(
-			golang.If(raw("!%s.Valid()", r)).Block(golang.Return(golang.Lit(""))),
-			golang.Return(raw("%s[%s]", stored, r)),
+			Func().Params(raw("%s %s", r, t.name)).Id("word").Params().String().Block(
+			jen.If(raw("!%s.Valid()", r)).Block(jen.Return(jen.Lit(""))),
+			jen.Return(raw("%s[%s]", stored, r)),
 		)
 	}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Valid reports whether %s is one of the %ss of the specification.", r, t.noun))).
-		Id("func").Params(raw("%s %s", r, t.name)).Id("Valid").Params().Id("bool").Block(
-		golang.Return(raw("%s > 0 && int(%s) < len(%s)", r, r, names)),
+		Func().Params(raw("%s %s", r, t.name)).Id("Valid").Params().Bool().Block(
+		jen.Return(raw("%s > 0 && int(%s) < len(%s)", r, r, names)),
 	)
 	f.Line()
 	f.Add(doc("MarshalText returns the word that rows, events and JSON hold.")).
-		Id("func").Params(raw("%s %s", r, t.name)).Id("MarshalText").Params().Params(raw("[]byte"), raw("error")).Block(
-		golang.If(raw("!%s.Valid()", r)).Block(
-			golang.Return(raw("nil"), golang.Qual("fmt", "Errorf").Call(golang.Lit(fmt.Sprintf("%%d is no %s", t.noun)), raw("%s(%s)", t.integer(), r))),
+		Func().Params(raw("%s %s", r, t.name)).Id("MarshalText").Params().Params(raw("[]byte"), raw("error")).Block(
+		jen.If(raw("!%s.Valid()", r)).Block(
+			jen.Return(jen.Nil(), jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("%%d is no %s", t.noun)), raw("%s(%s)", t.integer(), r))),
 		),
-		golang.Return(raw("[]byte(%s[%s])", stored, r), raw("nil")),
+		jen.Return(raw("[]byte(%s[%s])", stored, r), jen.Nil()),
 	)
 	f.Line()
 	f.Add(doc("UnmarshalText reads what MarshalText writes. An unknown word is an error.")).
-		Id("func").Params(raw("%s *%s", r, t.name)).Id("UnmarshalText").Params(raw("text []byte")).Id("error").Block(
-		golang.Switch(raw("string(text)")).BlockFunc(func(g *golang.Group) {
+		Func().Params(raw("%s *%s", r, t.name)).Id("UnmarshalText").Params(raw("text []byte")).Error().Block(
+		jen.Switch(raw("string(text)")).BlockFunc(func(g *jen.Group) {
 			for _, c := range t.consts {
-				g.Add().Case(golang.Lit(c.stored)).Block(raw("*%s = %s", r, c.name))
+				g.Case(jen.Lit(c.stored)).Block(raw("*%s = %s", r, c.name))
 			}
 			for _, c := range t.gone {
-				g.Add().Case(golang.Lit(c.stored)).Block(golang.New().Comment("// "+c.doc), raw("*%s = %s", r, c.name))
+				g.Case(jen.Lit(c.stored)).Block(jen.Comment("// "+c.doc), raw("*%s = %s", r, c.name))
 			}
-			g.Add().Default().Block(golang.Return(golang.Qual("fmt", "Errorf").Call(golang.Lit(fmt.Sprintf("unknown %s %%q; expected %s", t.noun, expectedWords(t))), raw("text"))))
+			g.Default().Block(jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("unknown %s %%q; expected %s", t.noun, expectedWords(t))), raw("text"))))
 		}),
-		golang.Return(raw("nil")),
+		jen.Return(jen.Nil()),
 	)
 	f.Line()
 	f.Add(doc("Value writes a column.")).
-		Id("func").Params(raw("%s %s", r, t.name)).Id("Value").Params().Params(golang.Qual("database/sql/driver", "Value"), raw("error")).Block(
+		Func().Params(raw("%s %s", r, t.name)).Id("Value").Params().Params(jen.Qual("database/sql/driver", "Value"), raw("error")).Block(
 		raw("text, err := %s.MarshalText()", r),
-		golang.If(raw("err != nil")).Block(golang.Return(raw("nil, err"))),
-		golang.Return(raw("string(text), nil")),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
+		jen.Return(raw("string(text), nil")),
 	)
 	f.Line()
 	f.Add(doc("Scan reads a column.")).
-		Id("func").Params(raw("%s *%s", r, t.name)).Id("Scan").Params(raw("src any")).Id("error").Block(
-		golang.Switch(raw("text := src.(type)")).Block(
-			golang.Case(raw("string")).Block(golang.Return(raw("%s.UnmarshalText([]byte(text))", r))),
-			golang.Case(raw("[]byte")).Block(golang.Return(raw("%s.UnmarshalText(text)", r))),
+		Func().Params(raw("%s *%s", r, t.name)).Id("Scan").Params(raw("src any")).Error().Block(
+		jen.Switch(raw("text := src.(type)")).Block(
+			jen.Case(jen.String()).Block(jen.Return(raw("%s.UnmarshalText([]byte(text))", r))),
+			jen.Case(raw("[]byte")).Block(jen.Return(raw("%s.UnmarshalText(text)", r))),
 		),
-		golang.Return(golang.Qual("fmt", "Errorf").Call(golang.Lit(fmt.Sprintf("cannot read %s from %%T", withArticle(t.noun))), raw("src"))),
+		jen.Return(jen.Qual("fmt", "Errorf").Call(jen.Lit(fmt.Sprintf("cannot read %s from %%T", withArticle(t.noun))), raw("src"))),
 	)
 }
 

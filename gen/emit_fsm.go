@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // pureFile returns the pure layer: types, operations, checks.
 func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
-	f := newFile(n, doc(packageDoc(m, n)...))
+	f := newFile(n)
+	f.PackageComment(strings.TrimRight(doc(packageDoc(m, n)...).GoString(), "\n"))
 	handshake(f)
 	enum(f, stateType(m, n))
 	stateMethods(f, m, n)
@@ -43,7 +44,7 @@ func pureFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	p.refusals(f)
 	p.refusedOn(f)
 	p.values(f)
-	return f.Bytes(), nil
+	return render(f)
 }
 
 func packageDoc(m *spec.Machine, n *names) []string {
@@ -58,22 +59,22 @@ func packageDoc(m *spec.Machine, n *names) []string {
 
 // handshake makes the package fail to compile against another generation of
 // the runtime.
-func handshake(f *golang.File) {
+func handshake(f *jen.File) {
 	f.Add(doc("If this does not compile, runtime and generator have drifted apart: update github.com/fsmgen/fsmgen and run `go generate` again.")).
-		Id("const").Id("_").Op("=").Add(fsmName("Generated1"))
+		Const().Id("_").Op("=").Add(fsmName("Generated1"))
 }
 
 // listFunc adds a function that returns all values of a type.
-func listFunc(f *golang.File, name, plural, typ string, t *enumType) {
+func listFunc(f *jen.File, name, plural, typ string, t *enumType) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s returns all %s, in the order of the specification.", name, plural))).
-		Id("func").Id(name).Params().Index().Id(typ).Block(
-		golang.Return(golang.Index().Id(typ).ValuesFunc(constantLines(t))),
+		Func().Id(name).Params().Index().Id(typ).Block(
+		jen.Return(jen.Index().Id(typ).ValuesFunc(constantLines(t))),
 	)
 }
 
-func constantLines(t *enumType) func(*golang.Group) {
-	return func(g *golang.Group) {
+func constantLines(t *enumType) func(*jen.Group) {
+	return func(g *jen.Group) {
 		for _, c := range t.consts {
 			g.Line().Id(c.name)
 		}
@@ -82,7 +83,7 @@ func constantLines(t *enumType) func(*golang.Group) {
 }
 
 // stateMethods adds what only states have.
-func stateMethods(f *golang.File, m *spec.Machine, n *names) {
+func stateMethods(f *jen.File, m *spec.Machine, n *names) {
 	listFunc(f, "States", "states", "State", stateType(m, n))
 	var terminal []string
 	for _, s := range m.States {
@@ -104,30 +105,30 @@ func stateMethods(f *golang.File, m *spec.Machine, n *names) {
 	}
 }
 
-func stateMethod(f *golang.Code, name string, terms []string) {
+func stateMethod(f *jen.Statement, name string, terms []string) {
 	if terms == nil {
-		f.Add().Id("func").Params(raw("State")).Id(name).Params().Id("bool").Block(golang.Return(raw("false")))
+		f.Func().Params(raw("State")).Id(name).Params().Bool().Block(jen.Return(raw("false")))
 		return
 	}
-	f.Add().Id("func").Params(raw("s State")).Id(name).Params().Id("bool").Block(golang.Return(raw(strings.Join(terms, " || "))))
+	f.Func().Params(raw("s State")).Id(name).Params().Bool().Block(jen.Return(raw(strings.Join(terms, " || "))))
 }
 
 // steps adds what ends an accepted call.
-func (p *pure) steps(f *golang.File) {
+func (p *pure) steps(f *jen.File) {
 	f.Line()
 	// The methods make the event themselves: without it this is small enough for
 	// the compiler to put into each of them, which saves a quarter of a transition.
 	f.Add(doc("move takes the step that was decided on: state, revision and time.")).
-		Id("func").Params(raw("j *%s", p.n.Record)).Id("move").Params(raw("to State, now time.Time")).Block(
+		Func().Params(raw("j *%s", p.n.Record)).Id("move").Params(raw("to State, now time.Time")).Block(
 		raw("j.State = to"),
 		raw("j.Rev++"),
-		golang.If(raw("now.After(j.UpdatedAt)")).Block(raw("j.UpdatedAt = now")),
+		jen.If(raw("now.After(j.UpdatedAt)")).Block(raw("j.UpdatedAt = now")),
 	)
 	if p.used["note"] {
 		f.Line()
 		f.Add(doc("note is the event of a call that is recorded and changes nothing; guard is the guard that failed, if it was one.")).
-			Id("func").Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
-			golang.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
+			Func().Params(raw("j *%s", p.n.Record)).Id("note").Params(raw("op Operation, name EventName, guard string, now time.Time")).Id("Event").Block(
+			jen.Return(raw("Event{Operation: op, Name: name, From: j.State, To: j.State, Rev: j.Rev, At: now, RecordOnly: true, Guard: guard}")),
 		)
 	}
 }
@@ -140,25 +141,25 @@ var (
 )
 
 // values adds the functions that look at values.
-func (p *pure) values(f *golang.File) {
+func (p *pure) values(f *jen.File) {
 	if p.used["inYears"] {
 		f.Line()
 		f.Add(doc("inYears reports whether every store can hold the time.")).
-			Id("func").Id("inYears").Params(raw("t time.Time")).Id("bool").Block(
+			Func().Id("inYears").Params(raw("t time.Time")).Bool().Block(
 			raw("s := t.Unix()"),
-			golang.Return(raw("s >= %d && s < %d", yearOne, yearTenThousand)),
+			jen.Return(raw("s >= %d && s < %d", yearOne, yearTenThousand)),
 		)
 	}
 	for _, c := range p.n.conversions(p.m) {
 		f.Line()
 		f.Add(doc(fmt.Sprintf("%s returns the same word as a %s.", converter(c.from, c.to), c.to.Type))).
-			Id("func").Id(converter(c.from, c.to)).Params(raw("v %s", c.from.Type)).Id(c.to.Type).Block(
-			golang.Switch(raw("v")).BlockFunc(func(g *golang.Group) {
+			Func().Id(converter(c.from, c.to)).Params(raw("v %s", c.from.Type)).Id(c.to.Type).Block(
+			jen.Switch(raw("v")).BlockFunc(func(g *jen.Group) {
 				for i, w := range c.from.Values {
-					g.Add().Case(raw(c.from.Consts[i])).Block(golang.Return(raw(c.to.word(w.Name))))
+					g.Case(raw(c.from.Consts[i])).Block(jen.Return(raw(c.to.word(w.Name))))
 				}
 			}),
-			golang.Return(raw("0")),
+			jen.Return(raw("0")),
 		)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -43,7 +43,7 @@ func heldFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	if !h.any() {
 		return nil, nil
 	}
-	f := newFile(n, nil)
+	f := newFile(n)
 	h.holder(f)
 	for _, o := range m.Operations {
 		h.entry(f, o)
@@ -63,7 +63,7 @@ func heldFile(m *spec.Machine, n *names, _ Options) ([]byte, error) {
 	if w := h.workShape(); w != nil {
 		h.worker(f, w)
 	}
-	return f.Bytes(), nil
+	return render(f)
 }
 
 // any reports whether the machine has handles. They carry the revision, so a
@@ -146,28 +146,28 @@ func (h *held) maybeRecorded(o *spec.Operation) bool {
 }
 
 // holder adds the machine as one actor has it, and Hold.
-func (h *held) holder(f *golang.File) {
+func (h *held) holder(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Holder is the machine as one actor uses it: each %s that it makes or picks comes as a handle.", h.n.Record),
 		"A handle has a type of its own for each state, with the operations that a caller has there and no other: what the state forbids does not compile. "+
 			"It carries revision, actor and request ids along. The same call of the same handle once more, because an answer was lost, replays. "+
 			"A handle is an fsm.Target, so Machine takes it for what is not offered here.")).
-		Id("type").Id("Holder").Struct(raw("m").Op("*").Id("Machine"), raw("actor string"))
+		Type().Id("Holder").Struct(jen.Id("m").Op("*").Id("Machine"), jen.Id("actor").String())
 	f.Line()
 	f.Add(doc("As returns the machine as the actor uses it.")).
-		Id("func").Params(raw("m *Machine")).Id("As").Params(raw("actor string")).Id("Holder").Block(
-		golang.Return(raw("Holder{m, actor}")),
+		Func().Params(raw("m *Machine")).Id("As").Params(raw("actor string")).Id("Holder").Block(
+		jen.Return(raw("Holder{m, actor}")),
 	)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Hold returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so.",
 		h.n.Record, h.n.Record))).
-		Id("func").Id("Hold").Params(raw("m *Machine, j %s, actor string", h.n.Record)).Id(h.anyType()).Block(
-		golang.Return(raw(h.anyType()).Values(raw("handle").Values(fsmName("Hold").Call(raw("m.core, j, actor"))))),
+		Func().Id("Hold").Params(raw("m *Machine, j %s, actor string", h.n.Record)).Id(h.anyType()).Block(
+		jen.Return(jen.Id(h.anyType()).Values(jen.Id("handle").Values(fsmName("Hold").Call(raw("m.core, j, actor"))))),
 	)
 }
 
 // entry adds how a handle is come by: a creation, or a pick.
-func (h *held) entry(f *golang.File, o *spec.Operation) {
+func (h *held) entry(f *jen.File, o *spec.Operation) {
 	if o.By != spec.ByCaller || !creates(o) && o.Next == nil {
 		return
 	}
@@ -176,39 +176,39 @@ func (h *held) entry(f *golang.File, o *spec.Operation) {
 	if result == "" {
 		return
 	}
-	fill := []*golang.Code{raw("req.Actor = h.actor")}
+	fill := []jen.Code{raw("req.Actor = h.actor")}
 	text := "The holder is its actor."
 	if hasRequestID(h.m, o) {
-		fill = append(fill, golang.If(raw(`req.RequestID == ""`)).Block(raw("req.RequestID = ").Add(fsmName("NewID").Call())))
+		fill = append(fill, jen.If(raw(`req.RequestID == ""`)).Block(raw("req.RequestID = ").Add(fsmName("NewID").Call())))
 		text = "The holder is its actor. A request without an id gets a new one each time; give it one of your own to make a retry safe."
 	}
-	method := func(name, doctext string, params []*golang.Code, result *golang.Code, body ...*golang.Code) {
+	method := func(name, doctext string, params []jen.Code, result *jen.Statement, body ...jen.Code) {
 		f.Line()
-		f.Add(doc(doctext+" "+text)).Id("func").Params(raw("h Holder")).Id(name).Params(append([]*golang.Code{ctx()}, params...)...).
+		f.Add(doc(doctext+" "+text)).Func().Params(raw("h Holder")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
 			Params(result, raw("error")).Block(append(slices.Clone(fill), body...)...)
 	}
-	method(c.Method, fmt.Sprintf("%s is the machine's, with a handle for result.", c.Method), []*golang.Code{raw("req %s", c.Request)}, raw(result),
+	method(c.Method, fmt.Sprintf("%s is the machine's, with a handle for result.", c.Method), []jen.Code{raw("req %s", c.Request)}, raw(result),
 		raw("out, err := h.m.%s(ctx, req)", c.Method),
-		golang.If(raw("err != nil")).Block(golang.Return(raw("%s{}, err", result))),
-		golang.Return(h.made(result), raw("nil")),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("%s{}, err", result))),
+		jen.Return(h.made(result), jen.Nil()),
 	)
 	if o.Next == nil {
 		return
 	}
-	method(c.N, fmt.Sprintf("%s is the machine's, with handles for result.", c.N), []*golang.Code{raw("n int"), raw("req %s", c.Request)}, raw("[]"+result),
+	method(c.N, fmt.Sprintf("%s is the machine's, with handles for result.", c.N), []jen.Code{raw("n int"), raw("req %s", c.Request)}, raw("[]"+result),
 		raw("outs, err := h.m.%s(ctx, n, req)", c.N),
-		golang.If(raw("err != nil")).Block(golang.Return(raw("nil, err"))),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		raw("list := make([]%s, len(outs))", result),
-		golang.For(raw("i, out := range outs")).Block(
+		jen.For(raw("i, out := range outs")).Block(
 			raw("list[i] = ").Add(h.made(result)),
 		),
-		golang.Return(raw("list, nil")),
+		jen.Return(raw("list, nil")),
 	)
 }
 
 // made is the handle of an outcome.
-func (h *held) made(typ string) *golang.Code {
-	return raw(typ).Values(raw("handle").Values(fsmName("HoldOutcome").Call(raw("h.m.core, out, h.actor"))))
+func (h *held) made(typ string) *jen.Statement {
+	return raw(typ).Values(jen.Id("handle").Values(fsmName("HoldOutcome").Call(raw("h.m.core, out, h.actor"))))
 }
 
 // entryResult is the type that a creation or a pick returns; empty when it
@@ -236,20 +236,20 @@ func (h *held) entryResult(o *spec.Operation) string {
 }
 
 // anyState adds the handle in whatever state, and its switch.
-func (h *held) anyState(f *golang.File) {
+func (h *held) anyState(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is a handle of %s in whatever state it is. Switch tells which.", h.anyType(), withArticle(h.n.Record)))).
-		Id("type").Id(h.anyType()).Struct(raw("handle"))
+		Type().Id(h.anyType()).Struct(raw("handle"))
 	h.toSwitch(f, h.anyType(), h.m.States, false)
 }
 
 // handle adds what every handle has.
-func (h *held) handle(f *golang.File) {
+func (h *held) handle(f *jen.File) {
 	f.Line()
-	f.Add(doc("handle is what all handles have.")).Id("type").Id("handle").Struct(raw("held *fsm.Held[%s]", h.n.Record))
-	method := func(name, text string, result *golang.Code, body string) {
+	f.Add(doc("handle is what all handles have.")).Type().Id("handle").Struct(raw("held *fsm.Held[%s]", h.n.Record))
+	method := func(name, text string, result *jen.Statement, body string) {
 		f.Line()
-		f.Add(doc(text)).Id("func").Params(raw("h handle")).Id(name).Params().Add(result).Block(golang.Return(raw(body)))
+		f.Add(doc(text)).Func().Params(raw("h handle")).Id(name).Params().Add(result).Block(jen.Return(raw(body)))
 	}
 	method("Record", fmt.Sprintf("Record returns the %s as it is held.", h.n.Record), raw(h.n.Record), "h.held.Held()")
 	method("Outcome", fmt.Sprintf("Outcome returns what the newest call of the handle led to; before it, what led to the handle. Its Record is the %s as it is held.", h.n.Record), raw("Outcome"), "h.held.Outcome()")
@@ -258,45 +258,45 @@ func (h *held) handle(f *golang.File) {
 }
 
 // toSwitch adds the method that calls the function of the state.
-func (h *held) toSwitch(f *golang.File, typ string, list []*spec.State, recorded bool) {
-	var params, cases []*golang.Code
+func (h *held) toSwitch(f *jen.File, typ string, list []*spec.State, recorded bool) {
+	var params, cases []jen.Code
 	for _, s := range list {
 		arg, value := h.n.Record, "j.held.Held()"
 		if h.has(s) {
 			arg, value = h.typ(s), h.typ(s)+"{j.handle}"
 		}
 		name := h.local(s.Name)
-		params = append(params, golang.Line().Add(raw("%s func(%s) error", name, arg)))
-		cases = append(cases, golang.Case(raw(h.n.state(s))).Block(
-			golang.If(raw("%s != nil", name)).Block(golang.Return(raw("%s(%s)", name, value)))))
+		params = append(params, jen.Line().Add(raw("%s func(%s) error", name, arg)))
+		cases = append(cases, jen.Case(raw(h.n.state(s))).Block(
+			jen.If(raw("%s != nil", name)).Block(jen.Return(raw("%s(%s)", name, value)))))
 	}
 	text := "Switch calls the function of the state that the " + h.n.Record + " is in and returns what it returns; nil stands for nothing to do. " +
 		"A state that is added to the machine, or to what the operation may lead to, is a parameter more, so no caller overlooks it."
-	body := []*golang.Code{golang.Switch(raw("j.held.Held().State")).Block(cases...), golang.Return(raw("nil"))}
+	body := []jen.Code{jen.Switch(raw("j.held.Held().State")).Block(cases...), jen.Return(jen.Nil())}
 	if recorded {
-		params = append(params, golang.Line().Add(raw("recorded func(%s) error", h.anyType())))
+		params = append(params, jen.Line().Add(raw("recorded func(%s) error", h.anyType())))
 		text += " A call that was recorded and changed nothing goes to recorded, with a handle for the next try."
-		body = append([]*golang.Code{
-			golang.If(raw("j.held.Outcome().RecordOnly")).Block(
-				golang.If(raw("recorded != nil")).Block(golang.Return(raw("recorded(%s{j.handle})", h.anyType()))),
-				golang.Return(raw("nil")),
+		body = append([]jen.Code{
+			jen.If(raw("j.held.Outcome().RecordOnly")).Block(
+				jen.If(raw("recorded != nil")).Block(jen.Return(raw("recorded(%s{j.handle})", h.anyType()))),
+				jen.Return(jen.Nil()),
 			),
 		}, body...)
 	}
-	params = append(params, golang.Line())
+	params = append(params, jen.Line())
 	f.Line()
-	f.Add(doc(text)).Id("func").Params(raw("j %s", typ)).Id("Switch").Params(params...).Id("error").Block(body...)
+	f.Add(doc(text)).Func().Params(raw("j %s", typ)).Id("Switch").Params(params...).Error().Block(body...)
 }
 
 // state adds the handle of one state.
-func (h *held) state(f *golang.File, s *spec.State) {
+func (h *held) state(f *jen.File, s *spec.State) {
 	typ := h.typ(s)
 	text := fmt.Sprintf("%s is %s that is %s, in the hands of one actor.", typ, withArticle(h.n.Record), s.Name)
 	if d := sentence(s.Doc); d != "" {
 		text += " " + d
 	}
 	f.Line()
-	f.Add(doc(text)).Id("type").Id(typ).Struct(raw("handle"))
+	f.Add(doc(text)).Type().Id(typ).Struct(raw("handle"))
 	for _, ref := range s.Present {
 		h.field(f, typ, s, ref.Field)
 	}
@@ -306,16 +306,16 @@ func (h *held) state(f *golang.File, s *spec.State) {
 }
 
 // field adds a field that is present in the state, as a plain value.
-func (h *held) field(f *golang.File, typ string, s *spec.State, x *spec.Field) {
+func (h *held) field(f *jen.File, typ string, s *spec.State, x *spec.Field) {
 	if !h.reads(x) {
 		return
 	}
 	name := h.n.field(x)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s returns %s, which is present while the %s is %s.", name, x.Name, h.n.Record, s.Name))).
-		Id("func").Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(goType(x.Type, h.n.fieldEnum(x)))).Block(
+		Func().Params(raw("j %s", typ)).Id(name).Params().Add(typeCode(goType(x.Type, h.n.fieldEnum(x)))).Block(
 		raw("v, _ := j.held.Held().%s.Get()", name),
-		golang.Return(raw("v")),
+		jen.Return(raw("v")),
 	)
 }
 
@@ -326,13 +326,13 @@ func (h *held) reads(x *spec.Field) bool {
 }
 
 // method adds one operation to the handle of a state.
-func (h *held) method(f *golang.File, s *spec.State, o *spec.Operation) {
+func (h *held) method(f *jen.File, s *spec.State, o *spec.Operation) {
 	c := h.n.op(o)
-	params := []*golang.Code{ctx()}
+	params := []jen.Code{ctx()}
 	pairs := []string{"Actor: j.held.Actor()"}
 	for _, in := range o.Inputs {
 		name := h.local(in.Name)
-		params = append(params, raw(name).Add(typeCode(h.n.inputGoType(in))))
+		params = append(params, jen.Id(name).Add(typeCode(h.n.inputGoType(in))))
 		pairs = append(pairs, h.n.input(in)+": "+name)
 	}
 	call := fmt.Sprintf("%s{%s}.call(%s)", c.Request, strings.Join(pairs, ", "), c.Desc)
@@ -341,14 +341,14 @@ func (h *held) method(f *golang.File, s *spec.State, o *spec.Operation) {
 	if d := sentence(o.Doc); d != "" {
 		text += " " + d
 	}
-	method := func(result *golang.Code, body ...*golang.Code) {
+	method := func(result *jen.Statement, body ...jen.Code) {
 		f.Line()
-		f.Add(doc(text)).Id("func").Params(raw("j %s", h.typ(s))).Id(c.Method).Params(params...).Add(result).Block(body...)
+		f.Add(doc(text)).Func().Params(raw("j %s", h.typ(s))).Id(c.Method).Params(params...).Add(result).Block(body...)
 	}
 	move := func(result, value string) {
-		method(golang.Params(raw(result), raw("error")),
+		method(jen.Params(raw(result), raw("error")),
 			raw("next, err := j.held.Move(ctx, %s)", call),
-			golang.Return(raw("%s, err", value)))
+			jen.Return(raw("%s, err", value)))
 	}
 	switch {
 	case ends == nil:
@@ -356,7 +356,7 @@ func (h *held) method(f *golang.File, s *spec.State, o *spec.Operation) {
 	case h.variants(o) != nil:
 		move(h.after(o), h.after(o)+"{handle{next}}")
 	case len(ends) == 0 || ends[0] == s:
-		method(raw("error"), golang.Return(raw("j.held.Stay(ctx, %s)", call)))
+		method(jen.Error(), jen.Return(raw("j.held.Stay(ctx, %s)", call)))
 	case h.has(ends[0]):
 		move(h.typ(ends[0]), h.typ(ends[0])+"{handle{next}}")
 	default:
@@ -381,12 +381,12 @@ func (h *held) leads(s *spec.State, o *spec.Operation, ends []*spec.State) strin
 }
 
 // result adds the closed set of what an operation may lead to.
-func (h *held) result(f *golang.File, o *spec.Operation) {
+func (h *held) result(f *jen.File, o *spec.Operation) {
 	c := h.n.op(o)
 	typ := h.after(o)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is what %s led to. Switch tells which it is.", typ, c.Method))).
-		Id("type").Id(typ).Struct(raw("handle"))
+		Type().Id(typ).Struct(raw("handle"))
 	h.toSwitch(f, typ, h.variants(o), h.maybeRecorded(o))
 }
 
@@ -402,7 +402,7 @@ func (h *held) local(name string) string {
 }
 
 // typeCode returns a type whose packages are imported where they are named.
-func typeCode(typ string) *golang.Code {
+func typeCode(typ string) *jen.Statement {
 	if inner, ok := strings.CutPrefix(typ, "fsm.Optional["); ok {
 		return fsmName("Optional").Index(typeCode(strings.TrimSuffix(inner, "]")))
 	}
@@ -410,7 +410,7 @@ func typeCode(typ string) *golang.Code {
 		return fsmName(name)
 	}
 	if name, ok := strings.CutPrefix(typ, "time."); ok {
-		return golang.Qual("time", name)
+		return jen.Qual("time", name)
 	}
-	return raw(typ)
+	return jen.Id(typ)
 }

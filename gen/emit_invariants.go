@@ -3,7 +3,8 @@ package gen
 import (
 	"slices"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
+
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -56,9 +57,9 @@ func nextShared(lists [][]broken) []int {
 
 // byState adds what each possible state has for itself.
 func (e *operationEmitter) byState(possible []*spec.State, own [][]broken) {
-	var cases []*golang.Code
+	var cases []jen.Code
 	for i, s := range possible {
-		var body []*golang.Code
+		var body []jen.Code
 		for _, b := range own[i] {
 			body = append(body, e.breach(b))
 			if b.when.kind == condTrue {
@@ -66,18 +67,18 @@ func (e *operationEmitter) byState(possible []*spec.State, own [][]broken) {
 			}
 		}
 		if body != nil {
-			cases = append(cases, golang.Case(raw(e.n.state(s))).Block(body...))
+			cases = append(cases, jen.Case(raw(e.n.state(s))).Block(body...))
 		}
 	}
 	if cases != nil {
-		e.add(golang.Switch(raw("j.State")).Block(cases...))
+		e.add(jen.Switch(raw("j.State")).Block(cases...))
 	}
 }
 
-func (e *operationEmitter) breach(b broken) *golang.Code {
+func (e *operationEmitter) breach(b broken) *jen.Statement {
 	refusal := e.fail("refuseInvariant", ", %q", b.rule)
 	if b.when.kind == condTrue {
 		return refusal
 	}
-	return golang.If(raw(b.when.String())).Block(refusal)
+	return jen.If(raw(b.when.String())).Block(refusal)
 }

@@ -4,38 +4,38 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // ctx is the first parameter of everything that reads or writes.
-func ctx() *golang.Code { return raw("ctx").Qual("context", "Context") }
+func ctx() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
 
 // machine adds the type of the durable layer.
-func (s *store) machine(f *golang.File) {
+func (s *store) machine(f *jen.File) {
 	f.Line()
 	f.Add(doc(
 		fmt.Sprintf("Machine is the machine over a store: every operation is one transaction that writes the %s, its event and the request id, or nothing. It is safe for use by any number of goroutines.", s.n.Record),
 		"Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError, *fsm.EffectError or the error of the store; errors.Is tells them apart.")).
-		Id("type").Id("Machine").StructFunc(func(g *golang.Group) {
-		g.Add().Id("core").Op("*").Add(fsmName("Machine")).Index(raw(s.n.Record))
+		Type().Id("Machine").StructFunc(func(g *jen.Group) {
+		g.Id("core").Op("*").Add(fsmName("Machine")).Index(raw(s.n.Record))
 		for _, o := range s.sourced() {
-			g.Add().Id(s.n.op(o).Desc).Add(raw("*fsm.Operation[%s]", s.n.Record))
+			g.Id(s.n.op(o).Desc).Add(raw("*fsm.Operation[%s]", s.n.Record))
 		}
 	})
 }
 
 // open adds the function that opens a machine, with the parameters that its
 // effects and sources ask for.
-func (s *store) open(f *golang.File) {
+func (s *store) open(f *jen.File) {
 	effects, sources := s.effectList(), s.sourced()
 	text := "Open opens the machine over a store. It never creates tables: see Migrate. A store that does not hold this machine is refused with fsm.ErrSchemaMismatch."
-	declaration := func() *golang.Code {
+	declaration := func() *jen.Statement {
 		f.Line()
-		return f.Add(doc(text)).Id("func").Id("Open")
+		return f.Add(doc(text)).Func().Id("Open")
 	}
-	params := []*golang.Code{ctx()}
-	types := golang.New()
+	params := []jen.Code{ctx()}
+	types := &jen.Statement{}
 	if s.atomic() {
 		types.Types(raw("T any"))
 		params = append(params, raw("store").Add(fsmName("Transactional")).Index(raw("T")), raw("effects Effects[T]"))
@@ -49,14 +49,14 @@ func (s *store) open(f *golang.File) {
 		params = append(params, raw("sources Sources"))
 	}
 	params = append(params, raw("opts ...fsm.Option"))
-	declaration().Add(types).Params(params...).Params(raw("*Machine"), raw("error")).BlockFunc(func(g *golang.Group) {
+	declaration().Add(types).Params(params...).Params(raw("*Machine"), raw("error")).BlockFunc(func(g *jen.Group) {
 		if effects != nil {
-			g.Add().If(raw("effects == nil")).Block(golang.Return(raw("nil"), golang.Qual("errors", "New").Call(
-				golang.Lit(fmt.Sprintf("open %s: the machine has effects, but none were handed in", s.m.Name)))))
+			g.If(raw("effects == nil")).Block(jen.Return(jen.Nil(), jen.Qual("errors", "New").Call(
+				jen.Lit(fmt.Sprintf("open %s: the machine has effects, but none were handed in", s.m.Name)))))
 		}
 		for _, o := range sources {
-			g.Add().If(raw("sources.%s == nil", s.n.op(o).Method)).Block(golang.Return(raw("nil"), golang.Qual("errors", "New").Call(
-				golang.Lit(fmt.Sprintf("open %s: %s has a trigger and inputs, but sources.%s is nil", s.m.Name, o.Name, s.n.op(o).Method)))))
+			g.If(raw("sources.%s == nil", s.n.op(o).Method)).Block(jen.Return(jen.Nil(), jen.Qual("errors", "New").Call(
+				jen.Lit(fmt.Sprintf("open %s: %s has a trigger and inputs, but sources.%s is nil", s.m.Name, o.Name, s.n.op(o).Method)))))
 		}
 		d := "&descriptor"
 		if sources != nil {
@@ -67,73 +67,73 @@ func (s *store) open(f *golang.File) {
 				s.sourcedOperation(g, o)
 			}
 		}
-		functions := raw("nil")
+		functions := jen.Nil()
 		if effects != nil {
 			functions = raw("functions")
-			g.Add().Id("functions").Op(":=").Map(raw("string")).Add(raw("fsm.EffectFunc[%s]", s.n.Record)).ValuesFunc(func(g *golang.Group) {
+			g.Id("functions").Op(":=").Map(jen.String()).Add(raw("fsm.EffectFunc[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 				for _, o := range effects {
 					g.Line().Lit(o.Effect.Name).Op(":").Add(s.effectFunction(o))
 				}
 				g.Line()
 			})
 		}
-		g.Add().List(raw("core"), raw("err")).Op(":=").Add(fsmName("NewMachine")).Call(raw("ctx"), raw("store"), raw(d), functions, raw("opts..."))
-		g.Add().If(raw("err != nil")).Block(golang.Return(raw("nil, err")))
-		g.Add().Return(raw("&Machine").ValuesFunc(func(g *golang.Group) {
+		g.List(raw("core"), raw("err")).Op(":=").Add(fsmName("NewMachine")).Call(raw("ctx"), raw("store"), raw(d), functions, raw("opts..."))
+		g.If(raw("err != nil")).Block(jen.Return(raw("nil, err")))
+		g.Return(raw("&Machine").ValuesFunc(func(g *jen.Group) {
 			g.Add(raw("core: core"))
 			for _, o := range sources {
 				g.Add(raw("%s: &%s", s.n.op(o).Desc, "own"+s.n.op(o).Method))
 			}
-		}), raw("nil"))
+		}), jen.Nil())
 	})
 }
 
 // sourcedOperation gives the machine an operation of its own, whose calls ask
 // the source.
-func (s *store) sourcedOperation(g *golang.Group, o *spec.Operation) {
+func (s *store) sourcedOperation(g *jen.Group, o *spec.Operation) {
 	c := s.n.op(o)
 	g.Add(raw("%s := *%s", "own"+c.Method, c.Desc))
-	g.Add(raw("%s.System", "own"+c.Method)).Op("=").Id("func").Params(raw("j *%s, now time.Time", s.n.Record)).
+	g.Add(raw("%s.System", "own"+c.Method)).Op("=").Func().Params(raw("j *%s, now time.Time", s.n.Record)).
 		Params(raw("fsm.Call[%s]", s.n.Record), raw("error")).Block(
 		raw("req, err := sources.%s(*j, now)", c.Method),
-		golang.Return(raw("req.call(nil), err")),
+		jen.Return(raw("req.call(nil), err")),
 	)
 	g.Add(raw("d.Operations[%s-1] = &%s", c.Const, "own"+c.Method))
 }
 
 // effectFunction adapts a method of Effects to the engine.
-func (s *store) effectFunction(o *spec.Operation) *golang.Code {
+func (s *store) effectFunction(o *spec.Operation) *jen.Statement {
 	method := "effects." + spec.GoName(o.Effect.Name)
 	tx, args := "_", "ctx, j, key, e"
 	if o.Effect.Atomic {
 		tx, args = "tx", "ctx, store.Transaction(tx), j, key, e"
 	}
-	return raw("func").Params(ctx(), raw("%s fsm.Tx", tx), raw("j %s", s.n.Record), raw("key string"), raw("e fsm.Event")).Id("error").Block(
-		golang.Return(raw("%s(%s)", method, args)),
+	return jen.Func().Params(ctx(), raw("%s fsm.Tx", tx), raw("j %s", s.n.Record), raw("key string"), raw("e fsm.Event")).Error().Block(
+		jen.Return(raw("%s(%s)", method, args)),
 	)
 }
 
-func (s *store) migrate(f *golang.File) {
+func (s *store) migrate(f *jen.File) {
 	f.Line()
 	f.Add(doc("Migrate creates what the store lacks for the machine. It works before Open, which refuses a store without it.")).
-		Id("func").Id("Migrate").Params(ctx(), raw("store fsm.Store")).Id("error").Block(
-		golang.Return(fsmName("Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
+		Func().Id("Migrate").Params(ctx(), raw("store fsm.Store")).Error().Block(
+		jen.Return(fsmName("Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
 	if len(s.opt.Beside) == 0 {
 		return
 	}
 	f.Line()
 	f.Add(doc("EndRollOut ends a roll-out: programs of earlier versions are refused from now on, when they open the machine. Stop the last of them first.")).
-		Id("func").Id("EndRollOut").Params(ctx(), raw("store fsm.Store")).Id("error").Block(
-		golang.Return(fsmName("EndRollOut").Call(raw("ctx"), raw("store"), raw("schema"))),
+		Func().Id("EndRollOut").Params(ctx(), raw("store fsm.Store")).Error().Block(
+		jen.Return(fsmName("EndRollOut").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
 }
 
-func (s *store) fold(f *golang.File) {
+func (s *store) fold(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Fold makes %s out of its log. It applies what the events say and evaluates no rule, so an old log folds under a new specification.", withArticle(s.n.Record)))).
-		Id("func").Id("Fold").Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
-		golang.Return(fsmName("Fold").Call(raw("&descriptor"), raw("events"))),
+		Func().Id("Fold").Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
+		jen.Return(fsmName("Fold").Call(raw("&descriptor"), raw("events"))),
 	)
 }
 
@@ -146,11 +146,11 @@ func (s *store) desc(o *spec.Operation) string {
 }
 
 // methods adds the durable forms of one operation.
-func (s *store) methods(f *golang.File, o *spec.Operation) {
+func (s *store) methods(f *jen.File, o *spec.Operation) {
 	c := s.n.op(o)
-	method := func(text, name string, result *golang.Code, params []*golang.Code, body ...*golang.Code) {
+	method := func(text, name string, result *jen.Statement, params []jen.Code, body ...jen.Code) {
 		f.Line()
-		f.Add(doc(text)).Id("func").Params(raw("m *Machine")).Id(name).Params(append([]*golang.Code{ctx()}, params...)...).
+		f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(name).Params(append([]jen.Code{ctx()}, params...)...).
 			Params(result, raw("error")).Block(body...)
 	}
 	one, many := raw("Outcome"), raw("[]Outcome")
@@ -162,67 +162,67 @@ func (s *store) methods(f *golang.File, o *spec.Operation) {
 		if o.DedupeBy != nil {
 			text += fmt.Sprintf(" One that is there with the same %s is returned as it is, with Existing set.", list(fieldNames(o.DedupeBy.Fields), "and"))
 		}
-		method(text, c.Method, one, []*golang.Code{req}, golang.Return(raw("m.core.Create(ctx, %s)", call)))
+		method(text, c.Method, one, []jen.Code{req}, jen.Return(raw("m.core.Create(ctx, %s)", call)))
 		if o.By != spec.BySystem {
 			method(fmt.Sprintf("%s is %s for each request, in one transaction: all of them or none.", c.Many, c.Method),
-				c.Many, many, []*golang.Code{raw("reqs []%s", c.Request)},
+				c.Many, many, []jen.Code{raw("reqs []%s", c.Request)},
 				raw("calls := make([]fsm.Call[%s], len(reqs))", s.n.Record),
-				golang.For(raw("i, req := range reqs")).Block(raw("calls[i] = %s", call)),
-				golang.Return(raw("m.core.CreateMany(ctx, calls)")))
+				jen.For(raw("i, req := range reqs")).Block(raw("calls[i] = %s", call)),
+				jen.Return(raw("m.core.CreateMany(ctx, calls)")))
 		}
 		return
 	case o.Next != nil:
 		method(fmt.Sprintf("%s picks the first %s that fits and %s. Without one it returns fsm.ErrNothingToDo.", c.Method, s.n.Record, moveOf("it", o)),
-			c.Method, one, []*golang.Code{req},
+			c.Method, one, []jen.Code{req},
 			raw("outs, err := m.core.Pick(ctx, 1, %s)", call),
-			golang.If(raw("err != nil")).Block(golang.Return(raw("Outcome{}, err"))),
-			golang.Return(raw("outs[0], nil")))
+			jen.If(raw("err != nil")).Block(jen.Return(raw("Outcome{}, err"))),
+			jen.Return(raw("outs[0], nil")))
 		method(fmt.Sprintf("%s picks up to n records at once, under one request id. Without any it returns fsm.ErrNothingToDo.", c.N),
-			c.N, many, []*golang.Code{raw("n int"), req}, golang.Return(raw("m.core.Pick(ctx, n, %s)", call)))
+			c.N, many, []jen.Code{raw("n int"), req}, jen.Return(raw("m.core.Pick(ctx, n, %s)", call)))
 		method(fmt.Sprintf("%s is %s for the %s that the caller names.", c.Of, c.Method, s.n.Record),
-			c.Of, one, []*golang.Code{raw("at fsm.Target"), req}, golang.Return(raw("m.core.Apply(ctx, at, %s)", call)))
+			c.Of, one, []jen.Code{raw("at fsm.Target"), req}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 		return
 	}
 	text := fmt.Sprintf("%s %s.", c.Method, operationMove(s.m, o))
 	if o.By == spec.BySystem {
 		text += " Its request id is made of operation and revision, so two that run it converge."
 	}
-	method(text, c.Method, one, []*golang.Code{raw("at fsm.Target"), req}, golang.Return(raw("m.core.Apply(ctx, at, %s)", call)))
+	method(text, c.Method, one, []jen.Code{raw("at fsm.Target"), req}, jen.Return(raw("m.core.Apply(ctx, at, %s)", call)))
 	if o.By == spec.BySystem {
 		return
 	}
 	f.Line()
-	f.Add(doc(fmt.Sprintf("%s is one item of %s.", c.Item, c.Many))).Id("type").Id(c.Item).Struct(
-		raw("At").Add(fsmName("Target")),
-		raw("Request").Id(c.Request),
+	f.Add(doc(fmt.Sprintf("%s is one item of %s.", c.Item, c.Many))).Type().Id(c.Item).Struct(
+		jen.Id("At").Add(fsmName("Target")),
+		jen.Id("Request").Id(c.Request),
 	)
 	method(fmt.Sprintf("%s is %s for each item, in one transaction: all of them or none.", c.Many, c.Method),
-		c.Many, many, []*golang.Code{raw("items []%s", c.Item)},
+		c.Many, many, []jen.Code{raw("items []%s", c.Item)},
 		raw("calls := make([]fsm.Item[%s], len(items))", s.n.Record),
-		golang.For(raw("i, item := range items")).Block(
+		jen.For(raw("i, item := range items")).Block(
 			raw("calls[i] = fsm.Item[%s]{At: item.At, Call: item.Request.call(%s)}", s.n.Record, s.desc(o))),
-		golang.Return(raw("m.core.ApplyMany(ctx, calls)")))
+		jen.Return(raw("m.core.ApplyMany(ctx, calls)")))
 }
 
 // reading adds what reads records and logs.
-func (s *store) reading(f *golang.File) {
+func (s *store) reading(f *jen.File) {
 	word := s.stateWord()
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Record returns %s as it is stored, or fsm.ErrNotFound. One that breaks a rule comes beside fsm.ErrQuarantined.", withArticle(s.n.Record)))).
-		Id("func").Params(raw("m *Machine")).Id("Record").Params(ctx(), raw("id string")).Params(raw(s.n.Record), raw("error")).Block(
-		golang.Return(raw("m.core.Record(ctx, id)")),
+		Func().Params(raw("m *Machine")).Id("Record").Params(ctx(), raw("id string")).Params(raw(s.n.Record), raw("error")).Block(
+		jen.Return(raw("m.core.Record(ctx, id)")),
 	)
 	f.Line()
 	f.Add(doc("List returns the records in the given states, or all, by id. They are read page by page; the machine may be used meanwhile.")).
-		Id("func").Params(raw("m *Machine")).Id("List").Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
+		Func().Params(raw("m *Machine")).Id("List").Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
 		raw("var q fsm.Query"),
-		golang.For(raw("_, s := range states")).Block(raw("q.States = append(q.States, s.%s())", word)),
-		golang.Return(raw("m.core.List(ctx, q)")),
+		jen.For(raw("_, s := range states")).Block(raw("q.States = append(q.States, s.%s())", word)),
+		jen.Return(raw("m.core.List(ctx, q)")),
 	)
 	f.Line()
 	f.Add(doc("History returns the log of a record, by revision.")).
-		Id("func").Params(raw("m *Machine")).Id("History").Params(ctx(), raw("id string")).Qual("iter", "Seq2").Index(raw("fsm.Event, error")).Block(
-		golang.Return(raw("m.core.History(ctx, id)")),
+		Func().Params(raw("m *Machine")).Id("History").Params(ctx(), raw("id string")).Qual("iter", "Seq2").Index(raw("fsm.Event, error")).Block(
+		jen.Return(raw("m.core.History(ctx, id)")),
 	)
 	for _, form := range []struct{ name, text string }{
 		{"Log", "Log returns the events of all records behind a cursor, in the order of their commits, and ends where the log ends now. The empty cursor is the beginning; one that was stored goes on later, in another process too."},
@@ -230,31 +230,31 @@ func (s *store) reading(f *golang.File) {
 	} {
 		f.Line()
 		f.Add(doc(form.text)).
-			Id("func").Params(raw("m *Machine")).Id(form.name).Params(ctx(), raw("after fsm.Cursor")).Qual("iter", "Seq2").Index(raw("fsm.Entry, error")).Block(
-			golang.Return(raw("m.core.%s(ctx, after)", form.name)),
+			Func().Params(raw("m *Machine")).Id(form.name).Params(ctx(), raw("after fsm.Cursor")).Qual("iter", "Seq2").Index(raw("fsm.Entry, error")).Block(
+			jen.Return(raw("m.core.%s(ctx, after)", form.name)),
 		)
 	}
 	f.Line()
 	f.Add(doc("Count returns how many records there are in each of the given states, or in every state, at one instant.")).
-		Id("func").Params(raw("m *Machine")).Id("Count").Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(
-		golang.If(raw("len(states) == 0")).Block(raw("states = States()")),
+		Func().Params(raw("m *Machine")).Id("Count").Params(ctx(), raw("states ...State")).Params(raw("map[State]int64"), raw("error")).Block(
+		jen.If(raw("len(states) == 0")).Block(raw("states = States()")),
 		raw("words := make([]string, len(states))"),
-		golang.For(raw("i, s := range states")).Block(raw("words[i] = s.%s()", word)),
+		jen.For(raw("i, s := range states")).Block(raw("words[i] = s.%s()", word)),
 		raw("byWord, err := m.core.Count(ctx, words...)"),
-		golang.If(raw("err != nil")).Block(golang.Return(raw("nil, err"))),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		raw("counts := make(map[State]int64, len(states))"),
-		golang.For(raw("i, s := range states")).Block(raw("counts[s] = byWord[words[i]]")),
-		golang.Return(raw("counts, nil")),
+		jen.For(raw("i, s := range states")).Block(raw("counts[s] = byWord[words[i]]")),
+		jen.Return(raw("counts, nil")),
 	)
 }
 
 // running adds what the machine does without a caller, where it does something.
-func (s *store) running(f *golang.File) {
+func (s *store) running(f *jen.File) {
 	has := func(test func(*spec.Operation) bool) bool { return slices.ContainsFunc(s.m.Operations, test) }
 	method := func(text, name string) {
 		f.Line()
-		f.Add(doc(text)).Id("func").Params(raw("m *Machine")).Id(name).Params(ctx()).Params(raw("int"), raw("error")).Block(
-			golang.Return(raw("m.core.%s(ctx)", name)),
+		f.Add(doc(text)).Func().Params(raw("m *Machine")).Id(name).Params(ctx()).Params(raw("int"), raw("error")).Block(
+			jen.Return(raw("m.core.%s(ctx)", name)),
 		)
 	}
 	if has(func(o *spec.Operation) bool {
@@ -278,36 +278,36 @@ func (s *store) running(f *golang.File) {
 	f.Line()
 	f.Add(doc("In returns the machine within a transaction of the caller's own, which fsm.Join names: every method works in it, and what is written stands when the caller commits.",
 		"THE CALLER OWNS THE COMMIT. Look at Outcome.Replayed before doing anything beside a call; after an error of the commit make the same transaction again, with the same request ids; roll back after an error of a call. See fsm.Machine.In.")).
-		Id("func").Params(raw("m *Machine")).Id("In").Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
+		Func().Params(raw("m *Machine")).Id("In").Params(ctx(), raw("tx fsm.Joined")).Params(raw("*Machine"), raw("error")).Block(
 		raw("core, err := m.core.In(ctx, tx)"),
-		golang.If(raw("err != nil")).Block(golang.Return(raw("nil, err"))),
+		jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
 		raw("in := *m"),
 		raw("in.core = core"),
-		golang.Return(raw("&in, nil")),
+		jen.Return(raw("&in, nil")),
 	)
 	f.Line()
 	f.Add(doc("Core returns the engine, for what is not particular to this machine.")).
-		Id("func").Params(raw("m *Machine")).Id("Core").Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
-		golang.Return(raw("m.core")),
+		Func().Params(raw("m *Machine")).Id("Core").Params().Add(raw("*fsm.Machine[%s]", s.n.Record)).Block(
+		jen.Return(raw("m.core")),
 	)
 }
 
 // audit adds the check of everything that is stored.
-func (s *store) audit(f *golang.File) {
+func (s *store) audit(f *jen.File) {
 	text := "Audit compares every record with its log and its rules and yields what is wrong; nothing when all is well. It never writes."
-	params := []*golang.Code{ctx()}
+	params := []jen.Code{ctx()}
 	call := raw("m.core.Audit(ctx)")
 	if len(s.m.Probes) > 0 {
 		text += " With probes it asks the world outside, too; they may be nil."
 		params = append(params, raw("probes Probes"))
 	}
 	f.Line()
-	f.Add(doc(text)).Id("func").Params(raw("m *Machine")).Id("Audit").Params(params...).
-		Qual("iter", "Seq2").Index(raw("fsm.Finding, error")).BlockFunc(func(g *golang.Group) {
+	f.Add(doc(text)).Func().Params(raw("m *Machine")).Id("Audit").Params(params...).
+		Qual("iter", "Seq2").Index(raw("fsm.Finding, error")).BlockFunc(func(g *jen.Group) {
 		if len(s.m.Probes) > 0 {
-			g.Add().If(raw("probes != nil")).Block(golang.Return(raw("m.core.Audit(ctx, probe(probes))")))
+			g.If(raw("probes != nil")).Block(jen.Return(raw("m.core.Audit(ctx, probe(probes))")))
 		}
-		g.Add().Return(call)
+		g.Return(call)
 	})
 	if len(s.m.Probes) > 0 {
 		s.probe(f)
@@ -315,11 +315,11 @@ func (s *store) audit(f *golang.File) {
 }
 
 // probe adds the function that asks the probes of a record's state.
-func (s *store) probe(f *golang.File) {
+func (s *store) probe(f *jen.File) {
 	f.Line()
 	f.Add(doc("probe asks what the state of a record calls for.")).
-		Id("func").Id("probe").Params(raw("probes Probes")).Add(raw("fsm.Probe[%s]", s.n.Record)).Block(
-		golang.Return(raw("func").Params(ctx(), raw("j %s", s.n.Record)).Params(raw("[]fsm.Violation"), raw("error")).BlockFunc(func(g *golang.Group) {
+		Func().Id("probe").Params(raw("probes Probes")).Add(raw("fsm.Probe[%s]", s.n.Record)).Block(
+		jen.Return(jen.Func().Params(ctx(), raw("j %s", s.n.Record)).Params(raw("[]fsm.Violation"), raw("error")).BlockFunc(func(g *jen.Group) {
 			g.Add(raw("var found []fsm.Violation"))
 			for _, p := range s.m.Probes {
 				var in []cond
@@ -333,13 +333,13 @@ func (s *store) probe(f *golang.File) {
 				if text := phrase(p.Message); text != "" {
 					message = fmt.Sprintf(", Message: %q", text)
 				}
-				g.Add().If(raw(or(in...).String())).Block(
+				g.If(raw(or(in...).String())).Block(
 					raw("ok, err := probes.%s(ctx, j)", spec.GoName(p.Name)),
-					golang.If(raw("err != nil")).Block(golang.Return(raw("nil, err"))),
-					golang.If(raw("!ok")).Block(raw("found = append(found, fsm.Violation{Rule: %q, Must: true%s})", p.Name, message)),
+					jen.If(raw("err != nil")).Block(jen.Return(raw("nil, err"))),
+					jen.If(raw("!ok")).Block(raw("found = append(found, fsm.Violation{Rule: %q, Must: true%s})", p.Name, message)),
 				)
 			}
-			g.Add().Return(raw("found, nil"))
+			g.Return(raw("found, nil"))
 		})),
 	)
 }

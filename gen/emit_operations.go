@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -27,12 +27,12 @@ type operationEmitter struct {
 	o    *spec.Operation
 	c    *opNames
 	s    scope
-	code []*golang.Code
+	code []jen.Code
 }
 
 // operation adds the pure form of an operation: a method, or a function for a
 // creation.
-func (p *pure) operation(f *golang.File, o *spec.Operation) error {
+func (p *pure) operation(f *jen.File, o *spec.Operation) error {
 	e := &operationEmitter{pure: p, o: o, c: p.n.op(o), s: scope{
 		n: p.n, changes: &changes{}, fresh: creates(o), known: make(map[*spec.Field]presence),
 	}}
@@ -42,11 +42,11 @@ func (p *pure) operation(f *golang.File, o *spec.Operation) error {
 	f.Line()
 	declaration := f.Add(doc(operationDoc(p.m, p.n, o)...))
 	if creates(o) {
-		declaration.Id("func").Id(e.c.Method).Params(append([]*golang.Code{raw("id string")}, e.params()...)...).
+		declaration.Func().Id(e.c.Method).Params(append([]jen.Code{raw("id string")}, e.params()...)...).
 			Params(raw(p.n.Record), raw("Event"), raw("error")).Block(e.code...)
 		return nil
 	}
-	declaration.Id("func").Params(raw("j *%s", p.n.Record)).Id(e.c.Method).Params(e.params()...).
+	declaration.Func().Params(raw("j *%s", p.n.Record)).Id(e.c.Method).Params(e.params()...).
 		Params(raw("Event"), raw("error")).Block(e.code...)
 	args := "req, now"
 	if e.c.Peers != "" {
@@ -54,47 +54,47 @@ func (p *pure) operation(f *golang.File, o *spec.Operation) error {
 	}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s reports what %s would answer, and changes nothing.", e.c.Can, e.c.Method))).
-		Id("func").Params(raw("j %s", p.n.Record)).Id(e.c.Can).Params(e.params()...).Id("error").Block(
+		Func().Params(raw("j %s", p.n.Record)).Id(e.c.Can).Params(e.params()...).Error().Block(
 		raw("_, err := j.%s(%s)", e.c.Method, args),
-		golang.Return(raw("err")),
+		jen.Return(raw("err")),
 	)
 	return nil
 }
 
 // params are the parameters that follow the id of a creation.
-func (e *operationEmitter) params() []*golang.Code {
-	p := []*golang.Code{raw("req %s", e.c.Request)}
+func (e *operationEmitter) params() []jen.Code {
+	p := []jen.Code{raw("req %s", e.c.Request)}
 	if e.c.Peers != "" {
 		p = append(p, raw("peers %s", e.c.Peers))
 	}
-	return append(p, raw("now").Qual("time", "Time"))
+	return append(p, jen.Id("now").Qual("time", "Time"))
 }
 
-func (e *operationEmitter) add(code ...*golang.Code) { e.code = append(e.code, code...) }
+func (e *operationEmitter) add(code ...jen.Code) { e.code = append(e.code, code...) }
 
 // fail returns the refusal that a helper makes.
-func (e *operationEmitter) fail(helper, format string, args ...any) *golang.Code {
+func (e *operationEmitter) fail(helper, format string, args ...any) *jen.Statement {
 	e.used[helper] = true
 	call := fmt.Sprintf("j.%s(%s)", helper, e.c.Const+fmt.Sprintf(format, args...))
 	if creates(e.o) {
-		return golang.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
+		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
-	return golang.Return(raw("Event{}, %s", call))
+	return jen.Return(raw("Event{}, %s", call))
 }
 
 // refuse returns a refusal on a ground that is known before the call.
-func (e *operationEmitter) refuse(g ground) *golang.Code {
+func (e *operationEmitter) refuse(g ground) *jen.Statement {
 	call := fmt.Sprintf("j.refuseOn(&%s)", e.ground(g))
 	if creates(e.o) {
-		return golang.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
+		return jen.Return(raw("%s{}, Event{}, %s", e.n.Record, call))
 	}
-	return golang.Return(raw("Event{}, %s", call))
+	return jen.Return(raw("Event{}, %s", call))
 }
 
 // refuseIf adds a refusal that happens when the condition holds.
-func (e *operationEmitter) refuseIf(c cond, refusal ...*golang.Code) {
+func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
 	if c.kind != condFalse {
-		e.add(golang.If(raw(c.String())).Block(refusal...))
+		e.add(jen.If(raw(c.String())).Block(refusal...))
 	}
 }
 
@@ -108,7 +108,7 @@ func (e *operationEmitter) body() error {
 		e.input(in)
 	}
 	if creates(e.o) {
-		e.add(golang.If(raw("err := fsm.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
+		e.add(jen.If(raw("err := fsm.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
 	} else {
 		e.cell()
 	}
@@ -137,16 +137,16 @@ func (e *operationEmitter) body() error {
 // caller checks who asks and why.
 func (e *operationEmitter) caller() {
 	if needsActor(e.o) {
-		e.add(golang.If(raw(`req.Actor == ""`)).Block(e.fail("refuse", ", fsm.CodeActorMissing")))
+		e.add(jen.If(raw(`req.Actor == ""`)).Block(e.fail("refuse", ", fsm.CodeActorMissing")))
 	}
 	if e.o.By == spec.ByOperator {
-		e.add(golang.If(raw(`req.Reason == ""`)).Block(e.fail("refuse", ", fsm.CodeReasonMissing")))
+		e.add(jen.If(raw(`req.Reason == ""`)).Block(e.fail("refuse", ", fsm.CodeReasonMissing")))
 	}
 	if needsActor(e.o) {
-		e.add(golang.If(raw("err := fsm.CheckID(req.Actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
+		e.add(jen.If(raw("err := fsm.CheckID(req.Actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
 	}
 	if e.o.By == spec.ByOperator {
-		e.add(golang.If(raw("err := fsm.CheckText(req.Reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
+		e.add(jen.If(raw("err := fsm.CheckText(req.Reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
 	}
 }
 
@@ -154,12 +154,12 @@ func (e *operationEmitter) caller() {
 func (e *operationEmitter) input(in *spec.Input) {
 	name := "req." + e.n.input(in)
 	optional := isOptional(in.Type)
-	refuse := func(problem string) *golang.Code { return e.fail("refuseInput", ", %q, %q", in.Name, problem) }
-	sent := func(code ...*golang.Code) { // runs code with v when the input was sent
-		e.add(golang.If(raw("v, ok := %s.Get()", name), raw("ok")).Block(code...))
+	refuse := func(problem string) *jen.Statement { return e.fail("refuseInput", ", %q, %q", in.Name, problem) }
+	sent := func(code ...jen.Code) { // runs code with v when the input was sent
+		e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok")).Block(code...))
 	}
-	text := func(value string) *golang.Code {
-		return golang.If(raw("err := fsm.CheckText(%s)", value), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))
+	text := func(value string) *jen.Statement {
+		return jen.If(raw("err := fsm.CheckText(%s)", value), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))
 	}
 	switch in.Type.Kind {
 	case spec.KindString:
@@ -167,40 +167,40 @@ func (e *operationEmitter) input(in *spec.Input) {
 			e.add(text(name + `.Or("")`))
 			return
 		}
-		e.add(golang.If(raw(`%s == ""`, name)).Block(refuse("it is required and empty")), text(name))
+		e.add(jen.If(raw(`%s == ""`, name)).Block(refuse("it is required and empty")), text(name))
 	case spec.KindTime:
 		e.used["inYears"] = true
 		const years = "it is outside the years 1 to 9999"
 		if optional {
 			sent(
-				golang.If(raw("!inYears(v)")).Block(refuse(years)),
+				jen.If(raw("!inYears(v)")).Block(refuse(years)),
 				raw("%s = fsm.Some(fsm.Time(v))", name),
 			)
 			return
 		}
 		e.add(
 			raw("%s = fsm.Time(%s)", name, name),
-			golang.If(raw("%s.IsZero()", name)).Block(refuse("it is required and zero")),
-			golang.If(raw("!inYears(%s)", name)).Block(refuse(years)),
+			jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and zero")),
+			jen.If(raw("!inYears(%s)", name)).Block(refuse(years)),
 		)
 	case spec.KindJSON:
 		if optional {
 			sent(
-				golang.If(raw("v.IsZero()")).Block(refuse("it is no JSON text")),
+				jen.If(raw("v.IsZero()")).Block(refuse("it is no JSON text")),
 				text("v.String()"),
 			)
 			return
 		}
-		e.add(golang.If(raw("%s.IsZero()", name)).Block(refuse("it is required and missing")), text(name+".String()"))
+		e.add(jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and missing")), text(name+".String()"))
 	case spec.KindEnum:
 		problem := "expected " + list(words(in.Type.Values), "or")
 		if optional {
-			e.add(golang.If(raw("v, ok := %s.Get()", name), raw("ok && !v.Valid()")).Block(refuse(problem)))
+			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && !v.Valid()")).Block(refuse(problem)))
 			return
 		}
-		e.add(golang.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
+		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
 	case spec.KindSet:
-		e.add(golang.If(raw("err := fsm.CheckSet(%s)", name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+		e.add(jen.If(raw("err := fsm.CheckSet(%s)", name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		lo, hi := inputBounds(e.o, in)
 		value := name
@@ -211,11 +211,11 @@ func (e *operationEmitter) input(in *spec.Input) {
 		switch {
 		case outside == never.String():
 		case !optional:
-			e.add(golang.If(raw(outside)).Block(refuse(problem)))
+			e.add(jen.If(raw(outside)).Block(refuse(problem)))
 		case lo != nil && hi != nil:
-			e.add(golang.If(raw("v, ok := %s.Get()", name), raw("ok && (%s)", outside)).Block(refuse(problem)))
+			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && (%s)", outside)).Block(refuse(problem)))
 		default:
-			e.add(golang.If(raw("v, ok := %s.Get()", name), raw("ok && %s", outside)).Block(refuse(problem)))
+			e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok && %s", outside)).Block(refuse(problem)))
 		}
 	}
 }
@@ -272,7 +272,7 @@ func words(values []*spec.EnumValue) []string {
 // cell adds the switch on the state: what goes on, what is recorded only, and
 // what is refused. A state that no case names is refused, an invalid one too.
 func (e *operationEmitter) cell() {
-	var moves, records []*golang.Code
+	var moves, records []jen.Code
 	for _, s := range e.m.States {
 		switch e.m.Class(s, e.o) {
 		case spec.Transition:
@@ -281,16 +281,16 @@ func (e *operationEmitter) cell() {
 			records = append(records, raw(e.n.state(s)))
 		}
 	}
-	cases := []*golang.Code{golang.Case(moves...).Block()}
+	cases := []jen.Code{jen.Case(moves...).Block()}
 	if records != nil {
-		cases = append(cases, golang.Case(records...).Block(golang.Return(e.note("")).Op(",").Id("nil")))
+		cases = append(cases, jen.Case(records...).Block(jen.Return(e.note("")).Op(",").Nil()))
 	}
-	cases = append(cases, golang.Default().Block(e.fail("refuseState", "")))
-	e.add(golang.Switch(raw("j.State")).Block(cases...))
+	cases = append(cases, jen.Default().Block(e.fail("refuseState", "")))
+	e.add(jen.Switch(raw("j.State")).Block(cases...))
 }
 
 // note is the event of a call that is recorded and changes nothing.
-func (e *operationEmitter) note(guard string) *golang.Code {
+func (e *operationEmitter) note(guard string) *jen.Statement {
 	e.used["note"] = true
 	return raw("j.note(%s, %s, %q, now)", e.c.Const, e.c.Event, guard)
 }
@@ -309,11 +309,11 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 	} else {
 		refused = e.s.facts(r.When).not()
 	}
-	var answer []*golang.Code
+	var answer []jen.Code
 	if e.o.OnRefusalRecordOnly && !creates(e.o) {
-		answer = []*golang.Code{golang.Return(e.note(g.Name)).Op(",").Id("nil")}
+		answer = []jen.Code{jen.Return(e.note(g.Name)).Op(",").Nil()}
 	} else {
-		answer = []*golang.Code{e.guardRefusal(g.Name, g.Error, g.Message)}
+		answer = []jen.Code{e.guardRefusal(g.Name, g.Error, g.Message)}
 	}
 	if refused.kind == condTrue {
 		e.add(answer...)
@@ -326,7 +326,7 @@ func (e *operationEmitter) require(r *spec.Requirement) (ends bool) {
 
 // guardRefusal refuses by the machine's own error. The message is handed over
 // when another guard gave the error its text.
-func (e *operationEmitter) guardRefusal(guard, name, message string) *golang.Code {
+func (e *operationEmitter) guardRefusal(guard, name, message string) *jen.Statement {
 	x := e.n.error(name)
 	if phrase(message) == phrase(x.Message) {
 		message = ""
@@ -395,8 +395,8 @@ func (e *operationEmitter) choose() error {
 	outer, base, known := e.code, e.s.changes, e.s.known
 	defer func() { e.s.changes, e.s.known = base, known }()
 	var conds []cond
-	var bodies [][]*golang.Code
-	var last []*golang.Code // of the branch that has no condition
+	var bodies [][]jen.Code
+	var last []jen.Code // of the branch that has no condition
 	for _, b := range e.o.Choose {
 		e.s.changes, e.s.known = base, maps.Clone(known)
 		c := and(e.inStates(b.From), e.s.facts(b.When))
@@ -415,19 +415,19 @@ func (e *operationEmitter) choose() error {
 		conds, bodies = append(conds, c), append(bodies, e.code)
 	}
 	if last == nil {
-		last = []*golang.Code{e.fail("refuseInvariant", `, "choose"`)}
+		last = []jen.Code{e.fail("refuseInvariant", `, "choose"`)}
 	}
 	if conds == nil {
 		e.code = append(outer, last...)
 		return nil
 	}
 	tag, texts := tagged(conds)
-	var cases []*golang.Code
+	var cases []jen.Code
 	for i, body := range bodies {
-		cases = append(cases, golang.Case(raw(texts[i])).Block(body...))
+		cases = append(cases, jen.Case(raw(texts[i])).Block(body...))
 	}
-	cases = append(cases, golang.Default().Block(last...))
-	e.code = append(outer, golang.Switch(raw(tag)).Block(cases...))
+	cases = append(cases, jen.Default().Block(last...))
+	e.code = append(outer, jen.Switch(raw(tag)).Block(cases...))
 	return nil
 }
 
@@ -472,7 +472,7 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 		e.add(e.guardRefusal(b.Reject, b.Reject, ""))
 		return nil
 	case b.RecordOnly:
-		e.add(golang.Return(e.note("")).Op(",").Id("nil"))
+		e.add(jen.Return(e.note("")).Op(",").Nil())
 		return nil
 	}
 	if err := e.s.apply(&b.Effects, e.looked); err != nil {
@@ -514,7 +514,7 @@ func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
 	} else {
 		e.add(raw("from := j.State"))
 	}
-	e.add(move, golang.Return(raw("%sEvent{Operation: %s, Name: %s, %sTo: %s, Rev: j.Rev, At: now}, nil", result, e.c.Const, e.c.Event, from, target)))
+	e.add(move, jen.Return(raw("%sEvent{Operation: %s, Name: %s, %sTo: %s, Rev: j.Rev, At: now}, nil", result, e.c.Const, e.c.Event, from, target)))
 }
 
 // stamp makes the coming updated_at a variable, where an invariant of a possible
@@ -532,6 +532,6 @@ func (e *operationEmitter) stamp(possible []*spec.State) {
 	e.s.stamp = e.n.local(e.m.Builtin[i])
 	e.add(
 		raw("%s := j.UpdatedAt", e.s.stamp),
-		golang.If(raw("now.After(%s)", e.s.stamp)).Block(raw("%s = now", e.s.stamp)),
+		jen.If(raw("now.After(%s)", e.s.stamp)).Block(raw("%s = now", e.s.stamp)),
 	)
 }

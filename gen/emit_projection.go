@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -29,20 +29,20 @@ func projectedStates(p *spec.Projection) []string {
 
 // projection adds the derived machine: its states, its record, and the pure
 // function over the records of one group.
-func projection(f *golang.File, m *spec.Machine, n *names) error {
+func projection(f *jen.File, m *spec.Machine, n *names) error {
 	p := m.Projection
 	t := projectionType(p)
 	enum(f, t)
 	projectedMoves(f, p, t)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is derived from all %s records with the same %s; it is stored nowhere.", p.Entity, m.Entity, list(fieldNames(p.Key), "and")))).
-		Id("type").Id(p.Entity).StructFunc(func(g *golang.Group) {
+		Type().Id(p.Entity).StructFunc(func(g *jen.Group) {
 		for _, k := range p.Key {
-			g.Add().Id(n.field(k.Field)).Add(raw(n.fieldType(k.Field))).Tag(tag(k.Field.Name, k.Field.Type.Optional)).Comment("zero without records")
+			g.Id(n.field(k.Field)).Add(raw(n.fieldType(k.Field))).Tag(tag(k.Field.Name, k.Field.Type.Optional)).Comment("zero without records")
 		}
-		g.Add().Id("State").Id(t.name).Tag(tag("state", false))
+		g.Id("State").Id(t.name).Tag(tag("state", false))
 		for _, x := range p.Fields {
-			g.Add().Id(spec.GoName(x.Name)).Add(raw(aggregateType(x))).Tag(tag(x.Name, x.Agg != "count")).Comment("// " + aggregateNote(x))
+			g.Id(spec.GoName(x.Name)).Add(raw(aggregateType(x))).Tag(tag(x.Name, x.Agg != "count")).Comment("// " + aggregateNote(x))
 		}
 	})
 	body, err := projectBody(m, n, t)
@@ -52,7 +52,7 @@ func projection(f *golang.File, m *spec.Machine, n *names) error {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Project derives the %s of the given records, which must be all that have one %s. The first rule that holds wins:%s",
 		p.Entity, list(fieldNames(p.Key), "and"), ruleTexts(p)))).
-		Id("func").Id("Project").Params(raw("records []%s", n.Record)).Id(p.Entity).Block(body...)
+		Func().Id("Project").Params(raw("records []%s", n.Record)).Id(p.Entity).Block(body...)
 	return nil
 }
 
@@ -75,15 +75,15 @@ func projectionType(p *spec.Projection) *enumType {
 }
 
 // projectedMoves adds the edges of the derived machine.
-func projectedMoves(f *golang.File, p *spec.Projection, t *enumType) {
+func projectedMoves(f *jen.File, p *spec.Projection, t *enumType) {
 	if len(p.Transitions) == 0 {
 		return
 	}
 	constant := func(name string) string { return t.name + spec.GoName(name) }
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Leads reports whether one step of a record may move the %s from s to next. Staying is no move.", p.Entity))).
-		Id("func").Params(raw("s %s", t.name)).Id("Leads").Params(raw("next %s", t.name)).Id("bool").BlockFunc(func(g *golang.Group) {
-		var cases []*golang.Code
+		Func().Params(raw("s %s", t.name)).Id("Leads").Params(raw("next %s", t.name)).Bool().BlockFunc(func(g *jen.Group) {
+		var cases []jen.Code
 		for _, from := range projectedStates(p) {
 			var to []string
 			for _, x := range p.Transitions {
@@ -92,11 +92,11 @@ func projectedMoves(f *golang.File, p *spec.Projection, t *enumType) {
 				}
 			}
 			if to != nil {
-				cases = append(cases, golang.Case(raw(constant(from))).Block(golang.Return(raw(strings.Join(to, " || ")))))
+				cases = append(cases, jen.Case(raw(constant(from))).Block(jen.Return(raw(strings.Join(to, " || ")))))
 			}
 		}
-		g.Add().Switch(raw("s")).Block(cases...)
-		g.Add().Return(raw("false"))
+		g.Switch(raw("s")).Block(cases...)
+		g.Return(raw("false"))
 	})
 }
 
@@ -138,17 +138,17 @@ func aggregateNote(x *spec.ProjectionField) string {
 	return fmt.Sprintf("the %s %s; absent without one", map[string]string{"max": "largest", "min": "smallest"}[x.Agg], x.Field.Name)
 }
 
-func projectBody(m *spec.Machine, n *names, t *enumType) ([]*golang.Code, error) {
+func projectBody(m *spec.Machine, n *names, t *enumType) ([]jen.Code, error) {
 	p := m.Projection
-	code := []*golang.Code{raw("var p %s", p.Entity)}
+	code := []jen.Code{raw("var p %s", p.Entity)}
 	if len(p.Key) > 0 {
-		var keys []*golang.Code
+		var keys []jen.Code
 		for _, k := range p.Key {
 			keys = append(keys, raw("p.%s = records[0].%s", n.field(k.Field), n.field(k.Field)))
 		}
-		code = append(code, golang.If(raw("len(records) > 0")).Block(keys...))
+		code = append(code, jen.If(raw("len(records) > 0")).Block(keys...))
 	}
-	var loop []*golang.Code
+	var loop []jen.Code
 	for _, x := range p.Fields {
 		goName := "p." + spec.GoName(x.Name)
 		if x.Agg == "count" {
@@ -158,17 +158,17 @@ func projectBody(m *spec.Machine, n *names, t *enumType) ([]*golang.Code, error)
 		loop = append(loop, aggregate(n, x, goName))
 	}
 	if loop != nil {
-		code = append(code, golang.For(raw("_, r := range records")).Block(loop...))
+		code = append(code, jen.For(raw("_, r := range records")).Block(loop...))
 	}
 	rules, err := projectRules(n, p, t)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(code, rules...), golang.Return(raw("p"))), nil
+	return append(append(code, rules...), jen.Return(raw("p"))), nil
 }
 
 // aggregate keeps the largest or smallest value that is there.
-func aggregate(n *names, x *spec.ProjectionField, target string) *golang.Code {
+func aggregate(n *names, x *spec.ProjectionField, target string) jen.Code {
 	value := variable(x.Field.Type, nil, "r."+n.field(x.Field))
 	best := operand{kind: x.Field.Type.Kind, here: maybe, opt: target, val: target + ".Or(" + zero(x.Field.Type.Kind) + ")"}
 	op := spec.Gt
@@ -180,10 +180,10 @@ func aggregate(n *names, x *spec.ProjectionField, target string) *golang.Code {
 	if value.here == maybe {
 		assign = value.opt
 	}
-	return golang.If(raw(better.String())).Block(raw("%s = %s", target, assign))
+	return jen.If(raw(better.String())).Block(raw("%s = %s", target, assign))
 }
 
-func projectRules(n *names, p *spec.Projection, t *enumType) ([]*golang.Code, error) {
+func projectRules(n *names, p *spec.Projection, t *enumType) ([]jen.Code, error) {
 	counts := func(refs []spec.StateRef) string {
 		var consts []string
 		for _, s := range distinct(states(refs)) {
@@ -191,7 +191,7 @@ func projectRules(n *names, p *spec.Projection, t *enumType) ([]*golang.Code, er
 		}
 		return "in(" + strings.Join(consts, ", ") + ")"
 	}
-	var cases []*golang.Code
+	var cases []jen.Code
 	usesIn := false
 	for i, r := range p.Rules {
 		var parts []cond
@@ -210,26 +210,26 @@ func projectRules(n *names, p *spec.Projection, t *enumType) ([]*golang.Code, er
 		assign := raw("p.State = %s%s", t.name, spec.GoName(r.State.Name))
 		if parts == nil {
 			if cases == nil {
-				return []*golang.Code{assign}, nil
+				return []jen.Code{assign}, nil
 			}
-			cases = append(cases, golang.Default().Block(assign))
+			cases = append(cases, jen.Default().Block(assign))
 			if i != len(p.Rules)-1 {
 				return nil, fmt.Errorf("projection: the rules below the bare one for %s are never looked at", r.State.Name)
 			}
 			break
 		}
 		usesIn = true
-		cases = append(cases, golang.Case(raw(and(parts...).String())).Block(assign))
+		cases = append(cases, jen.Case(raw(and(parts...).String())).Block(assign))
 	}
-	var code []*golang.Code
+	var code []jen.Code
 	if usesIn {
-		code = append(code, raw("in").Op(":=").Id("func").Params(raw("states ...State")).Id("int").Block(
+		code = append(code, raw("in").Op(":=").Func().Params(raw("states ...State")).Int().Block(
 			raw("n := 0"),
-			golang.For(raw("_, r := range records")).Block(
-				golang.If(golang.Qual("slices", "Contains").Call(raw("states"), raw("r.State"))).Block(raw("n++")),
+			jen.For(raw("_, r := range records")).Block(
+				jen.If(jen.Qual("slices", "Contains").Call(raw("states"), raw("r.State"))).Block(raw("n++")),
 			),
-			golang.Return(raw("n")),
+			jen.Return(raw("n")),
 		))
 	}
-	return append(code, golang.Switch().Block(cases...)), nil
+	return append(code, jen.Switch().Block(cases...)), nil
 }

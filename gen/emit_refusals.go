@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -33,19 +33,19 @@ func (p *pure) ground(g ground) string {
 
 // refusedOn adds the grounds that are known before a call, so that a refusal is
 // small: the states in which each operation is possible, and the guards.
-func (p *pure) refusedOn(f *golang.File) {
+func (p *pure) refusedOn(f *jen.File) {
 	if p.used["refuseState"] {
 		f.Line()
 		f.Add(doc("The states in which an operation is possible, for refusals.")).
-			Id("var").DefsFunc(func(g *golang.Group) {
+			Var().DefsFunc(func(g *jen.Group) {
 			for _, o := range p.m.Operations {
 				if creates(o) {
 					continue
 				}
-				g.Add().Id(p.n.op(o).Allowed).Op("=").Index().Id("string").ValuesFunc(func(g *golang.Group) {
+				g.Id(p.n.op(o).Allowed).Op("=").Index().String().ValuesFunc(func(g *jen.Group) {
 					for _, s := range p.m.States {
 						if p.m.Class(s, o) == spec.Transition {
-							g.Add().Lit(s.Name)
+							g.Lit(s.Name)
 						}
 					}
 				})
@@ -59,7 +59,7 @@ func (p *pure) refusedOn(f *golang.File) {
 	if p.grounds != nil {
 		f.Line()
 		f.Add(doc("The grounds on which guards refuse an operation.")).
-			Id("var").DefsFunc(func(g *golang.Group) {
+			Var().DefsFunc(func(g *jen.Group) {
 			for _, x := range p.grounds {
 				g.Add(raw("%s = fsm.Ground{%s}", x.name, x.fields))
 			}
@@ -69,10 +69,10 @@ func (p *pure) refusedOn(f *golang.File) {
 
 // stateGrounds adds the table of the grounds on which the operations are refused
 // in such a state.
-func (p *pure) stateGrounds(f *golang.File, name, states, code string, ops []*spec.Operation) {
+func (p *pure) stateGrounds(f *jen.File, name, states, code string, ops []*spec.Operation) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is why an operation is refused in %s.", name, states))).
-		Id("var").Id(name).Op("=").Index(golang.Op("...")).Add(fsmName("Ground")).ValuesFunc(func(g *golang.Group) {
+		Var().Id(name).Op("=").Index(jen.Op("...")).Add(fsmName("Ground")).ValuesFunc(func(g *jen.Group) {
 		for _, o := range ops {
 			if c := p.n.op(o); !creates(o) {
 				g.Line().Add(raw("%s: {Code: fsm.%s, Machine: %q, Operation: %q, Allowed: %s}", c.Const, code, p.m.Name, o.Name, c.Allowed))
@@ -95,24 +95,24 @@ func refusedAtTheEnd(m *spec.Machine) []*spec.Operation {
 }
 
 // refusals adds the functions that make refusals, one allocation each.
-func (p *pure) refusals(f *golang.File) {
-	method := func(text, name, params string, body ...*golang.Code) {
+func (p *pure) refusals(f *jen.File) {
+	method := func(text, name, params string, body ...jen.Code) {
 		f.Line()
 		f.Add(doc(text)).
-			Id("func").Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Op("*").Add(fsmName("Refusal")).Block(body...)
+			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Op("*").Add(fsmName("Refusal")).Block(body...)
 	}
 	if p.used["refuseState"] || p.grounds != nil {
 		names := stateType(p.m, p.n).table("Names")
 		method("refuseOn refuses on a ground that is known before the call.",
 			"refuseOn", "ground *fsm.Ground",
-			golang.If(raw("int(j.State) < len(%s)", names)).Block(golang.Return(raw("fsm.RefuseOn(ground, j.ID, &%s[j.State])", names))),
+			jen.If(raw("int(j.State) < len(%s)", names)).Block(jen.Return(raw("fsm.RefuseOn(ground, j.ID, &%s[j.State])", names))),
 			raw("state := j.State.String() // the specification has no such state"),
-			golang.Return(raw("fsm.RefuseOn(ground, j.ID, &state)")))
+			jen.Return(raw("fsm.RefuseOn(ground, j.ID, &state)")))
 	}
 	if p.used["refuseState"] {
-		over := []*golang.Code{golang.Return(raw("j.refuseOn(&wrongState[op])"))}
+		over := []jen.Code{jen.Return(raw("j.refuseOn(&wrongState[op])"))}
 		if refusedAtTheEnd(p.m) != nil {
-			over = append([]*golang.Code{golang.If(raw("j.State.Terminal()")).Block(golang.Return(raw("j.refuseOn(&terminal[op])")))}, over...)
+			over = append([]jen.Code{jen.If(raw("j.State.Terminal()")).Block(jen.Return(raw("j.refuseOn(&terminal[op])")))}, over...)
 		}
 		method("refuseState refuses an operation that is not possible in the record's state.",
 			"refuseState", "op Operation", over...)
@@ -120,10 +120,10 @@ func (p *pure) refusals(f *golang.File) {
 	method("refuse refuses on a ground of its own: what is wrong with the call or with the record. A record without a state is one that a creation makes.",
 		"refuse", "op Operation, code fsm.Code",
 		raw(`state := ""`),
-		golang.If(raw("j.State != 0")).Block(raw("state = j.State.String()")),
-		golang.Return(raw("fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: %q, Operation: op.String()})", p.m.Name)))
-	named := func(text, name, params, code string, then *golang.Code) {
-		method(text, name, params, raw("r := j.refuse(op, %s)", code), then, golang.Return(raw("r")))
+		jen.If(raw("j.State != 0")).Block(raw("state = j.State.String()")),
+		jen.Return(raw("fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: %q, Operation: op.String()})", p.m.Name)))
+	named := func(text, name, params, code string, then *jen.Statement) {
+		method(text, name, params, raw("r := j.refuse(op, %s)", code), then, jen.Return(raw("r")))
 	}
 	if p.used["refuseInput"] {
 		named("refuseInput refuses an input that cannot be taken.",

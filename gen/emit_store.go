@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -19,8 +19,8 @@ type store struct {
 // storeFile returns the durable layer: the same operations over a store.
 func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	s := &store{m: m, n: n, opt: opt, rows: &rows{n: n, used: make(map[string]bool)}}
-	f := newFile(n, nil)
-	f.Embed()
+	f := newFile(n)
+	f.Anon("embed")
 	s.schema(f)
 	s.outcome(f)
 	s.effects(f)
@@ -41,7 +41,7 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	var failed error
 	f.Line()
 	f.Add(doc("The operations, as the engine knows them.")).
-		Id("var").DefsFunc(func(g *golang.Group) {
+		Var().DefsFunc(func(g *jen.Group) {
 		for i, o := range m.Operations {
 			if i > 0 {
 				g.Line()
@@ -64,47 +64,47 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	s.decode(f)
 	s.stepFunction(f)
 	s.columnFunctions(f)
-	return f.Bytes(), nil
+	return render(f)
 }
 
 // descriptor adds the description of the record to the engine.
-func (s *store) descriptor(f *golang.File) {
+func (s *store) descriptor(f *jen.File) {
 	f.Line()
 	f.Add(doc("descriptor describes the machine to the engine.")).
-		Id("var").Id("descriptor").Op("=").Add(raw("fsm.Descriptor[%s]", s.n.Record)).Values(
-		golang.Line().Id("Schema").Op(":").Add(raw("schema")),
-		golang.Line().Id("Encode").Op(":").Add(raw("encode")),
-		golang.Line().Id("Decode").Op(":").Add(raw("decode")),
-		golang.Line().Id("Check").Op(":").Id("func").Params(raw("j *%s", s.n.Record)).Index().Add(fsmName("Violation")).Block(golang.Return(raw("Check(*j)"))),
-		golang.Line().Id("Operations").Op(":").Index().Add(raw("*fsm.Operation[%s]", s.n.Record)).ValuesFunc(func(g *golang.Group) {
+		Var().Id("descriptor").Op("=").Add(raw("fsm.Descriptor[%s]", s.n.Record)).Values(
+		jen.Line().Id("Schema").Op(":").Add(raw("schema")),
+		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
+		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
+		jen.Line().Id("Check").Op(":").Func().Params(raw("j *%s", s.n.Record)).Index().Add(fsmName("Violation")).Block(jen.Return(raw("Check(*j)"))),
+		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsm.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 			for _, o := range s.m.Operations {
 				g.Line().Add(raw(s.n.op(o).Desc))
 			}
 			g.Line()
 		}),
 		s.projection(),
-		golang.Line(),
+		jen.Line(),
 	)
 }
 
 // projection describes the derived machine to the audit.
-func (s *store) projection() *golang.Code {
+func (s *store) projection() jen.Code {
 	p := s.m.Projection
 	if p == nil {
-		return nil
+		return jen.Null()
 	}
-	rule := func(g *golang.Group, r *spec.ProjectionRule) {
-		parts := []*golang.Code{raw("State").Op(":").Lit(r.State.Name)}
+	rule := func(g *jen.Group, r *spec.ProjectionRule) {
+		parts := []jen.Code{jen.Id("State").Op(":").Lit(r.State.Name)}
 		for _, x := range []struct {
 			name string
 			refs []spec.StateRef
 		}{{"Any", r.Any}, {"All", r.All}, {"None", r.None}} {
 			if x.refs != nil {
-				parts = append(parts, raw(x.name).Op(":").Add(raw(stringsExpr(storedStates(distinct(states(x.refs)))))))
+				parts = append(parts, jen.Id(x.name).Op(":").Add(raw(stringsExpr(storedStates(distinct(states(x.refs)))))))
 			}
 		}
 		if r.AtLeast > 0 {
-			parts = append(parts, raw("AtLeast").Op(":").Add(raw(fmt.Sprint(r.AtLeast))))
+			parts = append(parts, jen.Id("AtLeast").Op(":").Add(raw(fmt.Sprint(r.AtLeast))))
 		}
 		g.Line().Values(parts...)
 	}
@@ -112,10 +112,10 @@ func (s *store) projection() *golang.Code {
 	for _, k := range p.Key {
 		key = append(key, k.Field.Stored())
 	}
-	fields := []*golang.Code{
-		golang.Line().Id("Entity").Op(":").Lit(p.Entity),
-		golang.Line().Id("Key").Op(":").Add(raw(stringsExpr(key))),
-		golang.Line().Id("Rules").Op(":").Index().Add(fsmName("ProjectionRule")).ValuesFunc(func(g *golang.Group) {
+	fields := []jen.Code{
+		jen.Line().Id("Entity").Op(":").Lit(p.Entity),
+		jen.Line().Id("Key").Op(":").Add(raw(stringsExpr(key))),
+		jen.Line().Id("Rules").Op(":").Index().Add(fsmName("ProjectionRule")).ValuesFunc(func(g *jen.Group) {
 			for _, r := range p.Rules {
 				rule(g, r)
 			}
@@ -123,21 +123,21 @@ func (s *store) projection() *golang.Code {
 		}),
 	}
 	if len(p.Transitions) > 0 {
-		fields = append(fields, golang.Line().Id("Moves").Op(":").Index().Add(fsmName("Move")).ValuesFunc(func(g *golang.Group) {
+		fields = append(fields, jen.Line().Id("Moves").Op(":").Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
 			for _, t := range p.Transitions {
-				g.Line().Values(raw("From").Op(":").Lit(t.From.Name), raw("To").Op(":").Lit(t.To.Name))
+				g.Line().Values(jen.Id("From").Op(":").Lit(t.From.Name), jen.Id("To").Op(":").Lit(t.To.Name))
 			}
 			g.Line()
 		}))
 	}
-	return golang.Line().Id("Projection").Op(":").Op("&").Add(fsmName("Projection")).Values(append(fields, golang.Line())...)
+	return jen.Line().Id("Projection").Op(":").Op("&").Add(fsmName("Projection")).Values(append(fields, jen.Line())...)
 }
 
 // outcome adds the name of what a call leads to.
-func (s *store) outcome(f *golang.File) {
+func (s *store) outcome(f *jen.File) {
 	f.Line()
 	f.Add(doc("Outcome is what a call led to.")).
-		Id("type").Id("Outcome").Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
+		Type().Id("Outcome").Op("=").Add(raw("fsm.Outcome[%s]", s.n.Record))
 }
 
 // effectOf lists the effects of a machine, each name once.
@@ -157,7 +157,7 @@ func (s *store) atomic() bool {
 }
 
 // effects adds the interface that the application implements.
-func (s *store) effects(f *golang.File) {
+func (s *store) effects(f *jen.File) {
 	list := s.effectList()
 	if list == nil {
 		return
@@ -169,17 +169,17 @@ func (s *store) effects(f *golang.File) {
 		text += " T is the transaction of the store."
 	}
 	f.Line()
-	f.Add(doc(text)).Id("type").Add(typ).InterfaceFunc(func(g *golang.Group) {
+	f.Add(doc(text)).Type().Add(typ).InterfaceFunc(func(g *jen.Group) {
 		for _, o := range list {
-			g.Add(docIndented(1, s.effectDoc(o))).Id(spec.GoName(o.Effect.Name)).ParamsFunc(func(g *golang.Group) {
-				g.Add().Id("ctx").Qual("context", "Context")
+			g.Add(docIndented(1, s.effectDoc(o))).Id(spec.GoName(o.Effect.Name)).ParamsFunc(func(g *jen.Group) {
+				g.Id("ctx").Qual("context", "Context")
 				if o.Effect.Atomic {
 					g.Add(raw("tx T"))
 				}
 				g.Add(raw("j %s", s.n.Record))
 				g.Add(raw("key string"))
 				g.Add(raw("e fsm.Event"))
-			}).Id("error")
+			}).Error()
 		}
 	})
 }
@@ -215,36 +215,36 @@ func (s *store) sourced() []*spec.Operation {
 }
 
 // sources adds the functions that make up the inputs of triggered calls.
-func (s *store) sources(f *golang.File) {
+func (s *store) sources(f *jen.File) {
 	list := s.sourced()
 	if list == nil {
 		return
 	}
 	f.Line()
 	f.Add(doc("Sources make up the inputs of the calls that triggers issue. They run before the transaction; what they return is checked and logged as any input.")).
-		Id("type").Id("Sources").StructFunc(func(g *golang.Group) {
+		Type().Id("Sources").StructFunc(func(g *jen.Group) {
 		for _, o := range list {
 			c := s.n.op(o)
-			g.Add().Id(c.Method).Id("func").Params(raw("j %s", s.n.Record), raw("now time.Time")).Params(raw(c.Request), raw("error"))
+			g.Id(c.Method).Func().Params(raw("j %s", s.n.Record), raw("now time.Time")).Params(raw(c.Request), raw("error"))
 		}
 	})
 }
 
 // probes adds the interface that the audit asks.
-func (s *store) probes(f *golang.File) {
+func (s *store) probes(f *jen.File) {
 	if len(s.m.Probes) == 0 {
 		return
 	}
 	f.Line()
 	f.Add(doc("Probes asks the world outside the store; only an audit does. Each method reports whether what it is named after is so.")).
-		Id("type").Id("Probes").InterfaceFunc(func(g *golang.Group) {
+		Type().Id("Probes").InterfaceFunc(func(g *jen.Group) {
 		for _, p := range s.m.Probes {
 			text := fmt.Sprintf("%s is asked for each %s that is %s.", spec.GoName(p.Name), s.n.Record, list(stateNames(s.probed(p)), "or"))
 			if p.Doc != "" {
 				text += " " + sentence(p.Doc)
 			}
 			g.Add(docIndented(1, text)).Id(spec.GoName(p.Name)).
-				Params(raw("ctx").Qual("context", "Context"), raw("j %s", s.n.Record)).Params(raw("bool"), raw("error"))
+				Params(jen.Id("ctx").Qual("context", "Context"), raw("j %s", s.n.Record)).Params(raw("bool"), raw("error"))
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -30,7 +29,7 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	e.imports(body.String())
 	e.WriteString(body.String())
 	// The matrix has a cell for each state and operation; it is put in at the end.
-	before, after, ok := bytes.Cut(golang.Layout(e.String()), []byte(matrixDeclared))
+	before, after, ok := bytes.Cut(layout(e.String()), []byte(matrixDeclared))
 	if !ok {
 		return nil, fmt.Errorf("the test file has no place for the matrix")
 	}

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // sentinels adds one error variable per error name.
-func sentinels(f *golang.File, n *names) {
+func sentinels(f *jen.File, n *names) {
 	if len(n.errors) == 0 {
 		return
 	}
 	f.Line()
 	f.Add(doc("The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a call returns.")).
-		Id("var").DefsFunc(func(g *golang.Group) {
+		Var().DefsFunc(func(g *jen.Group) {
 		for _, e := range n.errors {
 			g.Add(docIndented(1, e.doc())).
-				Id(e.Var).Op("=").Qual("errors", "New").Call(golang.Lit(e.text()))
+				Id(e.Var).Op("=").Qual("errors", "New").Call(jen.Lit(e.text()))
 		}
 	})
 }
@@ -41,25 +41,25 @@ func (e *sentinel) text() string {
 }
 
 // tag writes the name of a field in JSON.
-func tag(name string, omit bool) string {
+func tag(name string, omit bool) map[string]string {
 	if omit {
 		name += ",omitzero"
 	}
-	return name
+	return map[string]string{"json": name}
 }
 
 // record adds the type of the record with the methods that every record has.
-func record(f *golang.File, m *spec.Machine, n *names) {
+func record(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
 	f.Add(doc(
 		fmt.Sprintf("%s is one record of the machine. Change it by its methods only: they keep its revision and its invariants.", n.Record),
 		"Times are UTC, cut to microseconds.")).
-		Id("type").Id(n.Record).StructFunc(func(g *golang.Group) {
-		g.Add().Id("ID").Id("string").Tag(tag("id", false))
-		g.Add().Id("State").Id("State").Tag(tag("state", false))
-		g.Add().Id("Rev").Id("int64").Tag(tag("rev", false)).Comment("1 after the creation, one more with every transition")
-		g.Add().Id("CreatedAt").Qual("time", "Time").Tag(tag("created_at", false))
-		g.Add().Id("UpdatedAt").Qual("time", "Time").Tag(tag("updated_at", false)).Comment("of the last transition")
+		Type().Id(n.Record).StructFunc(func(g *jen.Group) {
+		g.Id("ID").String().Tag(tag("id", false))
+		g.Id("State").Id("State").Tag(tag("state", false))
+		g.Id("Rev").Int64().Tag(tag("rev", false)).Comment("1 after the creation, one more with every transition")
+		g.Id("CreatedAt").Qual("time", "Time").Tag(tag("created_at", false))
+		g.Id("UpdatedAt").Qual("time", "Time").Tag(tag("updated_at", false)).Comment("of the last transition")
 		if len(m.Fields) > 0 {
 			g.Line()
 		}
@@ -67,18 +67,18 @@ func record(f *golang.File, m *spec.Machine, n *names) {
 			if x.Doc != "" {
 				g.Add(docIndented(1, fieldDoc(n, x))).Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
 			} else {
-				g.Add().Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
+				g.Id(n.field(x)).Add(raw(n.fieldType(x))).Tag(tag(x.Name, x.Type.Optional))
 			}
 		}
 	})
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Ref returns id and revision, so that %s is a target of the durable operations.", withArticle(n.Record)))).
-		Id("func").Params(raw("j %s", n.Record)).Id("Ref").Params().Add(fsmName("Ref")).Block(
-		golang.Return(raw("fsm.Ref{ID: j.ID, Rev: j.Rev}")),
+		Func().Params(raw("j %s", n.Record)).Id("Ref").Params().Add(fsmName("Ref")).Block(
+		jen.Return(raw("fsm.Ref{ID: j.ID, Rev: j.Rev}")),
 	)
 	f.Line()
 	f.Add(doc("Equal reports whether both records are the same in every field; times are compared as instants.")).
-		Id("func").Params(raw("j %s", n.Record)).Id("Equal").Params(raw("other %s", n.Record)).Id("bool").Block(equal(m, n)...)
+		Func().Params(raw("j %s", n.Record)).Id("Equal").Params(raw("other %s", n.Record)).Bool().Block(equal(m, n)...)
 }
 
 // fieldDoc is the doc text of a field. It starts with the field's name.
@@ -88,7 +88,7 @@ func fieldDoc(n *names, f *spec.Field) string {
 
 // equal compares field by field where == does not compare values. Fields that
 // are compared by == come first.
-func equal(m *spec.Machine, n *names) []*golang.Code {
+func equal(m *spec.Machine, n *names) []jen.Code {
 	terms := []string{"j.ID == other.ID", "j.State == other.State", "j.Rev == other.Rev",
 		"j.CreatedAt.Equal(other.CreatedAt)", "j.UpdatedAt.Equal(other.UpdatedAt)"}
 	for _, f := range m.Fields {
@@ -104,48 +104,48 @@ func equal(m *spec.Machine, n *names) []*golang.Code {
 			terms = append(terms, a+" == "+b)
 		}
 	}
-	return []*golang.Code{golang.Return(raw(strings.Join(terms, " &&\n")))}
+	return []jen.Code{jen.Return(raw(strings.Join(terms, " &&\n")))}
 }
 
 // event adds the type of what a pure method did.
-func event(f *golang.File) {
+func event(f *jen.File) {
 	f.Line()
 	f.Add(doc("Event says what a call did to a record.")).
-		Id("type").Id("Event").Struct(
-		raw("Operation").Id("Operation"),
-		raw("Name").Id("EventName"),
-		raw("From").Id("State").Comment("zero for a creation"),
-		raw("To").Id("State"),
-		raw("Rev").Id("int64").Comment("after it"),
-		raw("At").Qual("time", "Time"),
-		raw("RecordOnly").Id("bool").Comment("the call is recorded and changes nothing"),
-		raw("Guard string").Comment("with RecordOnly: the guard that failed, if it was one"),
+		Type().Id("Event").Struct(
+		jen.Id("Operation").Id("Operation"),
+		jen.Id("Name").Id("EventName"),
+		jen.Id("From").Id("State").Comment("zero for a creation"),
+		jen.Id("To").Id("State"),
+		jen.Id("Rev").Int64().Comment("after it"),
+		jen.Id("At").Qual("time", "Time"),
+		jen.Id("RecordOnly").Bool().Comment("the call is recorded and changes nothing"),
+		jen.Id("Guard").String().Comment("with RecordOnly: the guard that failed, if it was one"),
 	)
 }
 
 // request adds the request struct of an operation.
-func request(f *golang.File, m *spec.Machine, n *names, o *spec.Operation) {
+func request(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 	c := n.op(o)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is the request of %s.", c.Request, c.Method))).
-		Id("type").Id(c.Request).StructFunc(func(g *golang.Group) {
+		Type().Id(c.Request).StructFunc(func(g *jen.Group) {
 		if creates(o) {
-			g.Add().Id("ID").Id("string").Comment("durable form: of the new record; empty: one is made. The pure form has its own")
+			g.Id("ID").String().Comment("durable form: of the new record; empty: one is made. The pure form has its own")
 		}
 		if hasRequestID(m, o) {
-			g.Add().Id("RequestID").Id("string").Comment(requestIDNote(m))
+			g.Id("RequestID").String().Comment(requestIDNote(m))
 		}
 		if o.By != spec.BySystem {
-			g.Add().Id("Actor").Id("string").Comment(actorNote(o))
+			g.Id("Actor").String().Comment(actorNote(o))
 		}
-		g.Add().Id("Reason").Id("string").Comment(reasonNote(o))
-		g.Add().Id("At").Qual("time", "Time").Comment("durable form: when; zero is the machine's clock")
-		g.Add().Id("Labels").Map(raw("string")).Id("string").Comment("durable form: stored with the event; no rule reads them")
+		g.Id("Reason").String().Comment(reasonNote(o))
+		g.Id("At").Qual("time", "Time").Comment("durable form: when; zero is the machine's clock")
+		g.Id("Labels").Map(jen.String()).String().Comment("durable form: stored with the event; no rule reads them")
 		if len(o.Inputs) > 0 {
 			g.Line()
 		}
 		for _, in := range o.Inputs {
-			s := g.Add().Id(n.input(in)).Add(raw(n.inputGoType(in)))
+			s := g.Id(n.input(in)).Add(raw(n.inputGoType(in)))
 			if note := inputNote(in); note != "" {
 				s.Comment("// " + note)
 			}
@@ -194,19 +194,19 @@ func inputNote(in *spec.Input) string {
 }
 
 // peers adds what an operation must know of other records.
-func peers(f *golang.File, m *spec.Machine, n *names, o *spec.Operation) {
+func peers(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 	c := n.op(o)
 	if c.Peers == "" {
 		return
 	}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is what %s must know of the other records. The durable form counts them under a lock.", c.Peers, c.Method))).
-		Id("type").Id(c.Peers).StructFunc(func(g *golang.Group) {
+		Type().Id(c.Peers).StructFunc(func(g *jen.Group) {
 		for _, x := range peerGuards(o) {
-			g.Add().Id(n.peer(x)).Id("int64").Comment("// " + peerNote(x))
+			g.Id(n.peer(x)).Int64().Comment("// " + peerNote(x))
 		}
 		for _, x := range sequences(m, o) {
-			g.Add().Id(n.sequence(m, x)).Id("int64").Comment("// " + sequenceNote(x))
+			g.Id(n.sequence(m, x)).Int64().Comment("// " + sequenceNote(x))
 		}
 	})
 }

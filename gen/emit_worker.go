@@ -3,7 +3,7 @@ package gen
 import (
 	"fmt"
 
-	"github.com/fsmgen/fsmgen/gen/golang"
+	"github.com/dave/jennifer/jen"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -88,24 +88,24 @@ func sets(o *spec.Operation, f *spec.Field) *spec.Input {
 }
 
 // worker adds NewWorker.
-func (h *held) worker(f *golang.File, w *workShape) {
+func (h *held) worker(f *jen.File, w *workShape) {
 	typ := h.typ(w.state)
 	anyType := h.anyType()
 	pick, beat := h.n.op(w.pick), h.n.op(w.beat)
 	f.Line()
 	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims, and how.", h.n.Record))).
-		Id("type").Id("WorkerConfig").Struct(
+		Type().Id("WorkerConfig").Struct(
 		fsmName("WorkerOptions"),
-		golang.Line(),
+		jen.Line(),
 		docIndented(1, fmt.Sprintf("Work does the work and ends the stay of the %s with the worker. Its context ends when the %s is lost or the worker stops. "+
 			"The lease is kept alive while it runs, whatever handle it has come to.", h.n.Record, h.n.Record)).
-			Id("Work").Id("func").Params(raw("ctx context.Context"), raw("j %s", typ)).Id("error"),
-		golang.Line(),
+			Id("Work").Func().Params(raw("ctx context.Context"), raw("j %s", typ)).Error(),
+		jen.Line(),
 		docIndented(1, fmt.Sprintf("Failed writes down that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (fsm.ErrUnfinished). Required.", h.n.Record)).
-			Id("Failed").Id("func").Params(raw("ctx context.Context"), raw("j %s", anyType), raw("cause error")).Id("error"),
-		golang.Line(),
+			Id("Failed").Func().Params(raw("ctx context.Context"), raw("j %s", anyType), raw("cause error")).Error(),
+		jen.Line(),
 		docIndented(1, "Release hands back what a worker that stops did not finish; nil leaves it to the end of the lease.").
-			Id("Release").Id("func").Params(raw("ctx context.Context"), raw("j %s", anyType)).Id("error"),
+			Id("Release").Func().Params(raw("ctx context.Context"), raw("j %s", anyType)).Error(),
 	)
 
 	request := func(o *spec.Operation, in *spec.Input, head string) string {
@@ -138,34 +138,34 @@ func (h *held) worker(f *golang.File, w *workShape) {
 		}
 		alive += "j.State == " + h.n.state(s)
 	}
-	fn := func(name string, params []*golang.Code, result *golang.Code, body ...*golang.Code) *golang.Code {
-		return golang.Line().Id(name).Op(":").Id("func").Params(params...).Add(result).Block(body...)
+	fn := func(name string, params []jen.Code, result *jen.Statement, body ...jen.Code) jen.Code {
+		return jen.Line().Id(name).Op(":").Func().Params(params...).Add(result).Block(body...)
 	}
 	heldType := fmt.Sprintf("*fsm.Held[%s]", h.n.Record)
 	ctxParam := raw("ctx").Qual("context", "Context")
-	values := []*golang.Code{
-		fn("Claim", []*golang.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, golang.Params(raw("[]Outcome"), raw("error")),
-			golang.Return(raw("m.%s(ctx, n, %s{%s})", pick.N, pick.Request, request(w.pick, w.claim, head)))),
-		fn("Beat", []*golang.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, raw("error"),
-			golang.Return(raw("h.Stay(ctx, %s{%s}.call(%s))", beat.Request, request(w.beat, w.extend, "Actor: h.Actor()"), beat.Desc))),
-		fn("Beats", []*golang.Code{raw("j *%s", h.n.Record)}, raw("bool"),
-			golang.Return(raw(alive))),
+	values := []jen.Code{
+		fn("Claim", []jen.Code{ctxParam, raw("n int"), raw(unused(w.claim)).Qual("time", "Time")}, jen.Params(raw("[]Outcome"), raw("error")),
+			jen.Return(raw("m.%s(ctx, n, %s{%s})", pick.N, pick.Request, request(w.pick, w.claim, head)))),
+		fn("Beat", []jen.Code{ctxParam, raw("h %s", heldType), raw(unused(w.extend)).Qual("time", "Time")}, jen.Error(),
+			jen.Return(raw("h.Stay(ctx, %s{%s}.call(%s))", beat.Request, request(w.beat, w.extend, "Actor: h.Actor()"), beat.Desc))),
+		fn("Beats", []jen.Code{raw("j *%s", h.n.Record)}, jen.Bool(),
+			jen.Return(raw(alive))),
 	}
-	values = append(values, golang.Line())
+	values = append(values, jen.Line())
 	f.Line()
 	f.Add(doc(fmt.Sprintf("NewWorker returns a worker that claims with %s and keeps what it works on alive with %s. Run it with Run; "+
 		"any number of workers may run, each with an actor of its own.", pick.Method, beat.Method),
 		leaseNote(w))).
-		Id("func").Id("NewWorker").Params(raw("m *Machine, actor string, c WorkerConfig")).
+		Func().Id("NewWorker").Params(raw("m *Machine, actor string, c WorkerConfig")).
 		Params(raw("*fsm.Worker[%s]", h.n.Record), raw("error")).Block(
 		raw("do := ").Add(fsmName("WorkerFuncs")).Index(raw(h.n.Record)).Values(values...),
-		golang.If(raw("c.Work != nil")).Block(
+		jen.If(raw("c.Work != nil")).Block(
 			raw("do.Work = func(ctx context.Context, h %s) error { return c.Work(ctx, %s{handle{h}}) }", heldType, typ)),
-		golang.If(raw("c.Failed != nil")).Block(
+		jen.If(raw("c.Failed != nil")).Block(
 			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, %s{handle{h}}, cause) }", heldType, anyType)),
-		golang.If(raw("c.Release != nil")).Block(
+		jen.If(raw("c.Release != nil")).Block(
 			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, %s{handle{h}}) }", heldType, anyType)),
-		golang.Return(fsmName("NewWorker").Call(raw("m.core, actor, do, c.WorkerOptions"))),
+		jen.Return(fsmName("NewWorker").Call(raw("m.core, actor, do, c.WorkerOptions"))),
 	)
 }
 

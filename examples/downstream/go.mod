@@ -7,6 +7,7 @@ tool github.com/fsmgen/fsmgen/cmd/fsmgen
 require github.com/fsmgen/fsmgen v0.0.0
 
 require (
+	github.com/dave/jennifer v1.7.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect

@@ -46,8 +46,7 @@ var rules = map[string]struct {
 	"gen/export":             {own: []string{"spec"}},
 	"internal/serve":         {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model", "internal/live", "internal/address", "runtime"}},
 	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
-	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart", "gen/golang"}},
-	"gen/golang":             {},
+	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 }
 
 // listed is what `go list` says of a package.
