@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Item is one call of a batch.
@@ -25,29 +26,33 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 }
 
 func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
-	var out Outcome[R]
 	q, ref, err := m.target(at, c)
 	if err != nil {
-		return out, err
+		return Outcome[R]{}, err
 	}
+	if held, ok := holds[R](at); ok && ref.Rev != 0 && m.joined == nil && simple(q.op, &q.Call) {
+		begun := time.Now()
+		if err := m.ready(ctx); err != nil {
+			return Outcome[R]{}, err
+		}
+		if s := m.decideHeld(q, &held, ref); s != nil {
+			err := m.table.Commit(ctx, &s.write)
+			if err == nil {
+				return m.outcome(s.rec, &s.row, s.write.Event), nil
+			}
+			err = m.conflict(err, q.op, ref.ID, s.write.PrevState)
+			return m.applyStored(ctx, q, ref, begun, func() (slow bool, _ error) { return false, err })
+		}
+	}
+	return m.applyStored(ctx, q, ref, time.Time{}, nil)
+}
+
+// applyStored makes a call on the record that is stored. Fast, when not nil, says
+// what became of the first try, which had begun before.
+func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, begun time.Time, fast func() (bool, error)) (Outcome[R], error) {
+	var out Outcome[R]
 	u := m.unit(q.op, ref.ID, q.requestAt(ref.Rev))
-	if held, ok := holds[R](at); ok && ref.Rev != 0 && simple(q.op, &q.Call) {
-		u.fast = func() (slow bool, err error) {
-			s := m.decideHeld(q, &held, ref)
-			if s == nil {
-				return true, nil
-			}
-			if err := m.table.Commit(ctx, &s.write); err != nil {
-				return false, m.conflict(err, q.op, ref.ID, s.write.PrevState)
-			}
-			out = m.outcome(s.rec, &s.row, s.write.Event)
-			return false, nil
-		}
-		u.glance = func(r Reader) (done bool, err error) {
-			out, done, err = m.answered(r, q, ref)
-			return done, err
-		}
-	}
+	u.fast = fast
 	u.try = func(tx Tx, again bool) (err error) {
 		out, err = m.applyIn(ctx, tx, q, ref, again)
 		return err
@@ -59,7 +64,16 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 		}
 		return len(outs) > 0, err
 	}
-	if err := m.run(ctx, u); err != nil {
+	run := m.run
+	if fast != nil {
+		u.glance = func(r Reader) (done bool, err error) {
+			out, done, err = m.answered(r, q, ref)
+			return done, err
+		}
+		// An ended context says nothing about what that try left open.
+		run = func(ctx context.Context, u unit) error { return m.tries(ctx, u, begun) }
+	}
+	if err := run(ctx, u); err != nil {
 		return Outcome[R]{}, err
 	}
 	return out, nil
@@ -214,12 +228,13 @@ func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
 	if q.op.Creates {
 		return nil, ref, fmt.Errorf("%s: %s creates records and cannot be applied to one", m.schema.Machine, q.op.Name)
 	}
-	invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
 	switch {
 	case ref.ID == "":
+		invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
 		invalid.Name, invalid.Message = "id", "the call names no record"
 		return nil, ref, invalid
 	case ref.Rev < 0, ref.Rev == 0 && m.schema.ExpectedRev == Required:
+		invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
 		invalid.Name = "rev"
 		invalid.Message = "this machine needs the revision that the call was decided on; hand in the record, or a Ref with it"
 		return nil, ref, invalid

@@ -36,8 +36,8 @@ func (e *memberError) Unwrap() error { return e.err }
 
 // object writes members as a compact JSON object, in the order given.
 func object(members []member) (JSON, error) {
-	b := make([]byte, 0, 32+32*len(members))
-	b = append(b, '{')
+	var space [256]byte
+	b := append(space[:0], '{')
 	for i, m := range members {
 		if i > 0 {
 			b = append(b, ',')
@@ -54,9 +54,10 @@ func object(members []member) (JSON, error) {
 
 // inputObject writes inputs as a JSON object.
 func inputObject(inputs []Input) (JSON, error) {
-	members := make([]member, len(inputs))
-	for i, in := range inputs {
-		members[i] = member{in.Name, in.Kind, in.Value}
+	var some [8]member
+	members := some[:0]
+	for _, in := range inputs {
+		members = append(members, member{in.Name, in.Kind, in.Value})
 	}
 	return object(members)
 }

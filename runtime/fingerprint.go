@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // fingerprintVersion stands before every fingerprint, so that another way of
@@ -22,7 +23,8 @@ const fingerprintVersion = "v1:"
 // with the inputs sorted by name and without the Loose ones. Revision, time and
 // labels are not in it: a retry may carry other ones.
 func Fingerprint(operation, actor, reason string, inputs []Input) (string, error) {
-	firm := make([]member, 0, len(inputs))
+	var some [8]member // so that a usual call needs no memory of its own
+	firm := some[:0]
 	for _, in := range inputs {
 		if !in.Loose {
 			firm = append(firm, member{in.Name, in.Kind, in.Value})
@@ -33,8 +35,8 @@ func Fingerprint(operation, actor, reason string, inputs []Input) (string, error
 	if err != nil {
 		return "", err
 	}
-	b := make([]byte, 0, 128+len(obj.text))
-	b = append(b, `{"actor":`...)
+	var space [512]byte
+	b := append(space[:0], `{"actor":`...)
 	b = appendText(b, actor)
 	b = append(b, `,"inputs":`...)
 	b = append(b, obj.text...)
@@ -44,7 +46,9 @@ func Fingerprint(operation, actor, reason string, inputs []Input) (string, error
 	b = appendText(b, reason)
 	b = append(b, '}')
 	sum := sha256.Sum256(b)
-	return fingerprintVersion + hex.EncodeToString(sum[:]), nil
+	var text [len(fingerprintVersion) + 2*sha256.Size]byte
+	hex.Encode(text[copy(text[:], fingerprintVersion):], sum[:])
+	return string(text[:]), nil
 }
 
 // chainFactor spreads an old difference over the whole chain (the prime of FNV-1).
@@ -67,7 +71,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // of each by name. N is left out because the store gives it to a record-only
 // event; that it has no gap is checked by itself.
 func Checksum(e *Event) uint32 {
-	b := make([]byte, 0, 512)
+	space := spaces.Get().(*[]byte)
+	b := (*space)[:0]
 	text := func(s string) {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
@@ -96,5 +101,12 @@ func Checksum(e *Event) uint32 {
 	number(int64(e.Version))
 	text(e.Cause)
 	text(e.Guard)
-	return crc32.Checksum(b, castagnoli)
+	sum := crc32.Checksum(b, castagnoli)
+	if *space = b; cap(b) < 1<<16 {
+		spaces.Put(space)
+	}
+	return sum
 }
+
+// spaces are what checksums are made in.
+var spaces = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}

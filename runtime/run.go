@@ -38,18 +38,31 @@ type unit struct {
 // taken request id and a busy store lead to another try, a lost answer to a
 // look into the log.
 func (m *Machine[R]) run(ctx context.Context, u unit) error {
+	if m.joined != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.runJoined(ctx, u)
+	}
+	if err := m.ready(ctx); err != nil {
+		return err
+	}
+	return m.tries(ctx, u, time.Now())
+}
+
+// ready returns an error where no work may begin: the context has ended, or the
+// call is within a transaction of the store.
+func (m *Machine[R]) ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.joined != nil {
-		return m.runJoined(ctx, u)
-	}
-	if err := Inside(ctx, m.store); err != nil {
-		return err
-	}
+	return Inside(ctx, m.store)
+}
+
+// tries is run from the first try on, of a call that began then.
+func (m *Machine[R]) tries(ctx context.Context, u unit, begun time.Time) error {
 	var last error
 	var open error // of a try that may still land, for all that is known
-	begun := time.Now()
 	settled := func(err error) error {
 		if open == nil || conclusive(err) {
 			return err

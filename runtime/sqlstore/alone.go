@@ -51,11 +51,7 @@ func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (bro
 	if err != nil {
 		return false, err
 	}
-	res, err := s.exec(ctx, text, args...)
-	var n int64
-	if err == nil {
-		n, err = res.RowsAffected()
-	}
+	n, err := s.write(ctx, text, args, nil)
 	if err == nil && n == 1 {
 		return false, nil
 	}

@@ -26,6 +26,13 @@ type job struct {
 	err  error // with answered
 	keys []string
 	wake chan fate
+	self [1]*job // see only
+}
+
+// only returns a batch of one.
+func (j *job) only() []*job {
+	j.self[0] = j
+	return j.self[:]
 }
 
 // fate is what becomes of a job.
@@ -165,7 +172,7 @@ func (c *committer) steward() {
 func (c *committer) round(ctx context.Context, first *job) {
 	var batch []*job
 	if first != nil {
-		batch = append(batch, first)
+		batch = first.only()
 	}
 	defer func() {
 		for _, b := range batch {
@@ -190,7 +197,10 @@ func (c *committer) round(ctx context.Context, first *job) {
 	broken := true // unless the batch ends well
 	defer func() { c.sessions.give(s, broken) }()
 	batch = c.gather(first, c.mates)
-	work := slices.DeleteFunc(slices.Clone(batch), func(b *job) bool { return b.fate != pending })
+	work, decided := batch, func(b *job) bool { return b.fate != pending }
+	if slices.ContainsFunc(batch, decided) {
+		work = slices.DeleteFunc(slices.Clone(batch), decided)
+	}
 	broken = len(work) > 0 && c.run(s, work)
 	c.overtake(work)
 }
@@ -218,7 +228,7 @@ func (c *committer) gather(first *job, mates func(first, j *job) bool) []*job {
 	var batch []*job
 	seen := keySet{}
 	if first != nil {
-		batch = append(batch, first)
+		batch = first.only()
 		if err := first.ctx.Err(); err != nil {
 			first.answer(err)
 		}

@@ -74,23 +74,17 @@ func (t *table) writeMany(ctx context.Context, on querier, writes []*fsm.Write, 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := on.query(ctx, text, args...)
+	written := make(map[string]bool, len(writes))
+	note := func(id string) { written[id] = true }
+	if s, ok := on.(*session); ok {
+		_, err = s.write(ctx, text, args, note)
+	} else {
+		_, err = writeBy(ctx, on, text, args, note)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	written := make(map[string]bool, len(writes))
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		written[id] = true
-	}
-	if err := rows.Err(); err != nil { // the commit's own error comes here
-		return nil, err
-	}
-	return written, rows.Close()
+	return written, nil
 }
 
 // grid collects the columns of a batch.

@@ -42,8 +42,9 @@ type line struct {
 	row    shared
 }
 
-// shared says which parameters hold what a row and its event have in common.
-type shared struct{ id, rev, from, to int }
+// shared says which parameters hold what a row and its event have in common. Rev
+// is that of the new row for a creation, of the old one for a move.
+type shared struct{ id, rev, at, inputs int }
 
 func (l *line) put(words ...string) {
 	if l.silent {
@@ -69,36 +70,100 @@ func (l *line) again(place int, kind fsm.Kind) {
 	}
 }
 
-// ofEvent puts a column of an event. What its row says too is not sent twice, and
-// what is absent is not sent: each parameter costs the client and the server.
-func (l *line) ofEvent(column string, v any, s *shape) {
-	kind, place := eventKinds[column], 0
-	if s.plain {
-		switch column {
-		case "id":
-			place = l.row.id
-		case "rev":
-			place = l.row.rev
-		case "from":
-			place = l.row.from
-		case "to":
-			place = l.row.to
-		}
-	}
-	switch {
-	case v == nil:
+// ofEvent puts a column of an event. What is absent is not sent; where the event
+// says what its row says, that is not sent twice, and what comes out of the
+// specification stands in the text: each parameter costs the client and the server.
+func (l *line) ofEvent(i int, e *fsm.Event, labels any, s *shape) {
+	column := eventColumns[i]
+	kind := eventKinds[column]
+	if s.absent&(1<<i) != 0 {
 		l.put("NULL::", columnType(kind))
-	case place > 0:
-		l.again(place, kind)
-	case s.plain && column == "n":
-		l.put("0::bigint")
-	default:
-		l.val(v, kind)
+		return
+	}
+	if !s.plain || !l.known(column, s) {
+		l.val(eventArg(column, e, labels), kind)
 	}
 }
 
-// same compares a column with a value, absent ones being equal.
-func (l *line) same(d Dialect, column string, kind fsm.Kind, v any) {
+// known puts a column of an event that its row or the text says, or nothing.
+func (l *line) known(column string, s *shape) bool {
+	place, kind := 0, fsm.KindInt
+	switch column {
+	case "id":
+		place, kind = l.row.id, fsm.KindString
+	case "rev":
+		l.again(l.row.rev, kind)
+		if !s.create {
+			l.put(" + 1")
+		}
+		return true
+	case "n":
+		l.number(0)
+		return true
+	case "operation":
+		l.literal(s.words.operation)
+		return true
+	case "name":
+		l.literal(s.words.name)
+		return true
+	case "from":
+		l.literal(s.words.from)
+		return true
+	case "to":
+		l.literal(s.words.to)
+		return true
+	case "version":
+		l.number(int64(s.words.version))
+		return true
+	case "at":
+		place, kind = l.row.at, fsm.KindTime
+	case "reason":
+		if s.words.silent {
+			l.literal("")
+		}
+		return s.words.silent
+	case "request_n":
+		if s.words.record {
+			l.number(-1)
+		}
+		return s.words.record
+	case "inputs":
+		l.row.inputs = len(l.args) + 1 // where they are about to be put
+	case "changes":
+		if s.words.echo {
+			place, kind = l.row.inputs, fsm.KindJSON
+		}
+	}
+	if place == 0 {
+		return false
+	}
+	l.again(place, kind)
+	return true
+}
+
+// literal puts a text, which the server knows as one.
+func (l *line) literal(text string) {
+	if !l.silent {
+		l.WriteString(literal(text) + "::text")
+	}
+}
+
+// number puts a number.
+func (l *line) number(n int64) {
+	if !l.silent {
+		l.WriteString(strconv.FormatInt(n, 10) + "::bigint")
+	}
+}
+
+// same compares a column with a value, absent ones being equal. Where the text is
+// about a row that lacks it, nothing needs to be sent or computed.
+func (l *line) same(d Dialect, column string, kind fsm.Kind, v any, lacks bool) {
+	if lacks {
+		if !l.silent {
+			l.put(" AND ", quote(column), " IS NULL")
+		}
+		return
+	}
 	as := kind
 	if kind == fsm.KindJSON || kind == fsm.KindSet {
 		as = fsm.KindString // compared as text
@@ -113,9 +178,65 @@ func (l *line) same(d Dialect, column string, kind fsm.Kind, v any) {
 type shape struct {
 	create, state, old, outbox, leave, many, behind, plain bool
 
-	changed string // a byte per column of the row
+	changed string // a byte per column of the row: 1 where it changes
 	absent  uint32 // a bit per column of the event
+	lacks   string // a byte per column: 1 where the row that is compared, or the new one, lacks it; empty: not looked at
+	words   wording
 }
+
+// wording is what stands in a text instead of parameters: what comes out of the
+// specification, and what is nearly always the same.
+type wording struct {
+	operation, name string
+	from, to        string
+	version         int
+	at              bool // the event is of the row's updated_at
+	born            bool // a creation's created_at is its updated_at
+	silent          bool // no reason
+	record          bool // the request belongs to the record
+	echo            bool // the changes are the inputs
+}
+
+// cleared is the byte in shape.changed of a column that becomes absent.
+const cleared = 2
+
+// maxTexts bounds the texts that are about one operation between two states and
+// about what a row lacks. Beyond it they are those that fit any.
+const maxTexts = 256
+
+// wordsOf makes a text's shape that of one operation.
+func (t *table) wordsOf(w *fsm.Write, s *shape) {
+	e := &w.Event
+	s.plain, s.words = true, wording{
+		operation: e.Operation, name: e.Name, from: e.From, to: e.To, version: e.Version,
+		at: e.At.Equal(w.Row.UpdatedAt), born: s.create && w.Row.CreatedAt.Equal(w.Row.UpdatedAt),
+		silent: e.Reason == "", record: e.RequestN == -1, echo: !e.Inputs.IsZero() && e.Inputs == e.Changes,
+	}
+	for _, i := range w.Changed {
+		if w.Row.Values[i] == nil {
+			changed := []byte(s.changed)
+			changed[i] = cleared
+			s.changed = string(changed)
+		}
+	}
+	row := w.Old
+	if s.create {
+		row = w.Row
+	}
+	if row == nil {
+		return
+	}
+	lacks := make([]byte, len(row.Values))
+	for i, v := range row.Values {
+		if v == nil {
+			lacks[i] = 1
+		}
+	}
+	s.lacks = string(lacks)
+}
+
+// lacking reports whether the text is about rows without a column.
+func (s *shape) lacking(i int) bool { return s.lacks != "" && s.lacks[i] == 1 }
 
 func (t *table) shapeOf(w *fsm.Write) shape {
 	s := shape{create: w.Prev.Rev == 0, outbox: w.Outbox != nil, leave: w.Leave, old: w.Old != nil}
@@ -130,77 +251,95 @@ func (t *table) shapeOf(w *fsm.Write) shape {
 	return s
 }
 
+// written is the text of a single write, with the number of its parameters.
+type written struct {
+	text string
+	args int
+}
+
 // single returns the statement of one write, and its arguments. Its command tag
 // counts the events it wrote: one, or none when the record is elsewhere or the
 // id or a place is taken. Behind puts the event behind the last one of its
 // record: see insertBehind.
 func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
-	events, err := t.eventArgs(&w.Event)
+	e := &w.Event
+	labels, err := t.labelsOf(e)
 	if err != nil {
 		return "", nil, err
 	}
 	key := t.shapeOf(w)
-	key.behind, key.plain = behind && t.order.behind != "", plain(w)
-	for i, v := range events {
-		if v == nil {
-			key.absent |= 1 << i
-		}
+	key.behind, key.absent = behind && t.order.behind != "", absentOf(e)
+	general := key
+	if plain(w) {
+		t.wordsOf(w, &key)
 	}
 	known, silent := t.texts.Load(key)
-	l := &line{silent: silent, args: make([]any, 0, 2*len(t.schema.Columns)+len(events)+16)}
+	if !silent && key.plain && t.kept.Load() >= maxTexts {
+		key = general
+		known, silent = t.texts.Load(key)
+	}
+	l, text := &line{silent: silent}, written{}
+	if silent {
+		text = known.(written)
+	}
+	l.args = make([]any, 0, text.args)
 	l.put("WITH w AS (")
 	if key.create {
-		t.putInsert(l, w.Row)
+		t.putInsert(l, w.Row, &key)
 	} else {
-		t.putMove(l, w)
+		t.putMove(l, w, &key)
 	}
 	l.put(" RETURNING 1)")
 	if d := w.Outbox; d != nil {
 		l.put(", o AS (INSERT INTO ", t.part("_outbox"), " (", outboxColumns, ") SELECT ")
 		for i, v := range []any{d.ID, d.Rev, d.Effect, d.Key, int64(d.Attempts), d.Due, d.LastError} {
 			l.comma(i)
-			l.val(v, outboxKinds[i])
+			if i > 1 || !key.plain || !l.known(eventColumns[i], &key) {
+				l.val(v, outboxKinds[i])
+			}
 		}
 		l.put(" FROM w)")
 	}
-	if w.Leave {
+	if w.Leave && !key.create {
 		l.put(", d AS (DELETE FROM ", t.part("_outbox"), ` WHERE "id" = `)
-		l.val(w.Prev.ID, fsm.KindString)
+		l.again(l.row.id, fsm.KindString)
 		l.put(` AND "rev" = `)
-		l.val(w.Prev.Rev, fsm.KindInt)
+		l.again(l.row.rev, fsm.KindInt)
 		l.put(" AND EXISTS (SELECT 1 FROM w))")
 	}
 	if !silent {
 		l.put(t.appending(key.behind))
 	}
-	for i, v := range events {
+	for i := range eventColumns {
 		l.comma(i)
-		l.ofEvent(eventColumns[i], v, &key)
+		l.ofEvent(i, e, labels, &key)
 	}
 	l.put(", ")
 	sum := len(l.args) // the event's last column
 	place := func(i int, as string) string { return "$" + strconv.Itoa(i) + "::" + as }
-	if rev, n := chainedTo(&w.Event); !key.plain {
-		l.args = append(l.args, w.Event.ID, rev, n)
+	if rev, n := chainedTo(e); !key.plain {
+		l.args = append(l.args, e.ID, rev, n)
 		if !silent {
 			l.put(chained(t.part("_events"), place(sum+1, "text"), place(sum+2, "bigint"), place(sum+3, "bigint"), place(sum, "bigint")))
 		}
+	} else if key.create { // the first link
+		l.again(sum, fsm.KindInt)
 	} else if !silent {
-		l.put(chained(t.part("_events"), place(l.row.id, "text"), place(l.row.rev, "bigint")+" - 1", "0", place(sum, "bigint")))
+		l.put(chained(t.part("_events"), place(l.row.id, "text"), place(l.row.rev, "bigint"), "0", place(sum, "bigint")))
 	}
 	if key.behind {
 		before, after, _ := strings.Cut(t.order.behind, "?")
 		l.put(", ", before)
-		l.val(w.Prev.ID, fsm.KindString)
+		l.again(l.row.id, fsm.KindString)
 		l.put(after)
 	}
 	l.put(" FROM w")
-	if silent {
-		return known.(string), l.args, nil
+	if !silent {
+		text = written{l.String(), len(l.args)}
+		t.texts.Store(key, text)
+		t.kept.Add(1)
 	}
-	text := l.String()
-	t.texts.Store(key, text)
-	return text, l.args, nil
+	return text.text, l.args, nil
 }
 
 const outboxColumns = `"id", "rev", "effect", "key", "attempts", "due", "last_error"`
@@ -227,60 +366,92 @@ func (t *table) part(suffix string) string { return quote(t.schema.Table + suffi
 
 // putInsert writes the creation of a row. One whose id or place is taken is no
 // error but no row.
-func (t *table) putInsert(l *line, row *fsm.Row) {
-	l.row = shared{id: 1, to: 2, rev: 3}
+func (t *table) putInsert(l *line, row *fsm.Row, s *shape) {
 	l.put("INSERT INTO ", t.name, " (", t.columns, ") VALUES (")
 	l.val(row.ID, fsm.KindString)
+	l.row.id = len(l.args)
 	l.put(", ")
-	l.val(row.State, fsm.KindString)
+	if s.plain {
+		l.literal(s.words.to)
+	} else {
+		l.val(row.State, fsm.KindString)
+	}
 	l.put(", ")
 	l.val(row.Rev, fsm.KindInt)
+	l.row.rev = len(l.args)
 	l.put(", ")
 	l.val(row.CreatedAt, fsm.KindTime)
 	l.put(", ")
-	l.val(row.UpdatedAt, fsm.KindTime)
+	if s.words.born {
+		l.again(len(l.args), fsm.KindTime)
+	} else {
+		l.val(row.UpdatedAt, fsm.KindTime)
+	}
+	if s.words.at {
+		l.row.at = len(l.args)
+	}
 	for i, v := range row.Values {
 		l.put(", ")
-		l.val(v, t.schema.Columns[i].Kind)
+		l.column(v, t.schema.Columns[i].Kind, s.lacking(i))
 	}
 	l.put(") ON CONFLICT DO NOTHING")
 }
 
+// column puts the new value of a column.
+func (l *line) column(v any, kind fsm.Kind, lacks bool) {
+	if lacks {
+		l.put("NULL::", columnType(kind))
+		return
+	}
+	l.val(v, kind)
+}
+
 // putMove writes the change of a row that is at the revision and in the state
 // that it was decided on: the changed columns only.
-func (t *table) putMove(l *line, w *fsm.Write) {
+func (t *table) putMove(l *line, w *fsm.Write, s *shape) {
 	l.put("UPDATE ", t.name, ` SET "rev" = `)
-	l.val(w.Row.Rev, fsm.KindInt)
-	l.row.rev = 1
+	if s.plain {
+		l.put(`"rev" + 1`)
+	} else {
+		l.val(w.Row.Rev, fsm.KindInt)
+	}
 	l.put(`, "updated_at" = `)
 	l.val(w.Row.UpdatedAt, fsm.KindTime)
+	if s.words.at {
+		l.row.at = len(l.args)
+	}
 	if w.Row.State != w.PrevState {
 		l.put(`, "state" = `)
-		l.val(w.Row.State, fsm.KindString)
-		l.row.to = len(l.args)
+		if s.plain {
+			l.literal(s.words.to)
+		} else {
+			l.val(w.Row.State, fsm.KindString)
+		}
 	}
 	for _, i := range w.Changed {
 		c := &t.schema.Columns[i]
 		if !l.silent {
 			l.put(", ", quote(c.Stored), " = ")
 		}
-		l.val(w.Row.Values[i], c.Kind)
+		l.column(w.Row.Values[i], c.Kind, s.changed[i] == cleared)
 	}
 	l.put(` WHERE "id" = `)
 	l.val(w.Prev.ID, fsm.KindString)
 	l.row.id = len(l.args)
 	l.put(` AND "rev" = `)
 	l.val(w.Prev.Rev, fsm.KindInt)
+	l.row.rev = len(l.args)
 	l.put(` AND "state" = `)
-	l.val(w.PrevState, fsm.KindString)
-	if l.row.from = len(l.args); l.row.to == 0 {
-		l.row.to = l.row.from
+	if s.plain {
+		l.literal(s.words.from)
+	} else {
+		l.val(w.PrevState, fsm.KindString)
 	}
 	if w.Old != nil {
-		l.same(t.dialect, "created_at", fsm.KindTime, w.Old.CreatedAt)
-		l.same(t.dialect, "updated_at", fsm.KindTime, w.Old.UpdatedAt)
+		l.same(t.dialect, "created_at", fsm.KindTime, w.Old.CreatedAt, false)
+		l.same(t.dialect, "updated_at", fsm.KindTime, w.Old.UpdatedAt, false)
 		for i, v := range w.Old.Values {
-			l.same(t.dialect, t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, v)
+			l.same(t.dialect, t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, v, s.lacking(i))
 		}
 	}
 }

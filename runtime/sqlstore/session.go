@@ -73,6 +73,8 @@ type session struct {
 	dog      watchdog
 	direct   *direct // nil until a batch is written
 	indirect bool    // its driver does not do for that
+	wire     Wire    // nil: database/sql only
+	bite     func()  // wire.Interrupt
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -181,7 +183,8 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
-	reading bool // its sessions cannot write, and need no setting that is for writers
+	wire    func(driverConn any) Wire // nil: there is none
+	reading bool                      // its sessions cannot write, and need no setting that is for writers
 	mu      sync.Mutex
 	free    []*session
 	closed  bool
@@ -239,7 +242,10 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 	opening, done := s.bound(ctx)
 	defer done()
 	var err error
-	if s.conn, err = p.db.Conn(opening); err != nil {
+	if s.conn, err = p.db.Conn(opening); err == nil {
+		err = s.shortcut(p.wire)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open a connection: %w", err)
 	}
 	use := forStore

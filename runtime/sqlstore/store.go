@@ -43,6 +43,7 @@ type options struct {
 	maxReaders int
 	enforce    string
 	readOnly   bool
+	wire       func(driverConn any) Wire
 	release    []func() error
 }
 
@@ -97,7 +98,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	}
 	s.reading = o.readOnly
 	s.writers = newPool(db, d, writers)
-	s.writers.reading = o.readOnly
+	s.writers.reading, s.writers.wire = o.readOnly, o.wire
 	if d.writers() == 1 {
 		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
 	} else {

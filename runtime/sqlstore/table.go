@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -20,7 +21,8 @@ type table struct {
 	columns string // quoted, of a whole row
 	order   logOrder
 	sql     statements
-	texts   sync.Map // shape -> the text of a write
+	texts   sync.Map     // shape -> the text of a write
+	kept    atomic.Int64 // texts of them that are one operation's
 }
 
 var _ fsm.Table = (*table)(nil)

@@ -157,11 +157,97 @@ func (t *table) eventOf(rows Rows, more ...any) (fsm.Event, error) {
 }
 
 func (t *table) eventArgs(e *fsm.Event) ([]any, error) {
-	labels, err := labelText(e.Labels)
+	labels, err := t.labelsOf(e)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: labels of %s %q: %w", t.schema.Machine, e.ID, err)
+		return nil, err
 	}
 	return []any{e.ID, e.Rev, e.N, e.Operation, e.Name, orNull(e.From), e.To, t.bind(e.At), e.Actor, e.Reason, orNull(e.RequestID),
 		e.RequestN, e.Fingerprint, labels, documentText(e.Inputs), documentText(e.Changes), documentText(e.Image),
 		e.Version, orNull(e.Cause), orNull(e.Guard), int64(e.Sum)}, nil
+}
+
+// labelsOf returns an event's labels as its column holds them.
+func (t *table) labelsOf(e *fsm.Event) (any, error) {
+	labels, err := labelText(e.Labels)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: labels of %s %q: %w", t.schema.Machine, e.ID, err)
+	}
+	return labels, nil
+}
+
+// absentOf returns a bit for each of eventColumns that is absent.
+func absentOf(e *fsm.Event) (absent uint32) {
+	for i, column := range eventColumns {
+		lacks := false
+		switch column {
+		case "from":
+			lacks = e.From == ""
+		case "request_id":
+			lacks = e.RequestID == ""
+		case "labels":
+			lacks = e.Labels == nil
+		case "inputs":
+			lacks = e.Inputs.IsZero()
+		case "changes":
+			lacks = e.Changes.IsZero()
+		case "image":
+			lacks = e.Image.IsZero()
+		case "cause":
+			lacks = e.Cause == ""
+		case "guard":
+			lacks = e.Guard == ""
+		}
+		if lacks {
+			absent |= 1 << i
+		}
+	}
+	return absent
+}
+
+// eventArg returns what one of eventColumns holds where it is not absent; labels
+// are those of labelsOf.
+func eventArg(column string, e *fsm.Event, labels any) any {
+	switch column {
+	case "id":
+		return e.ID
+	case "rev":
+		return e.Rev
+	case "n":
+		return e.N
+	case "operation":
+		return e.Operation
+	case "name":
+		return e.Name
+	case "from":
+		return e.From
+	case "to":
+		return e.To
+	case "at":
+		return e.At
+	case "actor":
+		return e.Actor
+	case "reason":
+		return e.Reason
+	case "request_id":
+		return e.RequestID
+	case "request_n":
+		return e.RequestN
+	case "fingerprint":
+		return e.Fingerprint
+	case "labels":
+		return labels
+	case "inputs":
+		return e.Inputs.String()
+	case "changes":
+		return e.Changes.String()
+	case "image":
+		return e.Image.String()
+	case "version":
+		return e.Version
+	case "cause":
+		return e.Cause
+	case "guard":
+		return e.Guard
+	}
+	return int64(e.Sum)
 }

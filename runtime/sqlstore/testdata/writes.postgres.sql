@@ -1,203 +1,149 @@
 -- a move that changes no column
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $1::bigint, 0::bigint, $7::text, $8::text, $6::text, $3::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::bigint, $14::text, $15::json, $16::json, $17::json, $18::json, $19::bigint, NULL::text, NULL::text, $20::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $20::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = "c"
---   $5 = 3
---   $6 = "waiting"
---   $7 = "hold"
---   $8 = "was_held"
---   $9 = "2026-03-01T12:00:03Z"
---   $10 = "c's actor"
---   $11 = "c's reason"
---   $12 = "c's request"
---   $13 = -1
---   $14 = "c's print"
---   $15 = "{\"l\":\"c\"}"
---   $16 = "{\"in\":1}"
---   $17 = "{\"ch\":1}"
---   $18 = "{\"im\":1}"
---   $19 = 1
---   $20 = 99
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = 'waiting'::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $4::timestamptz, $5::text, $6::text, $7::text, -1::bigint, $8::text, $9::json, $10::json, $11::json, $12::json, 1::bigint, NULL::text, NULL::text, $13::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $13::bigint) % 4294967296 FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c"
+--   $3 = 3
+--   $4 = "2026-03-01T12:00:03Z"
+--   $5 = "c's actor"
+--   $6 = "c's reason"
+--   $7 = "c's request"
+--   $8 = "c's print"
+--   $9 = "{\"l\":\"c\"}"
+--   $10 = "{\"in\":1}"
+--   $11 = "{\"ch\":1}"
+--   $12 = "{\"im\":1}"
+--   $13 = 99
 
 -- the same in a transaction
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $4::text, $1::bigint, 0::bigint, $7::text, $8::text, $6::text, $3::text, $9::timestamptz, $10::text, $11::text, $12::text, $13::bigint, $14::text, $15::json, $16::json, $17::json, $18::json, $19::bigint, NULL::text, NULL::text, $20::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $20::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $21::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = "c"
---   $5 = 3
---   $6 = "waiting"
---   $7 = "hold"
---   $8 = "was_held"
---   $9 = "2026-03-01T12:00:03Z"
---   $10 = "c's actor"
---   $11 = "c's reason"
---   $12 = "c's request"
---   $13 = -1
---   $14 = "c's print"
---   $15 = "{\"l\":\"c\"}"
---   $16 = "{\"in\":1}"
---   $17 = "{\"ch\":1}"
---   $18 = "{\"im\":1}"
---   $19 = 1
---   $20 = 99
---   $21 = "c"
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = 'waiting'::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $4::timestamptz, $5::text, $6::text, $7::text, -1::bigint, $8::text, $9::json, $10::json, $11::json, $12::json, 1::bigint, NULL::text, NULL::text, $13::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $13::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $2::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c"
+--   $3 = 3
+--   $4 = "2026-03-01T12:00:03Z"
+--   $5 = "c's actor"
+--   $6 = "c's reason"
+--   $7 = "c's request"
+--   $8 = "c's print"
+--   $9 = "{\"l\":\"c\"}"
+--   $10 = "{\"in\":1}"
+--   $11 = "{\"ch\":1}"
+--   $12 = "{\"im\":1}"
+--   $13 = 99
 
 -- a call that stays
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "weight" = $3::bigint, "note" = $4::json WHERE "id" = $5::text AND "rev" = $6::bigint AND "state" = $7::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $5::text, $1::bigint, 0::bigint, $8::text, $9::text, $7::text, $7::text, $10::timestamptz, $11::text, $12::text, $13::text, $14::bigint, $15::text, $16::json, $17::json, $18::json, $19::json, $20::bigint, NULL::text, NULL::text, $21::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $5::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $21::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = 8
---   $4 = "{\"of\":\"c's new\"}"
---   $5 = "c"
---   $6 = 3
---   $7 = "waiting"
---   $8 = "hold"
---   $9 = "was_held"
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "weight" = $2::bigint, "note" = $3::json WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = 'waiting'::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $5::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'waiting'::text, $6::timestamptz, $7::text, $8::text, $9::text, -1::bigint, $10::text, $11::json, $12::json, $13::json, $14::json, 1::bigint, NULL::text, NULL::text, $15::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $5::bigint AND p."n" = 0), 0) * 16777619 + $15::bigint) % 4294967296 FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = 8
+--   $3 = "{\"of\":\"c's new\"}"
+--   $4 = "c"
+--   $5 = 3
+--   $6 = "2026-03-01T12:00:03Z"
+--   $7 = "c's actor"
+--   $8 = "c's reason"
+--   $9 = "c's request"
+--   $10 = "c's print"
+--   $11 = "{\"l\":\"c\"}"
+--   $12 = "{\"in\":1}"
+--   $13 = "{\"ch\":1}"
+--   $14 = "{\"im\":1}"
+--   $15 = 99
+
+-- a move of a held record
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text, "label" = $2::text WHERE "id" = $3::text AND "rev" = $4::bigint AND "state" = 'waiting'::text AND "created_at" IS NOT DISTINCT FROM $5::timestamptz AND "updated_at" IS NOT DISTINCT FROM $6::timestamptz AND "label" IS NOT DISTINCT FROM $7::text AND "lane" IS NOT DISTINCT FROM $8::text AND "slot" IS NOT DISTINCT FROM $9::text AND "holder" IS NULL AND "weight" IS NOT DISTINCT FROM $10::bigint AND "fragile" IS NOT DISTINCT FROM $11::boolean AND "due" IS NOT DISTINCT FROM $12::timestamptz AND "note"::text IS NOT DISTINCT FROM $13::text AND "size" IS NOT DISTINCT FROM $14::text AND "tags"::text IS NOT DISTINCT FROM $15::text AND "moves" IS NOT DISTINCT FROM $16::bigint RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $3::text, $4::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $17::timestamptz, $18::text, $19::text, $20::text, -1::bigint, $21::text, $22::json, $23::json, $24::json, $25::json, 1::bigint, NULL::text, NULL::text, $26::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $3::text AND p."rev" = $4::bigint AND p."n" = 0), 0) * 16777619 + $26::bigint) % 4294967296 FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c's new label"
+--   $3 = "c"
+--   $4 = 3
+--   $5 = "2026-03-01T12:00:01Z"
+--   $6 = "2026-03-01T12:00:04Z"
+--   $7 = "c's old label"
+--   $8 = "c's old lane"
+--   $9 = "c's old slot"
+--   $10 = 7
+--   $11 = true
+--   $12 = "2026-03-01T12:00:07Z"
+--   $13 = "{\"of\":\"c's old\"}"
+--   $14 = "small"
+--   $15 = "[\"c's old\"]"
+--   $16 = 7
+--   $17 = "2026-03-01T12:00:03Z"
+--   $18 = "c's actor"
+--   $19 = "c's reason"
+--   $20 = "c's request"
+--   $21 = "c's print"
+--   $22 = "{\"l\":\"c\"}"
+--   $23 = "{\"in\":1}"
+--   $24 = "{\"ch\":1}"
+--   $25 = "{\"im\":1}"
+--   $26 = 99
+
+-- a move that asks for an effect
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text, "holder" = NULL::text, "tags" = $2::json WHERE "id" = $3::text AND "rev" = $4::bigint AND "state" = 'waiting'::text RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $3::text, $4::bigint + 1, $5::text, $6::text, $7::bigint, $8::timestamptz, $9::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $3::text, $4::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $10::timestamptz, $11::text, $12::text, $13::text, -1::bigint, $14::text, $15::json, $16::json, $17::json, $18::json, 1::bigint, NULL::text, NULL::text, $19::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $3::text AND p."rev" = $4::bigint AND p."n" = 0), 0) * 16777619 + $19::bigint) % 4294967296 FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "[\"c's new\"]"
+--   $3 = "c"
+--   $4 = 3
+--   $5 = "carry"
+--   $6 = "c's key"
+--   $7 = 2
+--   $8 = "2026-03-01T12:00:05Z"
+--   $9 = "c's error"
 --   $10 = "2026-03-01T12:00:03Z"
 --   $11 = "c's actor"
 --   $12 = "c's reason"
 --   $13 = "c's request"
---   $14 = -1
---   $15 = "c's print"
---   $16 = "{\"l\":\"c\"}"
---   $17 = "{\"in\":1}"
---   $18 = "{\"ch\":1}"
---   $19 = "{\"im\":1}"
---   $20 = 1
---   $21 = 99
-
--- a move of a held record
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text, "label" = $4::text WHERE "id" = $5::text AND "rev" = $6::bigint AND "state" = $7::text AND "created_at" IS NOT DISTINCT FROM $8::timestamptz AND "updated_at" IS NOT DISTINCT FROM $9::timestamptz AND "label" IS NOT DISTINCT FROM $10::text AND "lane" IS NOT DISTINCT FROM $11::text AND "slot" IS NOT DISTINCT FROM $12::text AND "holder" IS NOT DISTINCT FROM $13::text AND "weight" IS NOT DISTINCT FROM $14::bigint AND "fragile" IS NOT DISTINCT FROM $15::boolean AND "due" IS NOT DISTINCT FROM $16::timestamptz AND "note"::text IS NOT DISTINCT FROM $17::text AND "size" IS NOT DISTINCT FROM $18::text AND "tags"::text IS NOT DISTINCT FROM $19::text AND "moves" IS NOT DISTINCT FROM $20::bigint RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $5::text, $1::bigint, 0::bigint, $21::text, $22::text, $7::text, $3::text, $23::timestamptz, $24::text, $25::text, $26::text, $27::bigint, $28::text, $29::json, $30::json, $31::json, $32::json, $33::bigint, NULL::text, NULL::text, $34::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $5::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $34::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = "c's new label"
---   $5 = "c"
---   $6 = 3
---   $7 = "waiting"
---   $8 = "2026-03-01T12:00:01Z"
---   $9 = "2026-03-01T12:00:04Z"
---   $10 = "c's old label"
---   $11 = "c's old lane"
---   $12 = "c's old slot"
---   $13 = <nil>
---   $14 = 7
---   $15 = true
---   $16 = "2026-03-01T12:00:07Z"
---   $17 = "{\"of\":\"c's old\"}"
---   $18 = "small"
---   $19 = "[\"c's old\"]"
---   $20 = 7
---   $21 = "hold"
---   $22 = "was_held"
---   $23 = "2026-03-01T12:00:03Z"
---   $24 = "c's actor"
---   $25 = "c's reason"
---   $26 = "c's request"
---   $27 = -1
---   $28 = "c's print"
---   $29 = "{\"l\":\"c\"}"
---   $30 = "{\"in\":1}"
---   $31 = "{\"ch\":1}"
---   $32 = "{\"im\":1}"
---   $33 = 1
---   $34 = 99
-
--- a move that asks for an effect
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text, "holder" = $4::text, "tags" = $5::json WHERE "id" = $6::text AND "rev" = $7::bigint AND "state" = $8::text RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $9::text, $10::bigint, $11::text, $12::text, $13::bigint, $14::timestamptz, $15::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $6::text, $1::bigint, 0::bigint, $16::text, $17::text, $8::text, $3::text, $18::timestamptz, $19::text, $20::text, $21::text, $22::bigint, $23::text, $24::json, $25::json, $26::json, $27::json, $28::bigint, NULL::text, NULL::text, $29::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $6::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $29::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = <nil>
---   $5 = "[\"c's new\"]"
---   $6 = "c"
---   $7 = 3
---   $8 = "waiting"
---   $9 = "c"
---   $10 = 4
---   $11 = "carry"
---   $12 = "c's key"
---   $13 = 2
---   $14 = "2026-03-01T12:00:05Z"
---   $15 = "c's error"
---   $16 = "hold"
---   $17 = "was_held"
---   $18 = "2026-03-01T12:00:03Z"
---   $19 = "c's actor"
---   $20 = "c's reason"
---   $21 = "c's request"
---   $22 = -1
---   $23 = "c's print"
---   $24 = "{\"l\":\"c\"}"
---   $25 = "{\"in\":1}"
---   $26 = "{\"ch\":1}"
---   $27 = "{\"im\":1}"
---   $28 = 1
---   $29 = 99
+--   $14 = "c's print"
+--   $15 = "{\"l\":\"c\"}"
+--   $16 = "{\"in\":1}"
+--   $17 = "{\"ch\":1}"
+--   $18 = "{\"im\":1}"
+--   $19 = 99
 
 -- a move that leaves an effect behind
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1), d AS (DELETE FROM "parcel_outbox" WHERE "id" = $7::text AND "rev" = $8::bigint AND EXISTS (SELECT 1 FROM w)) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $1::bigint, 0::bigint, $9::text, $10::text, $6::text, $3::text, $11::timestamptz, $12::text, $13::text, $14::text, $15::bigint, $16::text, $17::json, $18::json, $19::json, $20::json, $21::bigint, NULL::text, NULL::text, $22::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $22::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = "c"
---   $5 = 3
---   $6 = "waiting"
---   $7 = "c"
---   $8 = 3
---   $9 = "hold"
---   $10 = "was_held"
---   $11 = "2026-03-01T12:00:03Z"
---   $12 = "c's actor"
---   $13 = "c's reason"
---   $14 = "c's request"
---   $15 = -1
---   $16 = "c's print"
---   $17 = "{\"l\":\"c\"}"
---   $18 = "{\"in\":1}"
---   $19 = "{\"ch\":1}"
---   $20 = "{\"im\":1}"
---   $21 = 1
---   $22 = 99
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = 'waiting'::text RETURNING 1), d AS (DELETE FROM "parcel_outbox" WHERE "id" = $2::text AND "rev" = $3::bigint AND EXISTS (SELECT 1 FROM w)) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $4::timestamptz, $5::text, $6::text, $7::text, -1::bigint, $8::text, $9::json, $10::json, $11::json, $12::json, 1::bigint, NULL::text, NULL::text, $13::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $13::bigint) % 4294967296 FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c"
+--   $3 = 3
+--   $4 = "2026-03-01T12:00:03Z"
+--   $5 = "c's actor"
+--   $6 = "c's reason"
+--   $7 = "c's request"
+--   $8 = "c's print"
+--   $9 = "{\"l\":\"c\"}"
+--   $10 = "{\"in\":1}"
+--   $11 = "{\"ch\":1}"
+--   $12 = "{\"im\":1}"
+--   $13 = 99
 
 -- a creation
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $1::text, $3::bigint, 0::bigint, $17::text, $18::text, NULL::text, $2::text, $19::timestamptz, $20::text, $21::text, $22::text, $23::bigint, $24::text, $25::json, $26::json, $27::json, $28::json, $29::bigint, NULL::text, NULL::text, $30::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $1::text AND p."rev" = $3::bigint - 1 AND p."n" = 0), 0) * 16777619 + $30::bigint) % 4294967296 FROM w
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, 'held'::text, $2::bigint, $3::timestamptz, $4::timestamptz, $5::text, $6::text, $7::text, NULL::text, $8::bigint, $9::boolean, $10::timestamptz, $11::json, $12::text, $13::json, $14::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $1::text, $2::bigint, 0::bigint, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $15::timestamptz, $16::text, $17::text, $18::text, -1::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, 1::bigint, NULL::text, NULL::text, $24::bigint, $24::bigint FROM w
 --   $1 = "c"
---   $2 = "held"
---   $3 = 1
---   $4 = "2026-03-01T12:00:01Z"
---   $5 = "2026-03-01T12:00:02Z"
---   $6 = "c's new label"
---   $7 = "c's new lane"
---   $8 = "c's new slot"
---   $9 = <nil>
---   $10 = 8
---   $11 = true
---   $12 = "2026-03-01T12:00:08Z"
---   $13 = "{\"of\":\"c's new\"}"
---   $14 = "small"
---   $15 = "[\"c's new\"]"
---   $16 = 8
---   $17 = "hold"
---   $18 = "was_held"
---   $19 = "2026-03-01T12:00:03Z"
---   $20 = "c's actor"
---   $21 = "c's reason"
---   $22 = "c's request"
---   $23 = -1
---   $24 = "c's print"
---   $25 = "{\"l\":\"c\"}"
---   $26 = "{\"in\":1}"
---   $27 = "{\"ch\":1}"
---   $28 = "{\"im\":1}"
---   $29 = 1
---   $30 = 99
+--   $2 = 1
+--   $3 = "2026-03-01T12:00:01Z"
+--   $4 = "2026-03-01T12:00:02Z"
+--   $5 = "c's new label"
+--   $6 = "c's new lane"
+--   $7 = "c's new slot"
+--   $8 = 8
+--   $9 = true
+--   $10 = "2026-03-01T12:00:08Z"
+--   $11 = "{\"of\":\"c's new\"}"
+--   $12 = "small"
+--   $13 = "[\"c's new\"]"
+--   $14 = 8
+--   $15 = "2026-03-01T12:00:03Z"
+--   $16 = "c's actor"
+--   $17 = "c's reason"
+--   $18 = "c's request"
+--   $19 = "c's print"
+--   $20 = "{\"l\":\"c\"}"
+--   $21 = "{\"in\":1}"
+--   $22 = "{\"ch\":1}"
+--   $23 = "{\"im\":1}"
+--   $24 = 99
 
 -- a creation that asks for an effect, in a transaction
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $17::text, $18::bigint, $19::text, $20::text, $21::bigint, $22::timestamptz, $23::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $24::text, $25::bigint, $26::bigint, $27::text, $28::text, NULL::text, $29::text, $30::timestamptz, $31::text, $32::text, $33::text, $34::bigint, $35::text, $36::json, $37::json, $38::json, $39::json, $40::bigint, NULL::text, NULL::text, $41::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $42::text AND p."rev" = $43::bigint AND p."n" = $44::bigint), 0) * 16777619 + $41::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $45::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $17::text, $18::bigint, $19::text, $20::text, $21::bigint, $22::timestamptz, $23::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $24::text, $25::bigint, $26::bigint, $27::text, $28::text, NULL::text, $29::text, $30::timestamptz, $31::text, $32::text, $33::text, $34::bigint, $35::text, $36::json, $37::json, $38::json, $39::json, $40::bigint, NULL::text, NULL::text, $41::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $42::text AND p."rev" = $43::bigint AND p."n" = $44::bigint), 0) * 16777619 + $41::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $1::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
 --   $1 = "c"
 --   $2 = "held"
 --   $3 = 1
@@ -242,7 +188,6 @@ WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at
 --   $42 = "c"
 --   $43 = 0
 --   $44 = 0
---   $45 = "c"
 
 -- a move whose event says something else
 WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $7::text, $8::bigint, $9::bigint, $10::text, $11::text, $12::text, $13::text, $14::timestamptz, $15::text, $16::text, $17::text, $18::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, $24::bigint, NULL::text, NULL::text, $25::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $26::text AND p."rev" = $27::bigint AND p."n" = $28::bigint), 0) * 16777619 + $25::bigint) % 4294967296 FROM w
@@ -276,23 +221,16 @@ WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestampt
 --   $28 = 0
 
 -- a move whose event says little
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $1::bigint, 0::bigint, $7::text, $8::text, $6::text, $3::text, $9::timestamptz, $10::text, $11::text, NULL::text, $12::bigint, $13::text, NULL::json, NULL::json, $14::json, NULL::json, $15::bigint, NULL::text, NULL::text, $16::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $1::bigint - 1 AND p."n" = 0), 0) * 16777619 + $16::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = "c"
---   $5 = 3
---   $6 = "waiting"
---   $7 = "hold"
---   $8 = "was_held"
---   $9 = "2026-03-01T12:00:03Z"
---   $10 = "c's actor"
---   $11 = "c's reason"
---   $12 = -1
---   $13 = "c's print"
---   $14 = "{\"ch\":1}"
---   $15 = 1
---   $16 = 99
+WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = 'waiting'::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $4::timestamptz, $5::text, $6::text, NULL::text, -1::bigint, $7::text, NULL::json, NULL::json, $8::json, NULL::json, 1::bigint, NULL::text, NULL::text, $9::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $9::bigint) % 4294967296 FROM w
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c"
+--   $3 = 3
+--   $4 = "2026-03-01T12:00:03Z"
+--   $5 = "c's actor"
+--   $6 = "c's reason"
+--   $7 = "c's print"
+--   $8 = "{\"ch\":1}"
+--   $9 = 99
 
 -- moves
 WITH w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = i."state" FROM unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::timestamptz[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::json[], $14::json[], $15::json[], $16::json[], $17::bigint[], $18::text[], $19::text[], $20::bigint[], $21::text[]) AS i("id", "rev", "state", "updated_at", "e_operation", "e_name", "e_at", "e_actor", "e_reason", "e_request_id", "e_request_n", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_version", "e_cause", "e_guard", "e_sum", "from") WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, "e_operation", "e_name", "from", "state", "e_at", "e_actor", "e_reason", "e_request_id", "e_request_n", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_version", "e_cause", "e_guard", "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
