@@ -77,7 +77,12 @@ func Checksum(e *Event) uint32 {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	number := func(n int64) { text(strconv.FormatInt(n, 10)) }
+	number := func(n int64) {
+		var digits [20]byte
+		d := strconv.AppendInt(digits[:0], n, 10)
+		b = binary.AppendUvarint(b, uint64(len(d)))
+		b = append(b, d...)
+	}
 	text(e.ID)
 	number(e.Rev)
 	text(e.Operation)

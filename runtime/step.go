@@ -48,9 +48,12 @@ func (m *Machine[R]) decide(op *Operation[R], c *Call[R], prev *Row, rec R, id s
 	}
 	w := &s.write
 	w.Prev = Ref{ID: id}
-	before := blankRow(m.schema)
+	before := prev
 	if prev != nil {
-		w.Prev, w.PrevState, before = prev.Ref(), prev.State, *prev
+		w.Prev, w.PrevState = prev.Ref(), prev.State
+	} else {
+		blank := blankRow(m.schema)
+		before = &blank
 	}
 	w.Event = Event{
 		ID: id, Operation: op.Stored, Name: op.Event, From: decided.From, To: decided.To,
