@@ -189,8 +189,12 @@ func livesRow(r *report, level string, l durable.Lives) []string {
 		at = ", level " + level
 	}
 	times := l.Ours.Times(l.River)
+	each := times * ourRows / riverRows
 	r.atLeast(fmt.Sprintf("job lives, %d workers, %s: ours / River%s", l.Workers, form, at), times, 1, " ×")
-	return []string{plural(l.Workers, "worker"), form, level, number(l.Ours.Median()), number(l.River.Median()), number(times) + " ×", number(times*ourRows/riverRows) + " ×"}
+	if l.Batches { // what counts where the rate itself is below
+		r.atLeast(fmt.Sprintf("job lives, %d workers, %s: ours / River, per durable row%s", l.Workers, form, at), each, 1, " ×")
+	}
+	return []string{plural(l.Workers, "worker"), form, level, number(l.Ours.Median()), number(l.River.Median()), number(times) + " ×", number(each) + " ×"}
 }
 
 // riverSection writes the table of whole lives of jobs beside River's.
