@@ -123,9 +123,9 @@ func operationBranches(n *names, o *spec.Operation) string {
 // operationRecords says where a call is recorded only.
 func operationRecords(m *spec.Machine, o *spec.Operation) string {
 	var in []*spec.State
-	for _, s := range m.States {
-		if m.Class(s, o) == spec.RecordOnly {
-			in = append(in, s)
+	for i, class := range m.Row(o) {
+		if class == spec.RecordOnly {
+			in = append(in, m.States[i])
 		}
 	}
 	if in == nil {

@@ -92,18 +92,18 @@ func recordedIn(m *spec.Machine, o *spec.Operation) []*spec.State {
 	if creates(o) {
 		return nil
 	}
-	for _, st := range m.States {
-		switch m.Class(st, o) {
-		case spec.RecordOnly:
+	for i, class := range m.Row(o) {
+		if st := m.States[i]; class == spec.RecordOnly || class == spec.Transition && mayRecord(o, st) {
 			list = append(list, st)
-		case spec.Transition:
-			branch := slices.ContainsFunc(branchesFrom(o, st), func(b *spec.Branch) bool { return b.RecordOnly })
-			if branch || o.OnRefusalRecordOnly {
-				list = append(list, st)
-			}
 		}
 	}
 	return list
+}
+
+// mayRecord reports whether a call in one of the operation's own states may be
+// recorded only.
+func mayRecord(o *spec.Operation, from *spec.State) bool {
+	return o.OnRefusalRecordOnly || slices.ContainsFunc(branchesFrom(o, from), func(b *spec.Branch) bool { return b.RecordOnly })
 }
 
 // engineCalls reports whether the engine itself issues the operation: by a

@@ -15,12 +15,12 @@ func classify(f *jen.File, m *spec.Machine, n *names) {
 		var cases []jen.Code
 		for _, o := range m.Operations {
 			var moves, records []jen.Code
-			for _, s := range m.States {
-				switch m.Class(s, o) {
+			for i, class := range m.Row(o) {
+				switch class {
 				case spec.Transition:
-					moves = append(moves, raw(n.state(s)))
+					moves = append(moves, raw(n.state(m.States[i])))
 				case spec.RecordOnly:
-					records = append(records, raw(n.state(s)))
+					records = append(records, raw(n.state(m.States[i])))
 				}
 			}
 			var inner []jen.Code

@@ -137,7 +137,7 @@ func (h *held) several(o *spec.Operation, s *spec.State) bool {
 // recorded reports whether a call in one of the operation's own states may be
 // recorded only.
 func (h *held) recorded(o *spec.Operation, s *spec.State) bool {
-	return slices.Contains(states(o.From), s) && slices.Contains(recordedIn(h.m, o), s)
+	return slices.ContainsFunc(o.From, func(from spec.StateRef) bool { return from.State == s }) && mayRecord(o, s)
 }
 
 // maybeRecorded is recorded for any state.

@@ -273,12 +273,12 @@ func words(values []*spec.EnumValue) []string {
 // what is refused. A state that no case names is refused, an invalid one too.
 func (e *operationEmitter) cell() {
 	var moves, records []jen.Code
-	for _, s := range e.m.States {
-		switch e.m.Class(s, e.o) {
+	for i, class := range e.m.Row(e.o) {
+		switch class {
 		case spec.Transition:
-			moves = append(moves, raw(e.n.state(s)))
+			moves = append(moves, raw(e.n.state(e.m.States[i])))
 		case spec.RecordOnly:
-			records = append(records, raw(e.n.state(s)))
+			records = append(records, raw(e.n.state(e.m.States[i])))
 		}
 	}
 	cases := []jen.Code{jen.Case(moves...).Block()}

@@ -42,10 +42,10 @@ func (p *pure) refusedOn(f *jen.File) {
 				if creates(o) {
 					continue
 				}
-				g.Id(p.n.op(o).Allowed).Op("=").Index().String().ValuesFunc(func(g *jen.Group) {
-					for _, s := range p.m.States {
-						if p.m.Class(s, o) == spec.Transition {
-							g.Lit(s.Name)
+				g.Add().Id(p.n.op(o).Allowed).Op("=").Index().Id("string").ValuesFunc(func(g *jen.Group) {
+					for i, class := range p.m.Row(o) {
+						if class == spec.Transition {
+							g.Lit(p.m.States[i].Name)
 						}
 					}
 				})

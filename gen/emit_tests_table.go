@@ -20,43 +20,76 @@ func (w *testWriter) line(format string, args ...any) {
 }
 
 // matrixText draws the matrix between two texts: one line for each operation, one
-// column for creations and each state.
+// column for creations and each state. Most cells of a large machine are refusals,
+// so a line begins as one of refusals, and what is none of them is put in its place.
 func matrixText(m *spec.Machine, before, after []byte) []byte {
-	rows := [][]string{{"", "(new)"}}
+	const refused = "refused"
+	texts := []string{"", "(new)"}
 	for _, s := range m.States {
-		rows[0] = append(rows[0], s.Name)
+		texts = append(texts, s.Name)
 	}
-	for _, o := range m.Operations {
-		row := make([]string, 0, len(rows[0]))
-		row = append(row, o.Name, newCell(o))
-		for _, s := range m.States {
-			row = append(row, matrixCell(m, s, o))
-		}
-		rows = append(rows, row)
+	width := make([]int, len(texts))
+	for i, text := range texts {
+		width[i] = len(text)
 	}
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, text := range row {
-			width[i] = max(width[i], len(text))
-		}
-	}
-	line := 0
-	for _, w := range width {
-		line += len(" | ") + w
-	}
-	blanks := strings.Repeat(" ", slices.Max(width))
-	b := append(make([]byte, 0, len(before)+len(rows)*line+len(after)), before...)
-	for _, row := range rows {
-		for i, text := range row {
-			if i > 0 {
-				b = append(b, " | "...)
-			}
-			b = append(b, text...)
-			if i < len(row)-1 {
-				b = append(b, blanks[:width[i]-len(text)]...)
+	rows := make([][]spec.Class, len(m.Operations))
+	for i, o := range m.Operations {
+		width[0], width[1] = max(width[0], len(o.Name)), max(width[1], len(newCell(o)))
+		rows[i] = m.Row(o)
+		for j, class := range rows[i] {
+			if class == spec.Reject && !creates(o) {
+				width[j+2] = max(width[j+2], len(refused))
+			} else {
+				width[j+2] = max(width[j+2], len(cellText(class, m.States[j], o)))
 			}
 		}
-		b = append(b, '\n')
+	}
+	var line []byte
+	at := make([]int, len(width))
+	for i, w := range width {
+		if i > 0 {
+			line = append(line, " | "...)
+		}
+		at[i] = len(line)
+		line = append(line, strings.Repeat(" ", w)...)
+	}
+	last := len(texts) - 1
+	b := append(make([]byte, 0, len(before)+(len(rows)+1)*(len(line)+1)+len(after)), before...)
+	draw := func(line []byte, text func(i int) string) { // no text: what the line has
+		begin := len(b)
+		b = append(b, line[:at[last]]...)
+		for i := range last {
+			if s := text(i); s != "" {
+				n := copy(b[begin+at[i]:], s)
+				for ; n < width[i]; n++ {
+					b[begin+at[i]+n] = ' '
+				}
+			}
+		}
+		s := text(last)
+		if s == "" {
+			s = refused
+		}
+		b = append(append(b, s...), '\n')
+	}
+	draw(line, func(i int) string { return texts[i] })
+	for i, s := range at[2:] {
+		if width[i+2] >= len(refused) {
+			copy(line[s:], refused)
+		}
+	}
+	for i, o := range m.Operations {
+		draw(line, func(j int) string {
+			switch {
+			case j == 0:
+				return o.Name
+			case j == 1:
+				return newCell(o)
+			case rows[i][j-2] == spec.Reject && !creates(o):
+				return ""
+			}
+			return cellText(rows[i][j-2], m.States[j-2], o)
+		})
 	}
 	return append(b, after...)
 }
@@ -71,23 +104,19 @@ func newCell(o *spec.Operation) string {
 	return "-> " + o.Creates[0].State.Name
 }
 
-func matrixCell(m *spec.Machine, s *spec.State, o *spec.Operation) string {
-	if creates(o) {
+// cellText is what stands in a cell that is no refusal.
+func cellText(class spec.Class, s *spec.State, o *spec.Operation) string {
+	switch {
+	case creates(o):
 		return "."
-	}
-	switch m.Class(s, o) {
-	case spec.RecordOnly:
+	case class == spec.RecordOnly:
 		return "record only"
-	case spec.Transition:
-		switch {
-		case len(o.Choose) > 0:
-			return "choose"
-		case o.Same:
-			return "-> " + s.Name
-		}
-		return "-> " + o.To.State.Name
+	case len(o.Choose) > 0:
+		return "choose"
+	case o.Same:
+		return "-> " + s.Name
 	}
-	return "refused"
+	return "-> " + o.To.State.Name
 }
 
 // writeTable writes the rules of the machine in the specification's words.

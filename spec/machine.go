@@ -489,7 +489,37 @@ func (m *Machine) Class(s *State, o *Operation) Class {
 	if s.Otherwise != OtherwiseUnset {
 		ow = s.Otherwise
 	}
-	switch ow {
+	return ow.class()
+}
+
+// Row returns what operation o does to a record in each state, in the order of the
+// states: the same as Class, for all of them at once.
+func (m *Machine) Row(o *Operation) []Class {
+	row := make([]Class, len(m.States))
+	for i, s := range m.States {
+		switch {
+		case len(o.Creates) > 0:
+			row[i] = Reject
+		case s.Otherwise != OtherwiseUnset:
+			row[i] = s.Otherwise.class()
+		default:
+			row[i] = m.Otherwise.class()
+		}
+	}
+	if len(o.Creates) > 0 {
+		return row
+	}
+	for _, f := range o.RecordOnlyIn {
+		row[f.State.Index] = RecordOnly
+	}
+	for _, f := range o.From {
+		row[f.State.Index] = Transition
+	}
+	return row
+}
+
+func (o Otherwise) class() Class {
+	switch o {
 	case OtherwiseReject:
 		return Reject
 	case OtherwiseRecordOnly:

@@ -142,6 +142,13 @@ func TestResolved(t *testing.T) {
 			t.Errorf("%s: %v, want %v", cell, got, want)
 		}
 	}
+	for _, o := range m.Operations {
+		for i, got := range m.Row(o) {
+			if want := m.Class(m.States[i], o); got != want {
+				t.Errorf("row of %s: %v in %s, want %v", o.Name, got, m.States[i].Name, want)
+			}
+		}
+	}
 }
 
 // TestHash changes the file where the meaning stays and where it does not.

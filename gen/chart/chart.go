@@ -113,11 +113,11 @@ type Guard struct {
 // Of returns the chart of the whole machine.
 func Of(m *spec.Machine) *Chart {
 	c := &Chart{Machine: m, Title: title(m), Never: m.Forbidden, Projection: m.Projection, edges: make(map[[2]*Node]*Edge)}
-	created := creations(m)
-	for _, s := range m.States {
+	created, recorded := creations(m), recordedOnly(m)
+	for i, s := range m.States {
 		c.Nodes = append(c.Nodes, &Node{
 			ID: "s_" + s.Name, Kind: State, Name: s.Name, State: s,
-			Role: roleOf(s, created[s]), Notes: recordedOnly(m, s),
+			Role: roleOf(s, created[s]), Notes: recorded[i],
 		})
 	}
 	for _, o := range m.Operations {

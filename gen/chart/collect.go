@@ -200,26 +200,30 @@ func (c *Chart) leader(o *spec.Operation) string {
 	return name
 }
 
-// recordedOnly says which operations state s records without a change.
-func recordedOnly(m *spec.Machine, s *spec.State) []string {
-	var names []string
-	others := false
+// recordedOnly says for each state which operations it records without a change.
+func recordedOnly(m *spec.Machine) [][]string {
+	names := make([][]string, len(m.States))
+	cells := 0
 	for _, o := range m.Operations {
-		switch {
-		case len(o.Creates) > 0:
-		case m.Class(s, o) == spec.RecordOnly:
-			names = append(names, o.Name)
-		default:
-			others = true
+		if len(o.Creates) > 0 {
+			continue
+		}
+		cells++
+		for i, class := range m.Row(o) {
+			if class == spec.RecordOnly {
+				names[i] = append(names[i], o.Name)
+			}
 		}
 	}
-	switch {
-	case len(names) == 0:
-		return nil
-	case len(names) > 2 && !others:
-		return []string{"only recorded: every operation"}
+	for i, operations := range names {
+		switch {
+		case len(operations) > 2 && len(operations) == cells:
+			names[i] = []string{"only recorded: every operation"}
+		case len(operations) > 0:
+			names[i] = list("only recorded: ", operations, boxWidth)
+		}
 	}
-	return list("only recorded: ", names, boxWidth)
+	return names
 }
 
 // guardLabel returns the names of the guards in brackets.

@@ -36,9 +36,10 @@ func Run(m *spec.Machine) spec.Diagnostics {
 	var found spec.Diagnostics
 	proof := sync.OnceValue(func() prove.Report { return prove.Machine(m) })
 	projected := sync.OnceValue(func() count.Walk { return count.Explore(m, m.Projection.Key, true) })
+	clashing := sync.OnceValue(func() []clash { return clashes(m) })
 	for i := range Rules {
 		if rule := &Rules[i]; rule.Run != nil {
-			rule.Run(&Pass{Machine: m, rule: rule, found: &found, proof: proof, projected: projected})
+			rule.Run(&Pass{Machine: m, rule: rule, found: &found, proof: proof, projected: projected, clashes: clashing})
 		}
 	}
 	found.Sort()
@@ -74,6 +75,7 @@ type Pass struct {
 	proof   func() prove.Report // of the machine, made once for all rules
 
 	projected func() count.Walk // through all groups of the projection, made once
+	clashes   func() []clash    // of the Go names, looked for once
 }
 
 // finding is what a rule reports. Its place is the innermost guilty name.

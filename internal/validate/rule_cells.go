@@ -61,9 +61,9 @@ func unclassified(p *Pass) {
 			continue
 		}
 		var states []string
-		for _, s := range m.States {
-			if m.Class(s, op) == spec.Unclassified {
-				states = append(states, s.Name)
+		for i, class := range m.Row(op) {
+			if class == spec.Unclassified {
+				states = append(states, m.States[i].Name)
 			}
 		}
 		if len(states) > 0 {

@@ -192,6 +192,7 @@ type word struct {
 func oneStoredWord(p *Pass) {
 	m := p.Machine
 	var states, operations, events, fields []word
+	named := make(map[string]bool) // events
 	for _, r := range m.Removed {
 		states = append(states, word{r.Name, r.Name, "removed state", r.Pos})
 	}
@@ -204,7 +205,8 @@ func oneStoredWord(p *Pass) {
 		if pos.IsZero() {
 			pos = op.Pos
 		}
-		if !slices.ContainsFunc(events, func(w word) bool { return w.name == op.Event }) { // FSM603 speaks of shared events
+		if !named[op.Event] { // FSM603 speaks of shared events
+			named[op.Event] = true
 			events = append(events, word{op.StoredEvent(), op.Event, "event", pos})
 		}
 	}
@@ -239,9 +241,10 @@ func enumWords(values []*spec.EnumValue) []word {
 // sameWords reports each name whose stored word an earlier one has. Two equal
 // names are no matter of renaming: parsing, or FSM018, speaks of them.
 func (p *Pass) sameWords(words []word) {
-	for i, w := range words {
-		for _, earlier := range words[:i] {
-			if w.stored != earlier.stored || w.name == earlier.name && earlier.what != "removed state" {
+	same := make(map[string][]word) // by stored word
+	for _, w := range words {
+		for _, earlier := range same[w.stored] {
+			if w.name == earlier.name && earlier.what != "removed state" {
 				continue
 			}
 			at := finding{pos: w.pos, mark: w.name, related: also(earlier.pos, "%s %s is declared here", earlier.what, earlier.name)}
@@ -254,5 +257,6 @@ func (p *Pass) sameWords(words []word) {
 			}
 			break
 		}
+		same[w.stored] = append(same[w.stored], w)
 	}
 }

@@ -216,38 +216,46 @@ func sentinels(m *spec.Machine) []sentinel {
 	return list
 }
 
-// clashes calls f for each name of the file that becomes a Go name that is
-// taken, with the first one that has it. One pair of names is reported once,
-// however many Go names they share.
-func clashes(m *spec.Machine, f func(taken, late identifier)) {
+// clash is a name of the file that becomes a Go name that is taken, with the first
+// one that has it.
+type clash struct{ taken, late identifier }
+
+// clashes lists the clashes. One pair of names is listed once, however many Go names
+// they share.
+func clashes(m *spec.Machine) []clash {
 	type key struct{ scope, goName string }
 	type pair struct{ a, b string }
-	first := make(map[key]identifier)
+	all := identifiers(m)
+	first := make(map[key]int, len(all))
 	told := make(map[pair]bool)
-	for _, id := range identifiers(m) {
+	var list []clash
+	for i, id := range all {
 		k := key{id.scope, id.goName}
-		taken, ok := first[k]
+		at, ok := first[k]
 		if !ok {
-			first[k] = id
+			first[k] = i
 			continue
 		}
+		taken := all[at]
 		p := pair{taken.what + " " + taken.name, id.what + " " + id.name}
 		if id.name == "" || p.a == p.b && taken.pos == id.pos || told[p] {
 			continue
 		}
 		told[p] = true
-		f(taken, id)
+		list = append(list, clash{taken, id})
 	}
+	return list
 }
 
 func oneIdentifier(p *Pass) {
-	clashes(p.Machine, func(taken, late identifier) {
+	for _, c := range p.clashes() {
+		taken, late := c.taken, c.late
 		if taken.name == "" || taken.what == late.what && taken.name == late.name {
-			return
+			continue
 		}
 		at := finding{pos: late.pos, mark: late.mark(), related: also(taken.pos, "%s %s is here", taken.what, taken.name), hint: "rename one of the two"}
 		p.report(at, "%s %s and %s %s become one Go name, %s", late.what, late.name, taken.what, taken.name, late.goName)
-	})
+	}
 }
 
 func reservedName(p *Pass) {
@@ -255,12 +263,12 @@ func reservedName(p *Pass) {
 	if why := reservedPackage(m.Name); why != "" {
 		p.report(finding{pos: m.Pos, mark: m.Name, hint: "choose another name for the machine"}, "machine %s: the name %s", m.Name, why)
 	}
-	clashes(m, func(taken, late identifier) {
-		if taken.name == "" {
+	for _, c := range p.clashes() {
+		if taken, late := c.taken, c.late; taken.name == "" {
 			p.report(finding{pos: late.pos, mark: late.mark(), hint: fmt.Sprintf("rename the %s", late.what)},
 				"%s %s takes the name of a %s, %s", late.what, late.name, taken.what, late.goName)
 		}
-	})
+	}
 	for _, f := range m.Fields {
 		if slices.Contains(systemColumns, f.Stored()) {
 			p.report(finding{pos: f.Pos, mark: f.Name, hint: "rename the field"}, "field %s takes the name of a system column of PostgreSQL", f.Name)

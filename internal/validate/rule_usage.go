@@ -64,19 +64,19 @@ func unchangedField(p *Pass) {
 func unsetRequired(m *spec.Machine, f *spec.Field) bool { return mustBeSet(f) && hasCreation(m) }
 
 func sharedEvent(p *Pass) {
-	for i, op := range p.Machine.Operations {
-		for _, earlier := range p.Machine.Operations[:i] {
-			if earlier.Event != op.Event {
-				continue
-			}
-			pos, mark := op.EventPos, op.Event
-			if pos.IsZero() {
-				pos, mark = op.Pos, op.Name
-			}
-			p.report(finding{pos: pos, mark: mark, related: also(earlier.Pos, "%s is declared here", earlier.Name), hint: "give each operation an event name of its own"},
-				"%s writes the event %q, as %s does", op.Name, op.Event, earlier.Name)
-			break
+	first := make(map[string]*spec.Operation) // by event
+	for _, op := range p.Machine.Operations {
+		earlier := first[op.Event]
+		if earlier == nil {
+			first[op.Event] = op
+			continue
 		}
+		pos, mark := op.EventPos, op.Event
+		if pos.IsZero() {
+			pos, mark = op.Pos, op.Name
+		}
+		p.report(finding{pos: pos, mark: mark, related: also(earlier.Pos, "%s is declared here", earlier.Name), hint: "give each operation an event name of its own"},
+			"%s writes the event %q, as %s does", op.Name, op.Event, earlier.Name)
 	}
 }
 
