@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -303,14 +304,11 @@ func orderExpr(o spec.Order) string {
 
 // stringsExpr writes a list of strings.
 func stringsExpr(words []string) string {
-	text := "[]string{"
+	quoted := make([]string, len(words))
 	for i, w := range words {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%q", w)
+		quoted[i] = strconv.Quote(w)
 	}
-	return text + "}"
+	return "[]string{" + strings.Join(quoted, ", ") + "}"
 }
 
 func storedStates(list []*spec.State) []string {

@@ -275,7 +275,7 @@ func (w *testWriter) writeOperation(m *spec.Machine, o *spec.Operation) {
 		for _, t := range o.Triggers {
 			list = append(list, triggerText(t))
 		}
-		w.line("Triggers: %s,", stringList(list))
+		w.line("Triggers: %s,", stringsExpr(list))
 	}
 	if e := o.Effect; e != nil {
 		w.line("%s,", entry("Effect", e.Name, "EffectKey", refList(e.Key)))
@@ -304,7 +304,7 @@ func (w *testWriter) writeProjection(p *spec.Projection) {
 		fields = append(fields, text)
 	}
 	if len(fields) > 0 {
-		w.line("Fields: %s,", stringList(fields))
+		w.line("Fields: %s,", stringsExpr(fields))
 	}
 	w.line("Rules: []fsmtest.Rule{")
 	for _, r := range p.Rules {
@@ -355,7 +355,7 @@ func effectEntries(e *spec.Effects) []string {
 		if texts == nil {
 			return ""
 		}
-		return key + ": " + stringList(texts)
+		return key + ": " + stringsExpr(texts)
 	}
 	return slices.DeleteFunc([]string{
 		assigns("Set", e.Set), entry("Clear", refList(e.Clear)), entry("Increment", refList(e.Increment)), assigns("Add", e.Add),
@@ -380,14 +380,6 @@ func tail(s string) string {
 	return ", " + s
 }
 
-func stringList(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, t := range texts {
-		quoted[i] = strconv.Quote(t)
-	}
-	return "[]string{" + strings.Join(quoted, ", ") + "}"
-}
-
 func factList(key string, facts []*spec.Fact) string {
 	if len(facts) == 0 {
 		return ""
@@ -396,7 +388,7 @@ func factList(key string, facts []*spec.Fact) string {
 	for i, f := range facts {
 		texts[i] = f.Text
 	}
-	return key + ": " + stringList(texts)
+	return key + ": " + stringsExpr(texts)
 }
 
 func refList(refs []spec.FieldRef) string {
