@@ -92,7 +92,6 @@ type grid struct {
 	line
 	names []string // of the columns, quoted
 	types []string
-	cells []array
 }
 
 // column adds a column and returns its quoted name.
@@ -101,16 +100,18 @@ func (g *grid) column(name, as string, rows int, cell func(a *array, i int)) {
 	for i := range rows {
 		cell(&a, i)
 	}
-	g.names, g.types, g.cells = append(g.names, quote(name)), append(g.types, as), append(g.cells, a)
+	g.args = append(g.args, a.text())
+	if !g.silent {
+		g.names, g.types = append(g.names, quote(name)), append(g.types, as)
+	}
 }
 
 // from writes the batch as a table of its own.
 func (g *grid) from() {
 	g.put("unnest(")
-	for i := range g.cells {
+	for i, as := range g.types {
 		g.comma(i)
-		g.args = append(g.args, g.cells[i].text())
-		g.put("$", strconv.Itoa(len(g.args)), "::", g.types[i], "[]")
+		g.put("$", strconv.Itoa(i+1), "::", as, "[]")
 	}
 	g.put(`) AS i(`, strings.Join(g.names, ", "), ")")
 }
@@ -121,33 +122,38 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	n := len(writes)
 	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
 	w := func(i int) *fsm.Write { return writes[i] }
-	key := shape{many: true, create: w(0).Prev.Rev == 0, behind: behind && t.order.behind != ""}
-	mask := make([]byte, len(t.schema.Columns))
-	events := make([][]any, n)
+	labels := make([]any, n)
 	for i := range writes {
-		one := t.shapeOf(w(i))
-		key.state, key.old, key.outbox, key.leave = key.state || one.state, key.old || one.old, key.outbox || one.outbox, key.leave || one.leave
-		for c := range one.changed {
-			mask[c] |= one.changed[c]
-		}
 		var err error
-		if events[i], err = t.eventArgs(&w(i).Event); err != nil {
+		if labels[i], err = t.labelsOf(&w(i).Event); err != nil {
 			return "", nil, err
 		}
 	}
-	key.changed = string(mask)
+	key, general := t.shapeOfMany(writes)
+	key.behind = behind && t.order.behind != ""
+	general.behind = key.behind
 	known, silent := t.texts.Load(key)
+	if !silent && t.kept.Load() >= maxTexts {
+		key = general
+		known, silent = t.texts.Load(key)
+	}
 	g := &grid{line: line{silent: silent}}
 
 	g.column("id", "text", n, func(a *array, i int) { a.add(w(i).Prev.ID) })
 	g.column("rev", "bigint", n, func(a *array, i int) { a.add(w(i).Row.Rev) })
-	g.column("state", "text", n, func(a *array, i int) { a.add(w(i).Row.State) })
+	if key.mixed&mixedTo != 0 {
+		g.column("state", "text", n, func(a *array, i int) { a.add(w(i).Row.State) })
+	}
 	g.column("updated_at", "timestamptz", n, func(a *array, i int) { a.add(w(i).Row.UpdatedAt) })
 	for c, name := range eventColumns {
-		switch name {
-		case "id", "rev", "n", "from", "to": // of the row
-		default:
-			g.column("e_"+name, columnType(eventKinds[name]), n, func(a *array, i int) { a.add(events[i][c]) })
+		if _, said := key.said(c); !said {
+			g.column("e_"+name, columnType(eventKinds[name]), n, func(a *array, i int) {
+				if e := &w(i).Event; absentOf(e)&(1<<c) != 0 {
+					a.add(nil)
+				} else {
+					a.add(eventArg(name, e, labels[i]))
+				}
+			})
 		}
 	}
 	if key.outbox {
@@ -158,7 +164,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 		g.column("o_error", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *fsm.Delivery) any { return d.LastError })) })
 	}
 	if key.create {
-		t.manyCreations(g, n, w)
+		t.manyCreations(g, n, w, &key)
 	} else {
 		t.manyMoves(g, n, w, &key)
 	}
@@ -168,37 +174,132 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	if key.leave {
 		g.put(", d AS (DELETE FROM ", t.part("_outbox"), ` AS x USING w WHERE w."leave" AND x."id" = w."id" AND x."rev" = w."rev" - 1)`)
 	}
+	if silent {
+		return known.(string), g.args, nil
+	}
 	g.put(t.appending(key.behind))
-	for i, name := range eventColumns {
-		g.comma(i)
-		switch name {
-		case "id", "rev":
-			g.put(quote(name))
-		case "n":
-			g.put("0")
-		case "from":
-			if key.create {
-				g.put("NULL")
-			} else {
-				g.put(`"from"`)
-			}
-		case "to":
-			g.put(`"state"`)
-		default:
+	for c, name := range eventColumns {
+		g.comma(c)
+		if text, said := key.said(c); said {
+			g.put(text)
+		} else {
 			g.put(quote("e_" + name))
 		}
 	}
-	g.put(", ", chained(t.part("_events"), `w."id"`, `w."rev" - 1`, "0", `w."e_sum"`))
+	if key.create { // the first link
+		g.put(`, w."e_sum"`)
+	} else {
+		g.put(", ", chained(t.part("_events"), `w."id"`, `w."rev" - 1`, "0", `w."e_sum"`))
+	}
 	if key.behind {
 		g.put(", ", strings.Replace(t.order.behind, "?", `w."id"`, 1))
 	}
 	g.put(` FROM w RETURNING "id"`)
-	if silent {
-		return known.(string), g.args, nil
-	}
 	text := g.String()
 	t.texts.Store(key, text)
+	t.kept.Add(1)
 	return text, g.args, nil
+}
+
+// What the writes of a batch differ in, so that it is sent; in the order of meet.
+const (
+	mixedOperation = 1 << iota
+	mixedName
+	mixedTo
+	mixedVersion
+	mixedAll = 1<<iota - 1
+)
+
+// shapeOfMany returns the shape of writes of the same kind: what all of them have in
+// common stands in the text. general is that of any such writes.
+func (t *table) shapeOfMany(writes []*fsm.Write) (key, general shape) {
+	first := writes[0]
+	changed, cleared := make([]byte, len(t.schema.Columns)), slices.Repeat([]byte{cleared}, len(t.schema.Columns))
+	lacks := slices.Repeat([]byte{1}, len(t.schema.Columns))
+	key = shape{many: true, create: first.Prev.Rev == 0, each: true, absent: 1<<len(eventColumns) - 1, words: wordingOf(first)}
+	for _, w := range writes {
+		words := wordingOf(w)
+		key.mixed |= key.words.meet(&words)
+		key.state, key.old = key.state || w.Row.State != w.PrevState, key.old || w.Old != nil
+		key.outbox, key.leave = key.outbox || w.Outbox != nil, key.leave || w.Leave
+		key.each, key.absent = key.each && w.Old != nil, key.absent&absentOf(&w.Event)
+		for _, c := range w.Changed {
+			changed[c] = 1
+		}
+		row := w.Old
+		if key.create {
+			row = w.Row
+		}
+		for c := range lacks {
+			if w.Row.Values[c] != nil {
+				cleared[c] = 1
+			}
+			if row != nil && row.Values[c] != nil {
+				lacks[c] = 0
+			}
+		}
+	}
+	general = shape{many: true, create: key.create, state: key.state, old: key.old, outbox: key.outbox, leave: key.leave, changed: string(changed), mixed: mixedAll}
+	for c := range changed {
+		changed[c] *= cleared[c]
+	}
+	key.changed, key.lacks = string(changed), string(lacks)
+	return key, general
+}
+
+// meet keeps what is so of two writes, and returns what they differ in.
+func (w *wording) meet(o *wording) (mixed uint8) {
+	for bit, words := range [...][2]string{{w.operation, o.operation}, {w.name, o.name}, {w.to, o.to}} {
+		if words[0] != words[1] {
+			mixed |= 1 << bit
+		}
+	}
+	if w.version != o.version {
+		mixed |= mixedVersion
+	}
+	w.at, w.born, w.silent = w.at && o.at, w.born && o.born, w.silent && o.silent
+	w.record, w.echo = w.record && o.record, w.echo && o.echo
+	return mixed
+}
+
+// said returns what stands in the text of a batch for a column of its events; said is
+// false where it is a column of the batch.
+func (s *shape) said(c int) (text string, said bool) {
+	name := eventColumns[c]
+	word := func(bit uint8, word string) (string, bool) { return literal(word) + "::text", s.mixed&bit == 0 }
+	switch name {
+	case "id", "rev":
+		return quote(name), true
+	case "n":
+		return "0", true
+	case "from":
+		if s.create {
+			return "NULL", true
+		}
+		return quote(name), true
+	case "to":
+		if s.mixed&mixedTo != 0 {
+			return `"state"`, true
+		}
+		return word(mixedTo, s.words.to)
+	case "operation":
+		return word(mixedOperation, s.words.operation)
+	case "name":
+		return word(mixedName, s.words.name)
+	case "version":
+		return strconv.Itoa(s.words.version), s.mixed&mixedVersion == 0
+	case "at":
+		return `"updated_at"`, s.words.at
+	case "reason":
+		return "''", s.words.silent
+	case "request_n":
+		return "-1", s.words.record
+	case "changes":
+		if s.words.echo {
+			return `"e_inputs"`, true
+		}
+	}
+	return "NULL::" + columnType(eventKinds[name]), s.absent&(1<<c) != 0
 }
 
 // asked returns a part of what a write puts into the outbox, or nothing.
@@ -211,27 +312,47 @@ func asked(w *fsm.Write, part func(*fsm.Delivery) any) any {
 
 // manyCreations writes the part that makes rows. What is known to be taken is
 // left out before; what is taken by others at the same time fails the statement.
-func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write) {
-	g.column("created_at", "timestamptz", n, func(a *array, i int) { a.add(w(i).Row.CreatedAt) })
-	list := []string{`"id"`, `"state"`, `"rev"`, `"created_at"`, `"updated_at"`}
+func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape) {
+	created, state := `"updated_at"`, `"state"`
+	if !key.words.born {
+		created = `"created_at"`
+		g.column("created_at", "timestamptz", n, func(a *array, i int) { a.add(w(i).Row.CreatedAt) })
+	}
+	if key.mixed&mixedTo == 0 {
+		state = literal(key.words.to)
+	}
+	list := []string{`"id"`, state, `"rev"`, created, `"updated_at"`}
 	for c := range t.schema.Columns {
 		col := &t.schema.Columns[c]
+		if key.lacking(c) {
+			list = append(list, "NULL")
+			continue
+		}
 		g.column("v_"+col.Stored, columnType(col.Kind), n, func(a *array, i int) { a.add(w(i).Row.Values[c]) })
 		list = append(list, quote("v_"+col.Stored))
 	}
+	if g.silent {
+		return
+	}
 	g.put("WITH w AS MATERIALIZED (SELECT * FROM ")
 	g.from()
-	g.put(" WHERE NOT EXISTS (SELECT 1 FROM ", t.name, ` AS r WHERE r."id" = i."id")`,
-		" AND NOT EXISTS (SELECT 1 FROM ", t.part("_events"), ` AS e WHERE e."request_id" = i."e_request_id" AND e."request_n" = i."e_request_n" AND e."request_n" >= 0)`)
+	g.put(" WHERE NOT EXISTS (SELECT 1 FROM ", t.name, ` AS r WHERE r."id" = i."id")`)
+	if !key.words.record { // else the requests are their records' own
+		g.put(" AND NOT EXISTS (SELECT 1 FROM ", t.part("_events"), ` AS e WHERE e."request_id" = i."e_request_id" AND e."request_n" = i."e_request_n" AND e."request_n" >= 0)`)
+	}
 	for u := range t.schema.Uniques {
 		rule := &t.schema.Uniques[u]
-		if rule.States != nil && len(rule.States) == 0 {
+		if rule.States != nil && len(rule.States) == 0 || slices.ContainsFunc(rule.Columns, func(name string) bool { return key.lacking(t.schema.Column(name)) }) {
 			continue
 		}
-		states := ""
+		among := ""
 		if rule.States != nil {
-			states = " AND r." + t.states(rule.States)
-			g.put(" AND NOT (i.", t.states(rule.States), " AND EXISTS (SELECT 1 FROM ", t.name, " AS r WHERE true", states)
+			among = " AND r." + t.states(rule.States)
+			its := "i." + t.states(rule.States)
+			if key.mixed&mixedTo == 0 {
+				its = state + strings.TrimPrefix(t.states(rule.States), `"state"`)
+			}
+			g.put(" AND NOT (", its, " AND EXISTS (SELECT 1 FROM ", t.name, " AS r WHERE true", among)
 		} else {
 			g.put(" AND NOT (EXISTS (SELECT 1 FROM ", t.name, " AS r WHERE true")
 		}
@@ -248,19 +369,30 @@ func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write) {
 // every batch does. A column that one of the writes changes is set for all:
 // what is not changed is what was there.
 func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
+	to := `i."state"`
 	g.column("from", "text", n, func(a *array, i int) { a.add(w(i).PrevState) })
+	if key.mixed&mixedTo == 0 {
+		to = literal(key.words.to)
+	}
 	if key.leave {
 		g.column("leave", "boolean", n, func(a *array, i int) { a.add(w(i).Leave) })
 	}
 	var set, same strings.Builder
 	for c := range t.schema.Columns {
-		if col := &t.schema.Columns[c]; key.changed[c] == 1 {
+		switch col := &t.schema.Columns[c]; key.changed[c] {
+		case 1:
 			g.column("v_"+col.Stored, columnType(col.Kind), n, func(a *array, i int) { a.add(w(i).Row.Values[c]) })
-			fmt.Fprintf(&set, ", %s = i.%s", quote(col.Stored), quote("v_"+col.Stored))
+			if !g.silent {
+				fmt.Fprintf(&set, ", %s = i.%s", quote(col.Stored), quote("v_"+col.Stored))
+			}
+		case cleared:
+			fmt.Fprintf(&set, ", %s = NULL", quote(col.Stored))
 		}
 	}
 	if key.old {
-		g.column("compare", "boolean", n, func(a *array, i int) { a.add(w(i).Old != nil) })
+		if !key.each {
+			g.column("compare", "boolean", n, func(a *array, i int) { a.add(w(i).Old != nil) })
+		}
 		compare := func(name string, kind fsm.Kind, value func(old *fsm.Row) any) {
 			as := columnType(kind)
 			if kind == fsm.KindJSON || kind == fsm.KindSet {
@@ -273,22 +405,35 @@ func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
 					a.add(nil)
 				}
 			})
+			if g.silent {
+				return
+			}
 			fmt.Fprintf(&same, " AND %s IS NOT DISTINCT FROM i.%s", t.dialect.operand("r."+quote(name), kind), quote("x_"+name))
 		}
 		compare("created_at", fsm.KindTime, func(old *fsm.Row) any { return old.CreatedAt })
 		compare("updated_at", fsm.KindTime, func(old *fsm.Row) any { return old.UpdatedAt })
 		for c := range t.schema.Columns {
+			if key.lacking(c) {
+				same.WriteString(" AND " + lacked("r."+quote(t.schema.Columns[c].Stored)))
+				continue
+			}
 			compare(t.schema.Columns[c].Stored, t.schema.Columns[c].Kind, func(old *fsm.Row) any { return old.Values[c] })
 		}
 	}
+	if g.silent {
+		return
+	}
 	g.put("WITH w AS (UPDATE ", t.name, ` AS r SET "rev" = i."rev", "updated_at" = i."updated_at"`)
 	if key.state {
-		g.put(`, "state" = i."state"`)
+		g.put(`, "state" = `, to)
 	}
 	g.put(set.String(), " FROM ")
 	g.from()
 	g.put(` WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from"`)
-	if key.old {
+	switch {
+	case key.old && key.each:
+		g.put(same.String())
+	case key.old:
 		g.put(` AND (NOT i."compare" OR (true`, same.String(), "))")
 	}
 	g.put(" RETURNING i.*)")

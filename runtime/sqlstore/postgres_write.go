@@ -160,7 +160,7 @@ func (l *line) number(n int64) {
 func (l *line) same(d Dialect, column string, kind fsm.Kind, v any, lacks bool) {
 	if lacks {
 		if !l.silent {
-			l.put(" AND ", quote(column), " IS NULL")
+			l.put(" AND ", lacked(quote(column)))
 		}
 		return
 	}
@@ -174,9 +174,15 @@ func (l *line) same(d Dialect, column string, kind fsm.Kind, v any, lacks bool) 
 	l.val(v, as)
 }
 
+// lacked is the condition that a column is absent, in a form that no index is found
+// by: the record is found by its id, whatever the planner knows of the table.
+func lacked(column string) string { return "(" + column + " IS NULL) IS TRUE" }
+
 // shape is what the text of a write depends on.
 type shape struct {
 	create, state, old, outbox, leave, many, behind, plain bool
+	each                                                   bool  // all of many are compared
+	mixed                                                  uint8 // what the writes of a batch differ in
 
 	changed string // a byte per column of the row: 1 where it changes
 	absent  uint32 // a bit per column of the event
@@ -204,14 +210,19 @@ const cleared = 2
 // about what a row lacks. Beyond it they are those that fit any.
 const maxTexts = 256
 
-// wordsOf makes a text's shape that of one operation.
-func (t *table) wordsOf(w *fsm.Write, s *shape) {
+// wordingOf returns what the text of a write can say.
+func wordingOf(w *fsm.Write) wording {
 	e := &w.Event
-	s.plain, s.words = true, wording{
+	return wording{
 		operation: e.Operation, name: e.Name, from: e.From, to: e.To, version: e.Version,
-		at: e.At.Equal(w.Row.UpdatedAt), born: s.create && w.Row.CreatedAt.Equal(w.Row.UpdatedAt),
+		at: e.At.Equal(w.Row.UpdatedAt), born: w.Prev.Rev == 0 && w.Row.CreatedAt.Equal(w.Row.UpdatedAt),
 		silent: e.Reason == "", record: e.RequestN == -1, echo: !e.Inputs.IsZero() && e.Inputs == e.Changes,
 	}
+}
+
+// wordsOf makes a text's shape that of one operation.
+func (t *table) wordsOf(w *fsm.Write, s *shape) {
+	s.plain, s.words = true, wordingOf(w)
 	for _, i := range w.Changed {
 		if w.Row.Values[i] == nil {
 			changed := []byte(s.changed)
@@ -441,12 +452,8 @@ func (t *table) putMove(l *line, w *fsm.Write, s *shape) {
 	l.put(` AND "rev" = `)
 	l.val(w.Prev.Rev, fsm.KindInt)
 	l.row.rev = len(l.args)
-	l.put(` AND "state" = `)
-	if s.plain {
-		l.literal(s.words.from)
-	} else {
-		l.val(w.PrevState, fsm.KindString)
-	}
+	l.put(` AND "state" = `) // no literal, by which the planner would find partial indexes
+	l.val(w.PrevState, fsm.KindString)
 	if w.Old != nil {
 		l.same(t.dialect, "created_at", fsm.KindTime, w.Old.CreatedAt, false)
 		l.same(t.dialect, "updated_at", fsm.KindTime, w.Old.UpdatedAt, false)

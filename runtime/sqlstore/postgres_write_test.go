@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -133,5 +135,59 @@ func TestTextsOfWrites(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("statements (-want +got; make them anew with -update and look at them):\n%s", diff)
+	}
+}
+
+// A write finds its record by the id, in a plan that is kept, also when the planner
+// knows of no rows: what the text says leads to no other index.
+func TestAWriteFindsItsRecordByItsID(t *testing.T) {
+	t.Parallel()
+	schema, err := os.ReadFile(filepath.Join("..", "..", "gen", "testdata", "schema", "parcel.postgres.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("pgx", pgtest.DSN(t)+"&search_path=plans&plan_cache_mode=force_generic_plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, text := range []string{"CREATE SCHEMA plans", string(schema)} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tab := parcels(t, Postgres())
+	for i, from := range []string{"waiting", "held", "shelved"} { // of each there is an index
+		text, args, err := tab.single(parcelStep("a", func(w *fsm.Write) {
+			w.PrevState, w.Event.From, w.Old = from, from, &fsm.Row{}
+		}), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprint("p", i)
+		if _, err := db.Exec("PREPARE " + name + " AS " + text); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := db.Query("EXPLAIN EXECUTE " + name + "(" + strings.TrimSuffix(strings.Repeat("NULL, ", len(args)), ", ") + ")")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lines.Close()
+		var plan []string
+		for lines.Next() {
+			var line string
+			if err := lines.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, line)
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+		whole := strings.Join(plan, "\n")
+		if !strings.Contains(whole, "Scan using parcel_pkey on parcel ") && !strings.Contains(whole, "Scan using parcel_state on parcel ") {
+			t.Errorf("from %s: %s\n%s", from, text, whole)
+		}
 	}
 }
