@@ -70,7 +70,9 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 	s, texts := looseParcels(t)
 	tab := parcels(t, Postgres())
 	ctx := context.Background()
-	born := func(id string) *fsm.Write { return parcelStep(id, func(w *fsm.Write) { w.Prev.Rev, w.Event.RequestID = 0, id+" is made" }) }
+	born := func(id string) *fsm.Write {
+		return parcelStep(id, func(w *fsm.Write) { w.Prev.Rev, w.Event.RequestID = 0, id+" is made" })
+	}
 	moved := func(id string, change func(w *fsm.Write)) *fsm.Write {
 		w := parcelStep(id, func(w *fsm.Write) { w.PrevState, w.Event.From = "held", "held" })
 		w.Prev.Rev, w.Row.Rev, w.Event.Rev = 1, 2, 2

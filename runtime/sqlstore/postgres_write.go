@@ -311,7 +311,7 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 		}
 		l.put(" FROM w)")
 	}
-	if w.Leave && !key.create {
+	if w.Leave {
 		l.put(", d AS (DELETE FROM ", t.part("_outbox"), ` WHERE "id" = `)
 		l.again(l.row.id, fsm.KindString)
 		l.put(` AND "rev" = `)
