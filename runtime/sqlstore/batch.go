@@ -37,8 +37,7 @@ func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, brok
 	ctx := context.WithoutCancel(batch[0].ctx)
 	if !on.indirect {
 		err := on.straight(ctx, func(d *direct) {
-			_, err := d.exec(ctx, beginImmediate)
-			again, broken = s.commitIn(ctx, d, err, batch, careful)
+			again, broken = s.commitIn(ctx, d, d.begin(ctx), batch, careful)
 		})
 		if err == nil {
 			return again, broken
@@ -91,6 +90,7 @@ func (s *Store) commitIn(ctx context.Context, in work, begun error, batch []*job
 		} else {
 			refused[i] = x.Write(j.w)
 		}
+		in.settled(refused[i] == nil)
 		switch {
 		case lost != nil:
 			all(func(j *job) error { return j.t.fault("write", lost) })

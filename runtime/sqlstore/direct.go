@@ -21,6 +21,10 @@ type direct struct {
 	texts map[string]statement
 	forms map[form]statement
 	args  []driver.NamedValue // of the statement of now
+	links links
+	// What a batch has written so far; next is of the write of now.
+	written []link
+	next    link
 }
 
 // statement is what is asked of a driver's statements.
@@ -196,9 +200,18 @@ type work interface {
 	querier
 	commit(ctx context.Context) error
 	rollback(ctx context.Context) error
+	// settled says whether the write of now is part of it.
+	settled(written bool)
 }
 
-func (d *direct) commit(ctx context.Context) error   { return d.just(ctx, commitText) }
+func (d *direct) commit(ctx context.Context) error {
+	err := d.just(ctx, commitText)
+	if err == nil {
+		d.remember()
+	}
+	return err
+}
+
 func (d *direct) rollback(ctx context.Context) error { return d.just(ctx, rollbackText) }
 
 func (d *direct) just(ctx context.Context, text string) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -224,13 +225,21 @@ func TestFormed(t *testing.T) {
 	}
 	w.Changed, w.Old = []int{63}, &fsm.Row{Values: make([]any, 64)}
 	w.Row.Values[63], w.Old.Values[63] = "new", "old"
-	d := &direct{}
-	f := tab.moveForm(d, w)
-	if f.changed != 1<<63 || f.present != 1<<63 {
-		t.Errorf("the last of 64 columns has no bit: %x, %x", f.changed, f.present)
+	st := &answers{}
+	d := &direct{conn: preparingDB{&scriptedDB{}}, forms: map[form]statement{
+		{schema: tab.schema, words: words{from: "on", to: "off"}, state: true, old: true, changed: 1 << 63, present: 1 << 63}: st,
+	}}
+	x := &txn{reader: reader{ctx: t.Context(), t: tab, q: d}}
+	if n, err := x.moveRow(d, w); n != 1 || err != nil || len(d.forms) != 1 {
+		t.Fatalf("%d rows moved, %v, %d forms", n, err, len(d.forms))
 	}
-	if n := len(d.args); d.args[3].Value != "new" || d.args[n-1].Value != "old" {
-		t.Errorf("arguments %v", d.args)
+	var args []any
+	for _, a := range st.args {
+		args = append(args, a.Value)
+	}
+	at := time.Time{}.UnixMicro()
+	if diff := cmp.Diff([]any{int64(4), at, "new", "a", int64(3), at, at, "old"}, args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 }
 
@@ -263,10 +272,9 @@ func TestChangeFormed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := &answers{err: c.err}
-			f := form{event: true}
-			d := &direct{forms: map[form]statement{f: st}, args: []driver.NamedValue{{Ordinal: 1, Value: "a"}}}
-			x := &txn{reader: reader{ctx: t.Context(), t: &table{dialect: sqlite{}, schema: &fsm.Schema{}}}, kept: &fsm.Row{}}
-			n, err := x.changeFormed(d, f)
+			d := &direct{args: []driver.NamedValue{{Ordinal: 1, Value: "a"}}}
+			x := &txn{reader: reader{ctx: t.Context(), t: &table{dialect: sqlite{}, schema: &fsm.Schema{}}, q: d}, kept: &fsm.Row{}}
+			n, err := x.changeFormed(st)
 			if !errors.Is(err, c.err) || err == nil && n != 1 || x.changed != (err == nil) || !x.ran || x.kept != nil {
 				t.Errorf("got %d and %v; changed is %t, ran %t, kept %v", n, err, x.changed, x.ran, x.kept)
 			}
@@ -277,7 +285,7 @@ func TestChangeFormed(t *testing.T) {
 				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
 			if x.err = errAny; true {
-				if _, err := x.changeFormed(d, f); !errors.Is(err, errAny) || len(st.args) != 1 {
+				if _, err := x.changeFormed(st); !errors.Is(err, errAny) || len(st.args) != 1 {
 					t.Errorf("a transaction that is over ran a statement: %v", err)
 				}
 			}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -10,18 +9,27 @@ import (
 )
 
 // form is what the text of a statement depends on that is made for a write: a
-// statement is found by it, without its text. What is absent is no parameter, since
-// each costs the driver.
+// statement is found by it, without its text. What is absent is no parameter, and
+// the words of the machine are none either: each costs the driver.
 type form struct {
 	schema  *fsm.Schema
+	words   words  // none: they are parameters
 	event   bool   // it appends the event; else it moves the row
 	request bool   // its request is one of the record
+	linked  bool   // its chain is known
 	state   bool   // it changes
 	old     bool   // the row that was decided on is compared
 	changed uint64 // a bit per column of the row
 	present uint64 // a bit per column of the row that was decided on: it has a value
 	absent  uint32 // a bit per column of the event
 }
+
+// words stand in a text as they are.
+type words struct{ operation, name, from, to string }
+
+// maxWorded bounds the statements with words in them: a machine may have thousands
+// of moves. Where there are so many forms already, words are parameters.
+const maxWorded = maxStatements / 2
 
 // maxFormed is how many columns a form has bits for.
 const maxFormed = 64
@@ -32,118 +40,195 @@ func (t *table) formed(w *fsm.Write) bool {
 }
 
 // changeFormed is change for a statement whose arguments are bound.
-func (x *txn) changeFormed(d *direct, f form) (int64, error) {
+func (x *txn) changeFormed(st statement) (int64, error) {
 	if x.err != nil {
 		return 0, x.err
 	}
 	x.kept, x.ran = nil, true
-	res, err := d.execFormed(x.ctx, x.t, f)
+	res, err := st.ExecContext(x.ctx, x.q.(*direct).args)
 	if err == nil {
 		return x.count(res)
 	}
+	return 0, x.refusedBy(err)
+}
+
+// refusedBy is the error of a change: that of a constraint, or the transaction's.
+func (x *txn) refusedBy(err error) error {
 	if x.t.dialect.failure(err) != failConstraint {
-		return 0, x.fail(err)
+		return x.fail(err)
 	}
-	return 0, err
+	return err
 }
 
-func (d *direct) execFormed(ctx context.Context, t *table, f form) (sql.Result, error) {
-	st := d.forms[f]
-	if st == nil {
-		text := t.moveText(f)
-		if f.event {
-			text = t.appendText(f)
-		}
-		var err error
-		if st, err = prepared(ctx, d, d.forms, f, text); err != nil {
-			return nil, err
+// formed returns the statement of a form. It may take the words out of it.
+func (d *direct) formed(ctx context.Context, t *table, f *form) (statement, error) {
+	if st := d.forms[*f]; st != nil {
+		return st, nil
+	}
+	if len(d.forms) >= maxWorded {
+		f.words = words{}
+		if st := d.forms[*f]; st != nil {
+			return st, nil
 		}
 	}
-	return st.ExecContext(ctx, d.args)
+	text := t.moveText(f)
+	if f.event {
+		text = t.appendText(f)
+	}
+	return prepared(ctx, d, d.forms, *f, text)
 }
 
-// skipped are the columns of an event that appendForm gives no arguments for.
+// columns of an event that a form says something of, by their places in eventColumns.
 const (
-	columnN        = 2
-	columnRequestN = 11
+	columnN = iota + 2
+	columnOperation
+	columnName
+	columnFrom
+	columnTo
+	_
+	_
+	columnReason
+	columnRequestID
+	columnRequestN
+	_
+	columnLabels
+	columnInputs
+	columnChanges
+	columnImage
+	_
+	columnCause
+	columnGuard
 )
 
-// appendForm binds the arguments of the statement that appends the event.
-func (t *table) appendForm(d *direct, w *fsm.Write) (form, error) {
-	e := &w.Event
+// appendEvent appends the event of a formed write.
+func (x *txn) appendEvent(d *direct, w *fsm.Write) error {
+	t, e := x.t, &w.Event
 	labels, err := labelText(e.Labels)
 	if err != nil {
-		return form{}, fmt.Errorf("sqlstore: labels of %s %q: %w", t.schema.Machine, e.ID, err)
+		return fmt.Errorf("sqlstore: labels of %s %q: %w", t.schema.Machine, e.ID, err)
 	}
-	f := form{schema: t.schema, event: true, request: e.RequestN == -1}
-	id, sum := any(e.ID), any(int64(e.Sum))
+	before, linked, err := x.before(d, w)
+	if err != nil {
+		return err
+	}
+	f := form{schema: t.schema, event: true, linked: linked, request: e.RequestN == -1, words: words{e.Operation, e.Name, e.From, e.To}}
+	may := [...]struct {
+		column int
+		absent bool
+	}{
+		{columnFrom, e.From == ""}, {columnReason, e.Reason == ""}, {columnRequestID, e.RequestID == ""}, {columnLabels, labels == nil},
+		{columnInputs, e.Inputs.IsZero()}, {columnChanges, e.Changes.IsZero()}, {columnImage, e.Image.IsZero()},
+		{columnCause, e.Cause == ""}, {columnGuard, e.Guard == ""},
+	}
+	for _, m := range may {
+		if m.absent {
+			f.absent |= 1 << m.column
+		}
+	}
+	st, err := d.formed(x.ctx, t, &f)
+	if err != nil {
+		return x.fail(err)
+	}
+	unless := func(column int, v any) {
+		if f.absent&(1<<column) == 0 {
+			d.add(v)
+		}
+	}
 	d.args = d.args[:0]
+	id, sum := any(e.ID), any(int64(e.Sum))
 	d.add(id)
 	d.add(e.Rev)
-	d.add(e.Operation)
-	d.add(e.Name)
-	f.may(d, 5, orNull(e.From))
-	d.add(e.To)
+	if f.words == (words{}) {
+		d.add(e.Operation)
+		d.add(e.Name)
+		unless(columnFrom, e.From)
+		d.add(e.To)
+	}
 	d.add(t.bind(e.At))
 	d.add(e.Actor)
-	d.add(e.Reason)
-	f.may(d, 10, orNull(e.RequestID))
+	unless(columnReason, e.Reason)
+	unless(columnRequestID, e.RequestID)
 	if !f.request {
 		d.add(e.RequestN)
 	}
 	d.add(e.Fingerprint)
-	f.may(d, 13, labels)
-	f.may(d, 14, documentText(e.Inputs))
-	f.may(d, 15, documentText(e.Changes))
-	f.may(d, 16, documentText(e.Image))
+	unless(columnLabels, labels)
+	unless(columnInputs, e.Inputs.String())
+	unless(columnChanges, e.Changes.String())
+	unless(columnImage, e.Image.String())
 	d.add(int64(e.Version))
-	f.may(d, 18, orNull(e.Cause))
-	f.may(d, 19, orNull(e.Guard))
+	unless(columnCause, e.Cause)
+	unless(columnGuard, e.Guard)
 	d.add(sum)
-	d.add(id)
-	d.add(w.Prev.Rev)
-	d.add(sum)
-	return f, nil
-}
-
-// may adds the argument of a column, unless it is absent.
-func (f *form) may(d *direct, column int, v any) {
-	if v == nil {
-		f.absent |= 1 << column
-		return
+	if linked {
+		d.add(int64(fsm.Chained(before, e)))
+	} else {
+		d.add(id)
+		d.add(w.Prev.Rev)
+		d.add(sum)
 	}
-	d.add(v)
+	if _, err := x.changeFormed(st); err != nil {
+		return x.explain(w, err, false)
+	}
+	d.next = link{schema: t.schema, id: e.ID, rev: e.Rev, chain: fsm.Chained(before, e), known: linked, missed: d.missed(w)}
+	return nil
 }
 
-func (t *table) appendText(f form) string {
+func (t *table) appendText(f *form) string {
 	var columns, places []string
 	for i, name := range eventColumns {
 		place := "?"
 		switch {
+		case i == columnReason && f.absent&(1<<i) != 0:
+			place = "''"
 		case f.absent&(1<<i) != 0:
 			continue
 		case i == columnN:
 			place = "0"
 		case i == columnRequestN && f.request:
 			place = "-1"
+		case f.words == words{}:
+		case i == columnOperation:
+			place = literal(f.words.operation)
+		case i == columnName:
+			place = literal(f.words.name)
+		case i == columnFrom:
+			place = literal(f.words.from)
+		case i == columnTo:
+			place = literal(f.words.to)
 		}
 		columns, places = append(columns, name), append(places, place)
 	}
-	events := t.part("_events")
-	return "INSERT INTO " + events + " (" + quoted(append(columns, "chain")) + ") VALUES (" + strings.Join(places, ", ") + ", " + chained(events, "?", "?", "0", "?") + ")"
+	events, chain := t.part("_events"), "?"
+	if !f.linked {
+		chain = chained(events, "?", "?", "0", "?")
+	}
+	return "INSERT INTO " + events + " (" + quoted(append(columns, "chain")) + ") VALUES (" + strings.Join(append(places, chain), ", ") + ")"
 }
 
-// moveForm binds the arguments of the statement that moves the row.
-func (t *table) moveForm(d *direct, w *fsm.Write) form {
-	f := form{schema: t.schema, state: w.Row.State != w.PrevState, old: w.Old != nil}
+// moveRow moves the row of a formed write.
+func (x *txn) moveRow(d *direct, w *fsm.Write) (int64, error) {
+	t := x.t
+	f := form{schema: t.schema, state: w.Row.State != w.PrevState, old: w.Old != nil, words: words{from: w.PrevState, to: w.Row.State}}
+	for _, i := range w.Changed {
+		f.changed |= 1 << i
+	}
+	if f.old {
+		for i, v := range w.Old.Values {
+			if v != nil {
+				f.present |= 1 << i
+			}
+		}
+	}
+	st, err := d.formed(x.ctx, t, &f)
+	if err != nil {
+		return 0, x.fail(err)
+	}
 	d.args = d.args[:0]
 	d.add(w.Row.Rev)
 	d.add(t.bind(w.Row.UpdatedAt))
-	if f.state {
+	if f.state && f.words == (words{}) {
 		d.add(w.Row.State)
-	}
-	for _, i := range w.Changed {
-		f.changed |= 1 << i
 	}
 	for i, v := range w.Row.Values {
 		if f.changed&(1<<i) != 0 {
@@ -152,32 +237,37 @@ func (t *table) moveForm(d *direct, w *fsm.Write) form {
 	}
 	d.add(w.Prev.ID)
 	d.add(w.Prev.Rev)
-	d.add(w.PrevState)
+	if f.words == (words{}) {
+		d.add(w.PrevState)
+	}
 	if f.old {
 		d.add(t.bind(w.Old.CreatedAt))
 		d.add(t.bind(w.Old.UpdatedAt))
-		for i, v := range w.Old.Values {
+		for _, v := range w.Old.Values {
 			if v != nil {
-				f.present |= 1 << i
 				d.add(t.bind(v))
 			}
 		}
 	}
-	return f
+	return x.changeFormed(st)
 }
 
-func (t *table) moveText(f form) string {
+func (t *table) moveText(f *form) string {
+	from, to := "?", "?"
+	if f.words != (words{}) {
+		from, to = literal(f.words.from), literal(f.words.to)
+	}
 	var b strings.Builder
 	b.WriteString("UPDATE " + t.name + ` SET "rev" = ?, "updated_at" = ?`)
 	if f.state {
-		b.WriteString(`, "state" = ?`)
+		b.WriteString(`, "state" = ` + to)
 	}
 	for i := range t.schema.Columns {
 		if f.changed&(1<<i) != 0 {
 			b.WriteString(", " + quote(t.schema.Columns[i].Stored) + " = ?")
 		}
 	}
-	b.WriteString(` WHERE "id" = ? AND "rev" = ? AND "state" = ?`)
+	b.WriteString(` WHERE "id" = ? AND "rev" = ? AND "state" = ` + from)
 	if f.old {
 		b.WriteString(` AND "created_at" = ? AND "updated_at" = ?`)
 		for i := range t.schema.Columns {

@@ -206,14 +206,7 @@ func (x *txn) record(w *fsm.Write) error {
 
 func (x *txn) log(w *fsm.Write) error {
 	if d, ok := x.q.(*direct); ok && x.t.formed(w) {
-		f, err := x.t.appendForm(d, w)
-		if err != nil {
-			return err
-		}
-		if _, err := x.changeFormed(d, f); err != nil {
-			return x.explain(w, err, false)
-		}
-		return nil
+		return x.appendEvent(d, w)
 	}
 	text, args, err := x.insertion(&w.Event)
 	if err != nil {
@@ -242,7 +235,7 @@ func (x *txn) move(w *fsm.Write) error {
 	var n int64
 	var err error
 	if d, ok := x.q.(*direct); ok && x.t.formed(w) {
-		n, err = x.changeFormed(d, x.t.moveForm(d, w))
+		n, err = x.moveRow(d, w)
 	} else {
 		text, args := x.t.update(w)
 		n, err = x.change(text, args...)
