@@ -28,6 +28,9 @@ type scriptedDB struct {
 	prepared  int                // statements
 	closed    int                // of them
 	ends      []string           // what was ended, in order: statements, the connection
+	chain     uint32             // of every event
+	looked    bool               // the last event was appended with a look at the one before it
+	linked    int64              // the chain of the last event, else
 }
 
 func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) {
@@ -113,6 +116,8 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.N
 	case text == SQLite().claim():
 		return driver.RowsAffected(0), d.word("claim")
 	case strings.HasPrefix(text, `INSERT INTO "m_events"`):
+		d.looked = strings.Contains(text, "SELECT")
+		d.linked, _ = args[len(args)-1].Value.(int64)
 		return driver.RowsAffected(1), d.word("log " + id)
 	case strings.HasPrefix(text, `UPDATE "m" `):
 		if err := d.word("move " + id); err != nil || slices.Contains(d.elsewhere, id) {
@@ -123,9 +128,16 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.N
 	return driver.RowsAffected(0), d.word(strings.ToLower(text))
 }
 
-func (d *scriptedDB) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
-	return noRows{}, nil
+func (d *scriptedDB) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if !strings.HasPrefix(text, `SELECT "chain"`) {
+		return noRows{}, nil
+	}
+	err := d.word("chain " + args[0].Value.(string))
+	return &answers{scriptedStmt: scriptedStmt{d: d}, rows: [][]driver.Value{{int64(d.chain)}}}, err
 }
+
+// has reports whether the database was asked for it.
+func (d *scriptedDB) has(word string) bool { return slices.Contains(d.asked, word) }
 
 type noRows struct{}
 
