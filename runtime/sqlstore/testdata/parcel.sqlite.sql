@@ -53,6 +53,9 @@ SELECT "number" FROM "parcel_groups" WHERE "name" = ? AND "key" = ?;
 -- putNumber
 INSERT INTO "parcel_groups" ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number";
 
+-- chain
+SELECT "chain" FROM "parcel_events" WHERE "id" = ? AND "rev" = ? AND "n" = 0;
+
 -- requestInLog
 SELECT 1 FROM "parcel_events" WHERE "id" = ? AND "request_id" = ?;
 
