@@ -15,7 +15,7 @@ import (
 
 // picking gathers the picks of one operation.
 type picking[R any] struct {
-	m *Machine[R]
+	run func(ctx context.Context, batch []*pick[R]) // a round
 
 	mu    sync.Mutex
 	led   [][]Cond // what the rounds of now ask for, each something else
@@ -29,8 +29,9 @@ type pick[R any] struct {
 	q    *request[R]
 	done chan struct{} // closed when the round is over; nil: the caller runs it
 
-	steps []*step[R] // what it takes in this round
-	slow  bool       // surely nothing was written: another way has to give the answer
+	steps []*step[R]      // what it takes in this round
+	slow  bool            // surely nothing was written: another way has to give the answer
+	wait  <-chan struct{} // closed when it is time for another round; nil: it is served
 	err   error
 }
 
@@ -46,16 +47,27 @@ func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (ou
 		return nil, true, nil
 	}
 	j := &pick[R]{ctx: ctx, n: n, q: q}
+	if _, ok := m.table.(Glancer); ok && m.aloft.careless() {
+		outs, locked, err := m.pickAhead(j)
+		if !locked {
+			return outs, j.slow, err
+		}
+	}
 	if err := m.picks[q.op].take(j); err != nil {
 		return nil, false, err
 	}
 	if j.slow || j.err != nil {
 		return nil, j.slow, j.err
 	}
+	return m.taken(j), false, nil
+}
+
+// taken returns the outcomes of what a pick took.
+func (m *Machine[R]) taken(j *pick[R]) (outs []Outcome[R]) {
 	for _, s := range j.steps {
 		outs = append(outs, m.stepOutcome(s))
 	}
-	return outs, false, nil
+	return outs
 }
 
 // take waits until a round has served j. A context that ends before takes it out
@@ -66,7 +78,7 @@ func (p *picking[R]) take(j *pick[R]) error {
 		p.led = append(p.led, where)
 		p.mu.Unlock()
 		defer p.next(where)
-		p.m.round(j.ctx, []*pick[R]{j})
+		p.run(j.ctx, []*pick[R]{j})
 		return nil
 	}
 	j.done = make(chan struct{})
@@ -132,7 +144,7 @@ func (p *picking[R]) serveOne(batch []*pick[R]) {
 	if len(batch) > 1 { // nobody's end is that of the others
 		ctx = context.WithoutCancel(ctx)
 	}
-	p.m.round(ctx, batch)
+	p.run(ctx, batch)
 	over = true
 }
 
@@ -193,7 +205,7 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 	free := make([]*candidate[R], 0, len(rows))
 	for i := range rows {
 		if rec, err := m.load(first.op, &rows[i]); err == nil { // a quarantined record is never handed out
-			free = append(free, &candidate[R]{&rows[i], rec})
+			free = append(free, &candidate[R]{row: &rows[i], rec: rec})
 		}
 	}
 	var all []*step[R]
@@ -201,7 +213,7 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 	for _, j := range batch {
 		j.steps, j.slow, j.err = nil, false, nil // the transaction may have begun anew
 		m.tick(j.q)
-		steps, rest, err := m.serveFrom(j, free)
+		steps, rest, err := m.serveFrom(j, free, false)
 		switch {
 		// The same call twice at the same time waits for the answer of the first, and
 		// there may be more behind those that were looked at.
@@ -219,15 +231,20 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 	return all, nil
 }
 
-// candidate is a record that fits a query and is locked.
+// errHeld ends a pick without a lock that would take what another writer has.
+var errHeld = errors.New("another writer has the record")
+
+// candidate is a record that fits a query.
 type candidate[R any] struct {
-	row *Row
-	rec R
+	row  *Row
+	rec  R
+	held bool // another writer has it, perhaps
 }
 
 // serveFrom decides for one pick and returns the records that are left. Its error
 // is one that does not speak of a record: it is found out again where it counts.
-func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) (steps []*step[R], rest []*candidate[R], err error) {
+// Compare says that the records are not locked, so that the writes compare the rows.
+func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R], compare bool) (steps []*step[R], rest []*candidate[R], err error) {
 	for i, c := range free {
 		if len(steps) == j.n {
 			return steps, append(rest, free[i:]...), nil
@@ -243,6 +260,12 @@ func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) (steps []*step[
 		case err != nil:
 			return nil, nil, err
 		case s.write.Row != nil: // else it would be recorded only: it does not pass `require`
+			if c.held {
+				return nil, nil, errHeld
+			}
+			if compare {
+				s.write.Old = c.row
+			}
 			steps, rest = append(steps, s), rest[:len(rest)-1]
 		}
 	}

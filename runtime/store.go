@@ -62,6 +62,23 @@ type Bulk interface {
 	UpdateMany(ctx context.Context, f func(ManyTx) error) error
 }
 
+// Glancer is a Bulk that reads in one step what a pick looks for, and whose Commit
+// costs little where many callers have one. With it, a pick looks without a lock and
+// leaves to Commit whether what it saw still holds; without it, it locks first.
+type Glancer interface {
+	Bulk
+	// Glance returns the rows that fit the query, in its order, as they were
+	// committed at one moment after the call began. It locks none and waits for no
+	// writer, whatever Lock says.
+	Glance(ctx context.Context, q Query) ([]Glimpse, error)
+}
+
+// Glimpse is a row that was seen without a lock.
+type Glimpse struct {
+	Row  Row
+	Held bool // another writer had it locked, so that a write might wait; it may be told of a lock that has ended
+}
+
 // ManyTx is the transaction of a Bulk.
 type ManyTx interface {
 	Tx

@@ -91,6 +91,10 @@ type Dialect interface {
 	order(column string, optional, descending bool) []string
 	// lock ends a query whose rows are to be locked, passing over locked ones.
 	lock() string
+	// held is a condition that some writer has a row locked: it always holds then. A
+	// lock of which nothing is left but its trace may be told as well. Empty: the
+	// database does not say.
+	held() string
 	// wait ends a query that takes the place of a locking one which found too few
 	// rows: it waits for those that it passed over. Empty: there were none.
 	wait() string

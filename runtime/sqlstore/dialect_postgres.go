@@ -283,6 +283,14 @@ func (p *postgres) lock() string {
 	return " FOR UPDATE SKIP LOCKED"
 }
 
+// held: the transaction that locked a row last stands in it until the next change.
+func (p *postgres) held() string {
+	if !p.is(PostgreSQL) {
+		return ""
+	}
+	return "xmax <> 0"
+}
+
 func (*postgres) wait() string { return " FOR UPDATE" }
 
 func (*postgres) lockGroup(table string) string {

@@ -243,6 +243,8 @@ func (sqlite) order(column string, optional, descending bool) []string {
 
 func (sqlite) lock() string { return "" }
 
+func (sqlite) held() string { return "" }
+
 func (sqlite) wait() string { return "" }
 
 func (sqlite) lockGroup(string) string { return "" }

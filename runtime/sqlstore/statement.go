@@ -278,10 +278,10 @@ func (t *table) where(b *text, q *fsm.Query) error {
 	return nil
 }
 
-// selectRows returns the statement of a query.
-func (t *table) selectRows(q *fsm.Query) (*text, error) {
+// selectRows returns the statement of a query, for the columns of a row and more.
+func (t *table) selectRows(q *fsm.Query, more ...string) (*text, error) {
 	b := &text{d: t.dialect}
-	fmt.Fprintf(b, "SELECT %s FROM %s", t.columns, t.name)
+	b.WriteString("SELECT " + strings.Join(append([]string{t.columns}, more...), ", ") + " FROM " + t.name)
 	if err := t.where(b, q); err != nil {
 		return nil, err
 	}

@@ -113,17 +113,17 @@ func orNull(text string) any {
 
 func documentText(j fsm.JSON) any { return orNull(j.String()) }
 
-// rowOf scans one row of the machine's table.
-func (t *table) rowOf(rows Rows) (fsm.Row, error) {
+// rowOf scans one row of the machine's table, and what the query returns besides.
+func (t *table) rowOf(rows Rows, more ...any) (fsm.Row, error) {
 	var row fsm.Row
 	values := make([]any, len(t.schema.Columns))
-	targets := make([]any, 5, 5+len(values))
+	targets := make([]any, 5, 5+len(values)+len(more))
 	targets[0], targets[1], targets[2] = &row.ID, &row.State, &row.Rev
 	targets[3], targets[4] = (*instant)(&row.CreatedAt), (*instant)(&row.UpdatedAt)
 	for i := range values {
 		targets = append(targets, &values[i])
 	}
-	if err := rows.Scan(targets...); err != nil {
+	if err := rows.Scan(append(targets, more...)...); err != nil {
 		return row, fmt.Errorf("sqlstore: read a row of %s: %w", t.schema.Table, err)
 	}
 	for i := range values {

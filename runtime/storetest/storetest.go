@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"query", queryTests},
 		{"inspect", inspectTests},
 		{"lock", lockTests},
+		{"glance", glanceTests},
 		{"log", logTests},
 		{"watch", watchTests},
 		{"transaction", transactionTests},
