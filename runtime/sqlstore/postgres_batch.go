@@ -106,14 +106,17 @@ func (g *grid) column(name, as string, rows int, cell func(a *array, i int)) {
 	}
 }
 
-// from writes the batch as a table of its own.
+// from writes the batch as a table of its own. The planner is not to know how long
+// it is: what it keeps is then one plan, made once, and since a limit that it does not
+// know stands for few rows, that finds each record by an index. Else it reads the
+// whole table while that is small, and goes on with it when it is not.
 func (g *grid) from() {
-	g.put("unnest(")
+	g.put("(SELECT * FROM unnest(")
 	for i, as := range g.types {
 		g.comma(i)
-		g.put("$", strconv.Itoa(i+1), "::", as, "[]")
+		g.put("$", strconv.Itoa(i+1), "::text::", as, "[]")
 	}
-	g.put(`) AS i(`, strings.Join(g.names, ", "), ")")
+	g.put(`) AS i(`, strings.Join(g.names, ", "), ") LIMIT $", strconv.Itoa(len(g.types)+1), "::bigint) AS i")
 }
 
 // many returns the statement of writes of the same kind, and its arguments. Its
@@ -168,6 +171,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	} else {
 		t.manyMoves(g, n, w, &key)
 	}
+	g.args = append(g.args, int64(n)) // the limit
 	if key.outbox {
 		g.put(", o AS (INSERT INTO ", t.part("_outbox"), " (", outboxColumns, `) SELECT "id", "rev", "o_effect", "o_key", "o_attempts", "o_due", "o_error" FROM w WHERE "o_effect" IS NOT NULL)`)
 	}
@@ -312,6 +316,8 @@ func asked(w *fsm.Write, part func(*fsm.Delivery) any) any {
 
 // manyCreations writes the part that makes rows. What is known to be taken is
 // left out before; what is taken by others at the same time fails the statement.
+// OFFSET 0 makes the planner look for each record by an index, where it would join
+// the whole table or read all rows that hold a place.
 func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape) {
 	created, state := `"updated_at"`, `"state"`
 	if !key.words.born {
@@ -336,9 +342,9 @@ func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape
 	}
 	g.put("WITH w AS MATERIALIZED (SELECT * FROM ")
 	g.from()
-	g.put(" WHERE NOT EXISTS (SELECT 1 FROM ", t.name, ` AS r WHERE r."id" = i."id")`)
+	g.put(" WHERE NOT EXISTS (SELECT 1 FROM ", t.name, ` AS r WHERE r."id" = i."id" OFFSET 0)`)
 	if !key.words.record { // else the requests are their records' own
-		g.put(" AND NOT EXISTS (SELECT 1 FROM ", t.part("_events"), ` AS e WHERE e."request_id" = i."e_request_id" AND e."request_n" = i."e_request_n" AND e."request_n" >= 0)`)
+		g.put(" AND NOT EXISTS (SELECT 1 FROM ", t.part("_events"), ` AS e WHERE e."request_id" = i."e_request_id" AND e."request_n" = i."e_request_n" AND e."request_n" >= 0 OFFSET 0)`)
 	}
 	for u := range t.schema.Uniques {
 		rule := &t.schema.Uniques[u]
@@ -360,7 +366,7 @@ func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape
 			kind := t.schema.Columns[t.schema.Column(name)].Kind
 			g.put(" AND ", t.dialect.operand("r."+quote(name), kind), " = ", t.dialect.operand("i."+quote("v_"+name), kind))
 		}
-		g.put("))")
+		g.put(" OFFSET 0))")
 	}
 	g.put("), r AS (INSERT INTO ", t.name, " (", t.columns, ") SELECT ", strings.Join(list, ", "), " FROM w)")
 }

@@ -1,0 +1,81 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// The plan that a server keeps for the statement of a batch finds each record by an
+// index, although it was made when the table was empty, and depends on no batch.
+func TestPlansOfBatches(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile(filepath.Join("..", "..", "gen", "testdata", "schema", "parcel.postgres.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("pgx", pgtest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, text := range []string{string(script), "SET plan_cache_mode = force_generic_plan"} {
+		if _, err := conn.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tab := parcels(t, Postgres())
+	send := func(id string) *fsm.Write {
+		return parcelStep(id, func(w *fsm.Write) {
+			w.Old, w.Leave = &fsm.Row{Values: make([]any, len(tab.schema.Columns))}, true
+			w.Outbox = &fsm.Delivery{ID: id, Rev: w.Row.Rev}
+		})
+	}
+	for name, writes := range map[string][]*fsm.Write{
+		"moves":     {send("a"), send("b"), send("c")},
+		"creations": moves(true, "a", "b", "c"),
+	} {
+		for _, w := range writes {
+			w.Row.Values = make([]any, len(tab.schema.Columns))
+		}
+		text, args, err := tab.many(writes, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(args)), ", ")
+		rows, err := conn.QueryContext(t.Context(), fmt.Sprintf("EXPLAIN EXECUTE %s(%s)", name, nulls))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan []string
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, line)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(plan, "\n")
+		if strings.Contains(all, "Seq Scan") || strings.Contains(all, "Hash") || !strings.Contains(all, "Index") || !strings.Contains(all, "Limit") {
+			t.Errorf("%s: the plan reads what it need not:\n%s", name, all)
+		}
+	}
+}
