@@ -90,6 +90,16 @@ func TestRefusalTakesNoTransaction(t *testing.T) {
 	}
 }
 
+// A place that is taken is told at once: no look and no transaction would say otherwise.
+func TestTakenPlaceIsCertain(t *testing.T) {
+	t.Parallel()
+	c := counting(t, func() error { return &fsm.ConflictError{Rule: "one_per_slot"} }, nil, nil)
+	_, err := c.Apply(t.Context(), p1, note("r", "x"))
+	if !errors.Is(err, fsm.ErrNotUnique) || c.tally() != (tally{Commits: 1}) {
+		t.Errorf("%v after %+v", err, c.tally())
+	}
+}
+
 // What a look does not settle is left to a transaction: a look that fails, a
 // record at the revision that was expected after all, one that is gone, an id that
 // is taken, and a machine that takes calls for any revision.

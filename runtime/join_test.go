@@ -125,3 +125,27 @@ func TestInOfAStoreThatCannotBeCompared(t *testing.T) {
 	}
 	must(t)(joined.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 }
+
+// A call on a held record goes the way of every other one in a transaction of the
+// caller's: none after one that failed half done.
+func TestHeldRecordInABrokenTransaction(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := plainly(t, store)
+	p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	failed := errors.New("no room")
+	joined := joinedBy(t, m, store, func(tx fsm.Tx) fsm.Tx {
+		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+			if w.Prev.ID == "p1" {
+				return tx.Write(w)
+			}
+			return failed
+		}}
+	})
+	if _, err := joined.Create(t.Context(), storetest.Register(meta("r"), in("p2"))); !errors.Is(err, failed) {
+		t.Fatalf("got %v, want the error of the write", err)
+	}
+	if _, err := joined.Apply(t.Context(), p, note("s", "x")); !errors.Is(err, fsm.ErrJoined) {
+		t.Errorf("got %v, want ErrJoined", err)
+	}
+}
