@@ -26,13 +26,15 @@ func newFile(n *names) *jen.File {
 	return f
 }
 
-// render returns the text of a file.
+// render returns the text of a file. It is laid out here: gofmt, which jennifer would
+// call, takes more time than all of the rest.
 func render(f *jen.File) ([]byte, error) {
 	var b bytes.Buffer
+	f.NoFormat = true
 	if err := f.Render(&b); err != nil {
 		return nil, err
 	}
-	return groupImports(b.Bytes()), nil
+	return groupImports(layout(b.String())), nil
 }
 
 // groupImports sets the runtime apart from the standard library, as goimports

@@ -74,7 +74,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		))
 	}
 	fields = append(fields, jen.Line())
-	g.Id(c.Desc).Op("=").Op("&").Add(raw("fsm.Operation[%s]", s.n.Record)).Values(fields...)
+	g.Id(c.Desc).Op("=").Add(raw("&fsm.Operation[%s]", s.n.Record)).Values(fields...)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
 			jen.Return(key),
 		))
 	}
-	return jen.Op("&").Add(raw("fsm.EffectInfo[%s]", s.n.Record)).Values(append(fields, jen.Line())...), nil
+	return raw("&fsm.EffectInfo[%s]", s.n.Record).Values(append(fields, jen.Line())...), nil
 }
 
 // keyText returns a field as a part of a key. A required string that is the

@@ -162,7 +162,7 @@ func (s *store) schema(f *jen.File) {
 	}
 	f.Line()
 	f.Add(doc("schema describes the machine to a store.")).
-		Var().Id("schema").Op("=").Op("&").Add(fsmName("Schema")).ValuesFunc(func(g *jen.Group) {
+		Var().Id("schema").Op("=").Add(raw("&fsm.Schema")).ValuesFunc(func(g *jen.Group) {
 		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
 		pair("Machine", jen.Lit(s.m.Name))
 		pair("Entity", jen.Lit(s.m.Entity))

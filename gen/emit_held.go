@@ -152,7 +152,7 @@ func (h *held) holder(f *jen.File) {
 		"A handle has a type of its own for each state, with the operations that a caller has there and no other: what the state forbids does not compile. "+
 			"It carries revision, actor and request ids along. The same call of the same handle once more, because an answer was lost, replays. "+
 			"A handle is an fsm.Target, so Machine takes it for what is not offered here.")).
-		Type().Id("Holder").Struct(jen.Id("m").Op("*").Id("Machine"), jen.Id("actor").String())
+		Type().Id("Holder").Struct(raw("m *Machine"), jen.Id("actor").String())
 	f.Line()
 	f.Add(doc("As returns the machine as the actor uses it.")).
 		Func().Params(raw("m *Machine")).Id("As").Params(raw("actor string")).Id("Holder").Block(

@@ -18,7 +18,7 @@ func (s *store) machine(f *jen.File) {
 		fmt.Sprintf("Machine is the machine over a store: every operation is one transaction that writes the %s, its event and the request id, or nothing. It is safe for use by any number of goroutines.", s.n.Record),
 		"Every method that fails returns a *fsm.Refusal, *fsm.AmbiguousError, *fsm.EffectError or the error of the store; errors.Is tells them apart.")).
 		Type().Id("Machine").StructFunc(func(g *jen.Group) {
-		g.Id("core").Op("*").Add(fsmName("Machine")).Index(raw(s.n.Record))
+		g.Add(raw("core *fsm.Machine[%s]", s.n.Record))
 		for _, o := range s.sourced() {
 			g.Id(s.n.op(o).Desc).Add(raw("*fsm.Operation[%s]", s.n.Record))
 		}

@@ -99,7 +99,7 @@ func (p *pure) refusals(f *jen.File) {
 	method := func(text, name, params string, body ...jen.Code) {
 		f.Line()
 		f.Add(doc(text)).
-			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Op("*").Add(fsmName("Refusal")).Block(body...)
+			Func().Params(raw("j *%s", p.n.Record)).Id(name).Params(raw(params)).Add(raw("*fsm.Refusal")).Block(body...)
 	}
 	if p.used["refuseState"] || p.grounds != nil {
 		names := stateType(p.m, p.n).table("Names")

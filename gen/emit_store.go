@@ -130,7 +130,7 @@ func (s *store) projection() jen.Code {
 			g.Line()
 		}))
 	}
-	return jen.Line().Id("Projection").Op(":").Op("&").Add(fsmName("Projection")).Values(append(fields, jen.Line())...)
+	return jen.Line().Id("Projection").Op(":").Add(raw("&fsm.Projection")).Values(append(fields, jen.Line())...)
 }
 
 // outcome adds the name of what a call leads to.

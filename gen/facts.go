@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -250,6 +251,7 @@ func compare(op spec.FactOp, left, right operand) cond {
 	case left.enum != right.enum:
 		l, r = l+".String()", r+".String()"
 	}
+	l, r = strings.ReplaceAll(l, " + ", "+"), strings.ReplaceAll(r, " + ", "+") // as gofmt has a sum that is compared
 	return atom(l+" "+goOperators[op]+" "+r, l+" "+goOperators[opposite[op]]+" "+r)
 }
 

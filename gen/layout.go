@@ -4,34 +4,105 @@ import (
 	"bytes"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
-// layout formats Go text as gofmt does, where the text is broken into lines as
-// gofmt breaks it and every line is spaced: it indents, and aligns the values of
-// composite literals. The generated tests are written in such lines; go/printer
-// would measure their nested literals again on each level, which takes most of
-// the time of a large machine. A test holds the two equal.
+// layout formats Go text as gofmt does, where the text is broken into lines as gofmt
+// breaks it: it spaces what jennifer writes, indents, and aligns the values of composite
+// literals, the fields of structs, the declarations of a group and the comments at the
+// ends of lines. go/format would parse the text once more and measure nested literals
+// again on each level, which takes most of the time of a large machine. It knows what
+// the emitters write, not all of Go; a test holds every generated file against gofmt.
 func layout(text string) []byte {
 	l := layouter{out: make([]byte, 0, len(text)+len(text)/4)}
 	for line := range strings.Lines(text) {
-		l.line(strings.TrimRight(line, "\n"))
+		l.read(strings.TrimSuffix(line, "\n"))
 	}
+	l.lines(l.doc...)
 	l.flush()
 	return append(bytes.TrimRight(l.out, "\n"), '\n')
 }
 
 // layouter lays out one line after the other.
 type layouter struct {
-	out   []byte
-	depth int    // tabs before a line
-	open  []bool // per open bracket: whether it has made the depth greater
-	pairs []pair // that stand below each other and are not written yet
-	raw   bool   // within a raw string
+	out    []byte
+	depth  int       // tabs before a line
+	open   []bracket // that are not closed yet
+	rows   []row     // that stand below each other and are not written yet
+	doc    []string  // comments at the top that are not written yet
+	head   string    // of a literal whose elements may follow; not written yet
+	raw    bool      // within a raw string
+	within bool      // within a condition, as far as the text was read
+	goes   int       // of a condition that goes on: tabs besides those of its first line
+	begun  int       // tabs of its first line
 }
 
-// pair is a key with its value on one line.
-type pair struct {
-	key, value string
+// read takes a line as it was written: it spaces it, and looks at what follows a
+// comment or the head of a literal.
+func (l *layouter) read(line string) {
+	if l.raw {
+		l.line(line)
+		return
+	}
+	line = spaced(strings.TrimSpace(line), l.within)
+	l.within = goesOn(line)
+	if l.head != "" {
+		head := l.head
+		l.head = ""
+		if strings.HasPrefix(line, "}") { // it has no elements
+			line = head + line
+		} else {
+			l.line(head)
+		}
+	}
+	switch {
+	case l.depth == 0 && strings.HasPrefix(line, "//"):
+		l.doc = append(l.doc, line)
+		return
+	case line != "":
+		l.lines(commented(l.doc)...)
+	default: // no declaration follows
+		l.lines(l.doc...)
+	}
+	l.doc = l.doc[:0]
+	if strings.HasSuffix(line, "{") && !strings.HasSuffix(line, " {") {
+		l.head = line
+		return
+	}
+	l.line(line)
+}
+
+// bracket is one that is open.
+type bracket struct {
+	deeper bool // it has made the depth greater
+	holds  holds
+}
+
+// holds says what stands in a bracket.
+type holds uint8
+
+const (
+	code holds = iota
+	fields
+	declarations
+)
+
+// row is a line in cells, of which those in one column are aligned.
+type row struct {
+	cells [4]string
+	n     int
+	pair  bool // a key and its value
+}
+
+func (r *row) put(cell string) {
+	r.cells[r.n] = cell
+	r.n++
+}
+
+func (l *layouter) lines(list ...string) {
+	for _, line := range list {
+		l.line(line)
+	}
 }
 
 func (l *layouter) line(text string) {
@@ -41,8 +112,8 @@ func (l *layouter) line(text string) {
 		l.write(text)
 		return
 	}
-	text = strings.TrimSpace(text)
-	if head, body, tail, ok := longFunc(text); ok {
+	s := scan(text)
+	if head, body, tail, ok := s.longFunc(text); ok {
 		l.line(head)
 		for statement := range strings.SplitSeq(body, "; ") { // no text in it holds that
 			l.line(statement)
@@ -50,42 +121,128 @@ func (l *layouter) line(text string) {
 		l.line(tail)
 		return
 	}
-	closed, opened, commas, raw := brackets(text)
-	l.raw = raw
-	key, value, isPair := cutPair(text)
-	switch {
-	case isPair && closed == 0 && opened == 0 && !raw:
-		l.pairs = append(l.pairs, pair{key, value})
-		if commas > 1 { // several elements on a line: what follows is not aligned with it
+	l.raw = s.raw
+	if s.closed == 0 && !s.raw && l.goes == 0 {
+		if r := l.row(text, s); r.n > 1 {
+			l.rows = append(l.rows, r)
+			if s.opened == 0 {
+				if r.pair && s.commas > 1 { // several elements on a line: what follows is not aligned with it
+					l.flush()
+				}
+				return
+			}
 			l.flush()
+			l.push(text, s.opened, true)
+			return
 		}
-		return
-	case isPair:
-		text = key + " " + value
 	}
 	l.flush()
-	for range closed {
+	for range s.closed {
 		last := len(l.open) - 1
-		if l.open[last] {
+		if l.open[last].deeper {
 			l.depth--
 		}
 		l.open = l.open[:last]
 	}
 	depth := l.depth
-	if strings.HasPrefix(text, "case ") || strings.HasPrefix(text, "default:") {
-		depth--
-	}
-	if text == "" {
+	switch {
+	case text == "":
 		depth = 0
+		if bytes.HasSuffix(l.out, []byte("\n\n")) {
+			return
+		}
+	case l.goes > 0:
+		depth = l.begun + l.goes
+	case strings.HasPrefix(text, "case "), strings.HasPrefix(text, "default:"):
+		depth--
 	}
 	l.indent(depth)
 	l.write(text)
+	l.push(text, s.opened, !goesOn(text))
+	switch {
+	case !goesOn(text):
+		l.goes = 0
+	case l.goes == 0:
+		l.goes, l.begun = 1, depth
+	case s.opened > 0: // within parentheses
+		l.goes++
+	case s.closed > 0:
+		l.goes = max(l.goes-1, 1)
+	}
+}
+
+// goesOn reports whether the next line goes on with the condition of this one.
+func goesOn(text string) bool { return strings.HasSuffix(text, "&&") || strings.HasSuffix(text, "||") }
+
+// push notes the brackets that a line leaves open.
+func (l *layouter) push(text string, opened int, deeper bool) {
+	if opened == 0 {
+		return
+	}
+	holds := code
+	switch {
+	case strings.HasSuffix(text, "struct {"):
+		holds = fields
+	case text == "var (", text == "const (":
+		holds = declarations
+	}
 	for i := range opened {
-		l.open = append(l.open, i == 0)
-		if i == 0 {
-			l.depth++
+		l.open = append(l.open, bracket{deeper: deeper && i == 0, holds: holds})
+	}
+	if deeper {
+		l.depth++
+	}
+}
+
+// row cuts a line into cells. One cell means that nothing is to be aligned.
+func (l *layouter) row(text string, s scanned) row {
+	var r row
+	in := code
+	if len(l.open) > 0 {
+		in = l.open[len(l.open)-1].holds
+	}
+	code, comment := text, ""
+	if s.comment > 0 {
+		code, comment = strings.TrimRight(text[:s.comment], " "), text[s.comment:]
+	}
+	switch in {
+	case fields:
+		name, typ, ok := strings.Cut(code, " ")
+		if s.comment == 0 || !ok || s.opened > 0 {
+			break
+		}
+		r.put(name)
+		if tag := strings.IndexByte(typ, '`'); tag > 0 {
+			r.put(typ[:tag-1])
+			code = typ[tag:]
+		} else {
+			code = typ
+		}
+	case declarations:
+		if name, value, ok := strings.Cut(code, " = "); ok && s.comment != 0 {
+			name, typ, typed := strings.Cut(name, " ")
+			r.put(name)
+			if typed {
+				r.put(typ)
+			}
+			code = code[len(code)-len(value)-len("= "):]
+		}
+	default:
+		if key, value, ok := cutPair(text); ok {
+			if s.opened > 0 {
+				break // it has no width to compare with
+			}
+			r.put(key)
+			r.put(value)
+			r.pair = true
+			return r
 		}
 	}
+	r.put(code)
+	if comment != "" {
+		r.put(comment)
+	}
+	return r
 }
 
 func (l *layouter) indent(n int) {
@@ -99,15 +256,18 @@ func (l *layouter) write(text string) {
 	l.out = append(l.out, '\n')
 }
 
-// flush writes the pairs. Those whose keys are of similar length are aligned with
-// each other, by the rule of go/printer: short keys always are, and a longer one
+// flush writes the rows. Keys of pairs are aligned with each other when they are of
+// similar length, by the rule of go/printer: short keys always are, and a longer one
 // is when it is less than 2.5 times as long or short as those before it.
 func (l *layouter) flush() {
 	const short, threshold = 40, 2.5
-	for begin := 0; begin < len(l.pairs); {
-		end, widest, sum, before := begin, 0, 0.0, 0
-		for ; end < len(l.pairs); end++ {
-			size := len(l.pairs[end].key) - len(":")
+	for begin := 0; begin < len(l.rows); {
+		end, sum, before := begin, 0.0, 0
+		for ; end < len(l.rows) && l.rows[end].pair == l.rows[begin].pair; end++ {
+			if !l.rows[end].pair {
+				continue
+			}
+			size := len(l.rows[end].cells[0]) - len(":")
 			if n := end - begin; n > 0 && (before > short || size > short) {
 				ratio := float64(size) / math.Exp(sum/float64(n))
 				if threshold*ratio <= 1 || threshold <= ratio {
@@ -115,35 +275,50 @@ func (l *layouter) flush() {
 				}
 			}
 			sum += math.Log(float64(size))
-			before, widest = size, max(widest, size)
+			before = size
 		}
-		for _, p := range l.pairs[begin:end] {
-			l.indent(l.depth)
-			l.out = append(l.out, p.key...)
-			for range widest + len(": ") - len(p.key) {
-				l.out = append(l.out, ' ')
-			}
-			l.write(p.value)
-		}
+		l.align(l.rows[begin:end], 0)
 		begin = end
 	}
-	l.pairs = l.pairs[:0]
+	for i := range l.rows {
+		r := &l.rows[i]
+		l.indent(l.depth)
+		for _, cell := range r.cells[:r.n-1] {
+			l.out = append(l.out, cell...)
+		}
+		l.write(r.cells[r.n-1])
+	}
+	l.rows = l.rows[:0]
 }
 
-// longFunc takes a function that stands on one line apart, where it is longer than
-// gofmt leaves it there.
-func longFunc(text string) (head, body, tail string, long bool) {
-	const most = 100 // bytes of signature and statements
-	begin := strings.Index(text, "func")
-	if begin < 0 || strings.HasPrefix(text, "//") {
-		return "", "", "", false
+// blanks fill cells up.
+const blanks = "                                                                                                                                "
+
+// align makes the cells of a column equally wide in rows that follow each other and
+// have something behind it.
+func (l *layouter) align(rows []row, column int) {
+	for begin := 0; begin < len(rows); {
+		end, widest := begin, 0
+		for ; end < len(rows) && rows[end].n > column+1; end++ {
+			widest = max(widest, utf8.RuneCountInString(rows[end].cells[column]))
+		}
+		for i := begin; i < end; i++ {
+			cell := &rows[i].cells[column]
+			*cell = filled(*cell, widest+1)
+		}
+		if end > begin {
+			l.align(rows[begin:end], column+1)
+		}
+		begin = max(end, begin+1)
 	}
-	signature, rest, ok := strings.Cut(text[begin:], " { ")
-	end := strings.LastIndex(rest, " }")
-	if !ok || end < 0 || len(signature)+end <= most {
-		return "", "", "", false
+}
+
+func filled(cell string, width int) string {
+	n := width - utf8.RuneCountInString(cell)
+	if n <= len(blanks) {
+		return cell + blanks[:n]
 	}
-	return text[:begin] + signature + " {", rest[:end], rest[end+1:], true
+	return cell + strings.Repeat(" ", n)
 }
 
 // cutPair cuts a line into a key with its colon and a value, where it is an element of
@@ -161,7 +336,7 @@ func cutPair(text string) (key, value string, ok bool) {
 		}
 		end++
 	} else {
-		for end < len(text) && (text[end] == '_' || text[end] == '.' || '0' <= text[end] && text[end] <= '9' || 'A' <= text[end] && text[end] <= 'Z' || 'a' <= text[end] && text[end] <= 'z') {
+		for end < len(text) && (text[end] == '.' || inName(text[end])) {
 			end++
 		}
 	}
@@ -171,23 +346,36 @@ func cutPair(text string) (key, value string, ok bool) {
 	return text[:end+1], strings.TrimLeft(text[end+1:], " "), true
 }
 
-// brackets counts the brackets that a line closes and that it leaves open, and the
-// commas outside of them, strings and comments aside. Raw is set when it leaves a
-// raw string open.
-func brackets(text string) (closed, opened, commas int, raw bool) {
+// scanned is what matters of a line, texts and comments aside.
+type scanned struct {
+	closed, opened int  // brackets that it closes, and that it leaves open
+	commas         int  // outside of them
+	raw            bool // it leaves a raw string open
+	comment        int  // where its comment begins; -1: it has none
+	body, end      int  // where a block that stands on the line begins and ends; -1: there is none
+}
+
+func scan(text string) scanned {
+	s := scanned{comment: -1, body: -1, end: -1}
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '(', '[', '{':
-			opened++
+			s.opened++
+			if c == '{' && s.body < 0 && i > 0 && text[i-1] == ' ' && i+1 < len(text) {
+				s.body = i
+			}
 		case ')', ']', '}':
-			if opened > 0 {
-				opened--
+			if s.opened > 0 {
+				s.opened--
 			} else {
-				closed++
+				s.closed++
+			}
+			if c == '}' && i > 0 && text[i-1] == ' ' {
+				s.end = i
 			}
 		case ',':
-			if opened == 0 {
-				commas++
+			if s.opened == 0 {
+				s.commas++
 			}
 		case '"', '\'':
 			for i++; i < len(text) && text[i] != c; i++ {
@@ -198,14 +386,31 @@ func brackets(text string) (closed, opened, commas int, raw bool) {
 		case '`':
 			n := strings.IndexByte(text[i+1:], '`')
 			if n < 0 {
-				return closed, opened, commas, true
+				s.raw = true
+				return s
 			}
 			i += n + 1
 		case '/':
 			if strings.HasPrefix(text[i:], "//") {
-				return closed, opened, commas, false
+				s.comment = i
+				return s
 			}
 		}
 	}
-	return closed, opened, commas, false
+	return s
+}
+
+// longFunc takes a function that stands on one line apart, where it is longer than
+// gofmt leaves it there.
+func (s *scanned) longFunc(text string) (head, body, tail string, long bool) {
+	const most = 100 // bytes of signature and statements
+	if s.body < 0 || s.end < s.body {
+		return "", "", "", false
+	}
+	begin := strings.Index(text[:s.body], "func")
+	body = text[s.body+2 : s.end-1]
+	if begin < 0 || s.body-1-begin+len(body) <= most {
+		return "", "", "", false
+	}
+	return text[:s.body+1], body, text[s.end:], true
 }

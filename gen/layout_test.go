@@ -60,18 +60,3 @@ func lengths() string {
 	}
 	return b.String()
 }
-
-// A function stays on one line up to the length that gofmt leaves there.
-func TestLayoutOfFunctions(t *testing.T) {
-	t.Parallel()
-	for n := 80; n < 120; n++ {
-		text := "package p\n\nvar x = T{\nF: func() error { return " + strings.Repeat("v", n-len("func() error")-len("return ")) + " },\nLonger: 1,\n}\n"
-		want, err := format.Source([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(layout(text))); diff != "" {
-			t.Errorf("signature and statement of %d bytes (-gofmt +layout):\n%s", n, diff)
-		}
-	}
-}
