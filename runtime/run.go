@@ -130,10 +130,11 @@ func conclusive(err error) bool {
 func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool, err error) {
 	if n == 0 && u.fast != nil {
 		slow, err := u.fast()
-		if !slow && retriable(err) && u.glance != nil {
+		switch {
+		case slow:
+		case retriable(err) && u.glance != nil:
 			return m.glance(ctx, u, err)
-		}
-		if !slow {
+		default:
 			return false, err
 		}
 	}
