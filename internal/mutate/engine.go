@@ -43,6 +43,7 @@ var engineFiles = []engineFile{
 	{"runtime", "many.go"},
 	{"runtime", "pick_many.go"},
 	{"runtime/sqlstore", "many.go"},
+	{"runtime", "pick_ahead.go"},
 }
 
 // group is the name of a file's line in the table.
