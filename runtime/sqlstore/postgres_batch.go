@@ -96,7 +96,7 @@ type grid struct {
 
 // column adds a column and returns its quoted name.
 func (g *grid) column(name, as string, rows int, cell func(a *array, i int)) {
-	var a array
+	a := array{make([]byte, 0, 24*rows)}
 	for i := range rows {
 		cell(&a, i)
 	}
@@ -125,9 +125,10 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	n := len(writes)
 	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
 	w := func(i int) *fsm.Write { return writes[i] }
-	labels := make([]any, n)
+	labels, absent := make([]any, n), make([]uint32, n)
 	for i := range writes {
 		var err error
+		absent[i] = absentOf(&w(i).Event)
 		if labels[i], err = t.labelsOf(&w(i).Event); err != nil {
 			return "", nil, err
 		}
@@ -151,10 +152,10 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	for c, name := range eventColumns {
 		if _, said := key.said(c); !said {
 			g.column("e_"+name, columnType(eventKinds[name]), n, func(a *array, i int) {
-				if e := &w(i).Event; absentOf(e)&(1<<c) != 0 {
+				if absent[i]&(1<<c) != 0 {
 					a.add(nil)
 				} else {
-					a.add(eventArg(name, e, labels[i]))
+					a.add(eventArg(name, &w(i).Event, labels[i]))
 				}
 			})
 		}
@@ -468,13 +469,11 @@ func (a *array) add(v any) {
 		a.b = append(a.b, "NULL"...)
 	case string:
 		a.b = append(a.b, '"')
-		for i := range len(v) {
-			if v[i] == '"' || v[i] == '\\' {
-				a.b = append(a.b, '\\')
-			}
-			a.b = append(a.b, v[i])
+		for i := strings.IndexAny(v, `"\`); i >= 0; i = strings.IndexAny(v, `"\`) {
+			a.b = append(append(a.b, v[:i]...), '\\', v[i])
+			v = v[i+1:]
 		}
-		a.b = append(a.b, '"')
+		a.b = append(append(a.b, v...), '"')
 	case int64:
 		a.b = strconv.AppendInt(a.b, v, 10)
 	case int:
