@@ -303,13 +303,14 @@ func (t *table) place(u *fsm.UniqueRule, row *fsm.Row) string {
 	if row == nil || u.States != nil && !slices.Contains(u.States, row.State) {
 		return ""
 	}
-	key := t.name + "\x00unique\x00" + u.Name
 	for _, name := range u.Columns {
-		v := row.Values[t.schema.Column(name)]
-		if v == nil {
+		if row.Values[t.schema.Column(name)] == nil {
 			return ""
 		}
-		key += fmt.Sprintf("\x00%v", v)
+	}
+	key := t.name + "\x00unique\x00" + u.Name
+	for _, name := range u.Columns {
+		key += fmt.Sprintf("\x00%v", row.Values[t.schema.Column(name)])
 	}
 	return key
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -78,6 +79,9 @@ func (d *direct) formed(ctx context.Context, t *table, f *form) (statement, erro
 	return prepared(ctx, d, d.forms, *f, text)
 }
 
+// at adds a time as a file holds it.
+func (d *direct) at(t time.Time) { d.add(t.UnixMicro()) }
+
 // columns of an event that a form says something of, by their places in eventColumns.
 const (
 	columnN = iota + 2
@@ -144,7 +148,7 @@ func (x *txn) appendEvent(d *direct, w *fsm.Write) error {
 		unless(columnFrom, e.From)
 		d.add(e.To)
 	}
-	d.add(t.bind(e.At))
+	d.at(e.At)
 	d.add(e.Actor)
 	unless(columnReason, e.Reason)
 	unless(columnRequestID, e.RequestID)
@@ -170,7 +174,7 @@ func (x *txn) appendEvent(d *direct, w *fsm.Write) error {
 	if _, err := x.changeFormed(st); err != nil {
 		return x.explain(w, err, false)
 	}
-	d.next = link{schema: t.schema, id: e.ID, rev: e.Rev, chain: fsm.Chained(before, e), known: linked, missed: d.missed(w)}
+	d.next = link{schema: t.schema, id: e.ID, rev: e.Rev, chain: fsm.Chained(before, e), known: linked, missed: d.missed(w, t.schema)}
 	return nil
 }
 
@@ -226,7 +230,7 @@ func (x *txn) moveRow(d *direct, w *fsm.Write) (int64, error) {
 	}
 	d.args = d.args[:0]
 	d.add(w.Row.Rev)
-	d.add(t.bind(w.Row.UpdatedAt))
+	d.at(w.Row.UpdatedAt)
 	if f.state && f.words == (words{}) {
 		d.add(w.Row.State)
 	}
@@ -241,8 +245,8 @@ func (x *txn) moveRow(d *direct, w *fsm.Write) (int64, error) {
 		d.add(w.PrevState)
 	}
 	if f.old {
-		d.add(t.bind(w.Old.CreatedAt))
-		d.add(t.bind(w.Old.UpdatedAt))
+		d.at(w.Old.CreatedAt)
+		d.at(w.Old.UpdatedAt)
 		for _, v := range w.Old.Values {
 			if v != nil {
 				d.add(t.bind(v))

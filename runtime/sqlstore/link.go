@@ -65,8 +65,8 @@ func (l *link) is(s *fsm.Schema, r fsm.Ref) bool {
 
 // missed returns how many writes of the record in a row do not know their chain, if
 // that of w does not.
-func (d *direct) missed(w *fsm.Write) uint8 {
-	if l := d.links.at(w.Prev.ID); l.schema != nil && l.id == w.Prev.ID && l.rev == w.Prev.Rev && !l.known {
+func (d *direct) missed(w *fsm.Write, s *fsm.Schema) uint8 {
+	if l := d.links.at(w.Prev.ID); l.is(s, w.Prev) {
 		return l.missed + 1
 	}
 	return 1
