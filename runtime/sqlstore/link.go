@@ -74,7 +74,7 @@ func (d *direct) missed(w *fsm.Write, s *fsm.Schema) uint8 {
 
 // settled says what became of a write of the batch.
 func (d *direct) settled(written bool) {
-	if written && d.next.schema != nil {
+	if written {
 		d.written = append(d.written, d.next)
 	}
 	d.next = link{}
@@ -91,7 +91,6 @@ func (sqlWork) settled(bool) {}
 
 // begin takes the write lock for a batch.
 func (d *direct) begin(ctx context.Context) error {
-	clear(d.written)
-	d.written, d.next = d.written[:0], link{}
+	d.written = d.written[:0]
 	return d.just(ctx, beginImmediate)
 }

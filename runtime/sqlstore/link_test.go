@@ -85,6 +85,50 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// What was taken back is no link, whatever was committed besides or behind it.
+func TestNoLinkOfWhatWasTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(db *scriptedDB, commit func(jobs ...*job), a, b *job){
+		"refused beside another one": func(db *scriptedDB, commit func(jobs ...*job), a, b *job) {
+			db.elsewhere = []string{"a"}
+			commit(a, b)
+		},
+		"refused beside one without a form": func(db *scriptedDB, commit func(jobs ...*job), a, b *job) {
+			db.elsewhere, b.w.Event.To = []string{"a"}, "nowhere"
+			commit(a, b)
+		},
+		"lost before another one": func(db *scriptedDB, commit func(jobs ...*job), a, b *job) {
+			db.refuse["commit"] = []error{code{"database is locked", 5}}
+			commit(a)
+			commit(b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := &scriptedDB{prepares: true, refuse: map[string][]error{}}
+			s, on, batch := together(t, db, "ab")
+			a, b := batch[0], batch[1]
+			commit := func(jobs ...*job) { s.commitTogether(on, jobs) }
+			for range 3 {
+				commit(a)
+				a = moved(a, 1)
+			}
+			if commit(a); db.looked {
+				t.Fatal("the chain is not known")
+			}
+			a = moved(a, 1)
+			if fail(db, commit, a, b); a.err == nil || b.err != nil {
+				t.Fatalf("got %v and %v", a.err, b.err)
+			}
+			db.elsewhere = nil
+			a = moved(a, 1) // somebody else has made the move that failed
+			if commit(a); a.err != nil || !db.looked {
+				t.Errorf("got %v; the chain of a write that was taken back is used: %t", a.err, !db.looked)
+			}
+		})
+	}
+}
+
 // A creation hangs on nothing, and two records in one place of the memory are told
 // from each other.
 func TestLinksOfOthers(t *testing.T) {
