@@ -174,7 +174,7 @@ func TestWordsAreBounded(t *testing.T) {
 	for i := range maxWorded - 1 {
 		d.forms[form{changed: uint64(i)}] = &scriptedStmt{d: db}
 	}
-	for _, want := range []struct{ words, params int }{{1, 1}, {1, 3}, {1, 4}, {1, 4}} { // the first event finds room, nothing behind it does; what is the same is found, once the chain is known
+	for _, want := range []struct{ words, params, prepared int }{{1, 1, 4}, {1, 3, 6}, {1, 4, 8}, {1, 4, 8}} { // the first event finds room, nothing behind it does; what is the same is found, once the chain is known
 		if broken := s.commitTogether(on, batch); broken || batch[0].err != nil {
 			t.Fatalf("broken is %t, got %v", broken, batch[0].err)
 		}
@@ -187,8 +187,8 @@ func TestWordsAreBounded(t *testing.T) {
 				params++
 			}
 		}
-		if words != want.words || params != want.params {
-			t.Errorf("%d statements with words and %d without, want %d and %d", words, params, want.words, want.params)
+		if words != want.words || params != want.params || db.prepared != want.prepared {
+			t.Errorf("%d statements with words and %d without, %d prepared in all; want %d, %d and %d", words, params, db.prepared, want.words, want.params, want.prepared)
 		}
 		*batch[0] = *moved(batch[0], 1)
 		batch[0].w.Event.Operation = "on"
