@@ -58,7 +58,7 @@ func TestLayout(t *testing.T) {
 		"literals as jennifer has them":       "var x = [...] string {\n A : \"a:b\",\n Longer : \"b\",\n}\nvar y = &T {\n A : [] fsm.B {\n},\n Bcd : func (j *J,_ int) [] V {\nreturn [] V {a,b}\n},\n C : map[string] fsm.D {},\nE: handle {f (a)},\n}",
 		"types as jennifer has them":          "type T struct{\nID string `json:\"id\"`\nA [] int `json:\"a\"`\n}\n\n\ntype I[T any] interface{\nF (ctx context.Context,x T) error\n}\n\ntype E[T any] struct{ fx *T }",
 		"statements as jennifer has them":     "func f() {\nif err := g();err != nil {\nreturn\n}\nfor _, x := range a[b] {\nh (x) \n}\nswitch {\ncase a,b: \nreturn (c)\ncase (d || e) && f: \ni()\ndefault: \nj[k] = l\n}\nin := func (s ...S) int {\nreturn 1\n}\ndo :=  w.F [J] {\n A : a [i] ,\n}\nif a ||\nb {\nm(a, in, do)\n}\nreturn\n}",
-		"a function in a line as it is":       "func f() {\nx = func(a int) error { return b(c{d{e}}) }\ny = [] int {1,2}\nz = *p\n}",
+		"a function in a line as it is":       "func f() {\nx = func(a int) error { return b(c{d{e}}) }\ny = [] int {1,2}\nz = *p / len (q)\n}",
 		"declarations as jennifer has them":   "var (\n a = errors.New (\"x\")\n bcd = [] string {\"a\"}\n)\n\nconst (\nA B = iota + 1\n\nC\n)",
 		"pointers to elements":                "var x = [] *fsm.Operation[J] {\n a,\n}\nvar y = map[string] *int {}",
 		"parameters on lines as jennifer has": "func (j T) Switch (\n a func(A) error,\n b func(B) error,\n) error {\nreturn nil\n}\n\nfunc s[T any,P interface{\n*T\nS\n}] (r R) error {\nreturn nil\n}",

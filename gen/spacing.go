@@ -24,10 +24,10 @@ func spaced(text string, within bool) string {
 			b = append(b, text[i:end]...)
 			i = end - 1
 		case ' ':
-			for i+1 < len(text) && text[i+1] == ' ' {
+			for text[i+1] == ' ' { // something follows
 				i++
 			}
-			if rest := text[i+1:]; rest != "" && blankBefore(b, rest, block) {
+			if blankBefore(b, text[i+1:], block) {
 				b = append(b, ' ')
 			}
 		case ',', ';':

@@ -330,7 +330,8 @@ func (p project) tidy() {
 func (p project) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.t.Context(), name, args...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	// What is generated here is compiled to be thrown away.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod '-gcflags=-N -l -dwarf=false'", "GOWORK=off")
 	return cmd
 }
 
