@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -69,6 +70,9 @@ func (s *scriptedStmt) Exec([]driver.Value) (driver.Result, error) { return nil,
 func (s *scriptedStmt) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
 
 func (s *scriptedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if n := strings.Count(s.text, "?"); n != len(args) {
+		return nil, fmt.Errorf("%d arguments for %d parameters", len(args), n)
+	}
 	return s.d.ExecContext(ctx, s.text, args)
 }
 
