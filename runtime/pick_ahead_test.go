@@ -171,6 +171,9 @@ func ahead(t *testing.T, n int, f func(t *testing.T, s *scouted, m *machine, a *
 		a := &asks{t: t, m: m}
 		f(t, s, m, a)
 		a.all.Wait()
+		if n := m.Aloft(); n != 0 {
+			t.Errorf("%d things are kept of picks that have ended", n)
+		}
 		if list := findings(t, m); list != nil {
 			t.Errorf("audit: %v", list)
 		}

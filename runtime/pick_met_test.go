@@ -65,13 +65,13 @@ func TestWhatAPickAheadMeets(t *testing.T) {
 	}
 }
 
-// One that was faster makes the next picks lock, and more of them each time; those
-// that meet nobody make it fewer again.
-func TestPicksLockAfterOneThatWasFaster(t *testing.T) {
-	t.Parallel()
+// meeting returns a function that makes a pick, which may meet another program that
+// was faster, and says whether it locked nothing at first; and one that makes picks
+// that meet nobody until one locks nothing, and counts the others.
+func meeting(t *testing.T) (pick func(meets bool) (ahead bool), locked func() int) {
 	s, m := scouting(t)
 	made := 0
-	pick := func(meets bool) (ahead bool) {
+	pick = func(meets bool) (ahead bool) {
 		t.Helper()
 		made++
 		id := fmt.Sprintf("p%05d", made)
@@ -87,13 +87,21 @@ func TestPicksLockAfterOneThatWasFaster(t *testing.T) {
 		s.write = nil
 		return len(s.limits) > 0
 	}
-	locked := func() (n int) {
+	locked = func() (n int) {
 		t.Helper()
 		for !pick(false) {
 			n++
 		}
 		return n
 	}
+	return pick, locked
+}
+
+// One that was faster makes the next picks lock, and more of them each time; those
+// that meet nobody make it fewer again.
+func TestPicksLockAfterOneThatWasFaster(t *testing.T) {
+	t.Parallel()
+	pick, locked := meeting(t)
 	if !pick(true) {
 		t.Fatal("the first pick locked")
 	}
@@ -116,6 +124,47 @@ func TestPicksLockAfterOneThatWasFaster(t *testing.T) {
 	if pick(true); locked() != 64 { // twice the half of the half
 		t.Error("those that met nobody did not make it fewer")
 	}
+}
+
+// Those that meet nobody count from the last one that met another.
+func TestPicksAreCountedAnew(t *testing.T) {
+	t.Parallel()
+	pick, locked := meeting(t)
+	pick(true)
+	locked()
+	for range 10 {
+		pick(false)
+	}
+	pick(true) // 32 from now on
+	locked()
+	for range 25 { // too few for half of it
+		pick(false)
+	}
+	if pick(true); locked() != 64 {
+		t.Error("those that met nobody before count still")
+	}
+}
+
+// Of several that are on their way and meet another program, one makes picks lock.
+func TestSeveralThatMeetAnotherAtOnce(t *testing.T) {
+	t.Parallel()
+	ahead(t, 20, func(t *testing.T, s *scouted, m *machine, a *asks) {
+		one := s.stop("p1")
+		two := s.stop("p2")
+		a.pick("r1", "p1")
+		a.pick("r2", "p2")
+		one <- fsm.ErrMoved
+		synctest.Wait()
+		two <- fsm.ErrMoved
+		a.all.Wait()
+		s.seen()
+		for i := range 16 {
+			a.pick(fmt.Sprint("r", i+3), fmt.Sprint("p", i+3))
+		}
+		s.check(t, "afterwards", "looks [] writes [] locks 16")
+		a.pick("r19", "p19")
+		s.check(t, "at last", "looks [1] writes [p19] locks 0")
+	})
 }
 
 // The number of picks that lock is bounded, whatever happens.
