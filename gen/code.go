@@ -26,15 +26,18 @@ func newFile(n *names) *jen.File {
 	return f
 }
 
-// render returns the text of a file. It is laid out here: gofmt, which jennifer would
-// call, takes more time than all of the rest.
+// render returns the text of a file, formatted.
 func render(f *jen.File) ([]byte, error) {
-	var b bytes.Buffer
-	f.NoFormat = true
+	f.NoFormat = true // go/format would take more time than the rest
+	var b strings.Builder
 	if err := f.Render(&b); err != nil {
 		return nil, err
 	}
-	return groupImports(layout(b.String())), nil
+	src, err := formatGo(b.String())
+	if err != nil {
+		return nil, fmt.Errorf("format: %w", err)
+	}
+	return groupImports(src), nil
 }
 
 // groupImports sets the runtime apart from the standard library, as goimports

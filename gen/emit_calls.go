@@ -26,10 +26,13 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
 	}
 	pair("Moves", jen.Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
-		for _, mv := range movesOf(o) {
+		moves := movesOf(o)
+		for _, mv := range moves {
 			g.Line().Add(raw(moveExpr(mv)))
 		}
-		g.Line()
+		if len(moves) > 0 {
+			g.Line()
+		}
 	}))
 	if recorded := recordedIn(s.m, o); len(recorded) > 0 {
 		pair("Recorded", raw(stringsExpr(storedStates(recorded))))

@@ -8,68 +8,24 @@ import (
 )
 
 // layout formats Go text as gofmt does, where the text is broken into lines as gofmt
-// breaks it: it spaces what jennifer writes, indents, and aligns the values of composite
+// breaks it and every line is spaced: it indents, and aligns the values of composite
 // literals, the fields of structs, the declarations of a group and the comments at the
-// ends of lines. go/format would parse the text once more and measure nested literals
-// again on each level, which takes most of the time of a large machine. It knows what
-// the emitters write, not all of Go; a test holds every generated file against gofmt.
+// ends of lines.
 func layout(text string) []byte {
 	l := layouter{out: make([]byte, 0, len(text)+len(text)/4)}
-	for line := range strings.Lines(text) {
-		l.read(strings.TrimSuffix(line, "\n"))
-	}
-	l.lines(l.doc...)
-	l.flush()
-	return append(bytes.TrimRight(l.out, "\n"), '\n')
+	l.text(text)
+	return l.end()
 }
 
 // layouter lays out one line after the other.
 type layouter struct {
-	out    []byte
-	depth  int       // tabs before a line
-	open   []bracket // that are not closed yet
-	rows   []row     // that stand below each other and are not written yet
-	doc    []string  // comments at the top that are not written yet
-	head   string    // of a literal whose elements may follow; not written yet
-	raw    bool      // within a raw string
-	within bool      // within a condition, as far as the text was read
-	goes   int       // of a condition that goes on: tabs besides those of its first line
-	begun  int       // tabs of its first line
-}
-
-// read takes a line as it was written: it spaces it, and looks at what follows a
-// comment or the head of a literal.
-func (l *layouter) read(line string) {
-	if l.raw {
-		l.line(line)
-		return
-	}
-	line = spaced(strings.TrimSpace(line), l.within)
-	l.within = goesOn(line)
-	if l.head != "" {
-		head := l.head
-		l.head = ""
-		if strings.HasPrefix(line, "}") { // it has no elements
-			line = head + line
-		} else {
-			l.line(head)
-		}
-	}
-	switch {
-	case l.depth == 0 && strings.HasPrefix(line, "//"):
-		l.doc = append(l.doc, line)
-		return
-	case line != "":
-		l.lines(commented(l.doc)...)
-	default: // no declaration follows
-		l.lines(l.doc...)
-	}
-	l.doc = l.doc[:0]
-	if strings.HasSuffix(line, "{") && !strings.HasSuffix(line, " {") {
-		l.head = line
-		return
-	}
-	l.line(line)
+	out   []byte
+	depth int       // tabs before a line
+	open  []bracket // that are not closed yet
+	rows  []row     // that stand below each other and are not written yet
+	raw   bool      // within a raw string
+	goes  int       // of a condition that goes on: tabs besides those of its first line
+	begun int       // tabs of its first line
 }
 
 // bracket is one that is open.
@@ -77,15 +33,6 @@ type bracket struct {
 	deeper bool // it has made the depth greater
 	holds  holds
 }
-
-// holds says what stands in a bracket.
-type holds uint8
-
-const (
-	code holds = iota
-	fields
-	declarations
-)
 
 // row is a line in cells, of which those in one column are aligned.
 type row struct {
@@ -99,10 +46,17 @@ func (r *row) put(cell string) {
 	r.n++
 }
 
-func (l *layouter) lines(list ...string) {
-	for _, line := range list {
-		l.line(line)
+// text lays out lines. The last one may end without a line break.
+func (l *layouter) text(text string) {
+	for line := range strings.Lines(text) {
+		l.line(strings.TrimRight(line, "\n"))
 	}
+}
+
+// end returns what was laid out.
+func (l *layouter) end() []byte {
+	l.flush()
+	return append(bytes.TrimRight(l.out, "\n"), '\n')
 }
 
 func (l *layouter) line(text string) {
@@ -112,6 +66,7 @@ func (l *layouter) line(text string) {
 		l.write(text)
 		return
 	}
+	text = strings.TrimSpace(text)
 	s := scan(text)
 	if head, body, tail, ok := s.longFunc(text); ok {
 		l.line(head)
@@ -158,9 +113,10 @@ func (l *layouter) line(text string) {
 	}
 	l.indent(depth)
 	l.write(text)
-	l.push(text, s.opened, !goesOn(text))
+	goesOn := s.comment < 0 && (strings.HasSuffix(text, "&&") || strings.HasSuffix(text, "||"))
+	l.push(text, s.opened, !goesOn)
 	switch {
-	case !goesOn(text):
+	case !goesOn:
 		l.goes = 0
 	case l.goes == 0:
 		l.goes, l.begun = 1, depth
@@ -170,9 +126,6 @@ func (l *layouter) line(text string) {
 		l.goes = max(l.goes-1, 1)
 	}
 }
-
-// goesOn reports whether the next line goes on with the condition of this one.
-func goesOn(text string) bool { return strings.HasSuffix(text, "&&") || strings.HasSuffix(text, "||") }
 
 // push notes the brackets that a line leaves open.
 func (l *layouter) push(text string, opened int, deeper bool) {
@@ -336,7 +289,7 @@ func cutPair(text string) (key, value string, ok bool) {
 		}
 		end++
 	} else {
-		for end < len(text) && (text[end] == '.' || inName(text[end])) {
+		for end < len(text) && (text[end] == '.' || named(text[end])) {
 			end++
 		}
 	}

@@ -8,10 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// formatted returns what gofmt makes of a file.
+// formatted returns what gofmt makes of a file, and again of that: only then are all doc
+// comments in their form.
 func formatted(t *testing.T, text string) string {
 	t.Helper()
 	want, err := format.Source([]byte(text))
+	if err == nil {
+		want, err = format.Source(want)
+	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -47,21 +51,14 @@ func TestLayout(t *testing.T) {
 		"a condition that goes on":   "func f() bool {\nif a &&\nb ||\nc {\nreturn true\n}\nreturn a &&\nb &&\nc\n}",
 		"conditions in conditions": "func f() {\nswitch {\ncase a &&\n(b ||\nc ||\nd) &&\ne:\ng()\n}\nif (a ||\nb) &&\nc &&\n(d ||\ne) {\ng()\n}\n" +
 			"if a &&\n(b ||\nc) {\ng()\n}\nx = a &&\nb\ny(1)\n}",
-		"pairs after a condition":             "var x = T{\nA: a &&\nb,\nLonger: 1,\nB: 2,\n}",
-		"raw strings":                         "const x = `\n\t{ a\n  b ( \"\n\n\n`\n\nvar y = T{\nA: `a }`,\nLonger: `b\nc`,\nB: 1,\n}",
-		"runes":                               "func f(b byte) bool {\nreturn b == '{' || b == '\\'' || b == '\"'\n}",
-		"words that look like brackets":       "var x = []string{\n\"a { b }\", \"c)\",\n\"func() { a; b } // c " + long + "\",\n}",
-		"empty lines":                         "import \"fmt\"\n\n\n\nfunc f() {\na()\n\n\nb()\n}",
-		"imports":                             "import (\n\"context\"\n_ \"embed\"\n\nfsm \"a/b\"\n)",
-		"a function in a text":                "var x = T{\nF: func() string { return \"a } b; \" },\nG: func() error { return h(\"" + long + "\", T{1}) },\n}",
-		"a function as jennifer has it":       "func (s *State) String (a int,b ...string) ([]byte,error) {\nreturn nil,fmt.Errorf (\"a,b ( %d\",uint8(s), 'x',',')\n}\n\n\nfunc F [T any] (x T) [] T {\n}\n\nfunc G () {\n}",
-		"literals as jennifer has them":       "var x = [...] string {\n A : \"a:b\",\n Longer : \"b\",\n}\nvar y = &T {\n A : [] fsm.B {\n},\n Bcd : func (j *J,_ int) [] V {\nreturn [] V {a,b}\n},\n C : map[string] fsm.D {},\nE: handle {f (a)},\n}",
-		"types as jennifer has them":          "type T struct{\nID string `json:\"id\"`\nA [] int `json:\"a\"`\n}\n\n\ntype I[T any] interface{\nF (ctx context.Context,x T) error\n}\n\ntype E[T any] struct{ fx *T }",
-		"statements as jennifer has them":     "func f() {\nif err := g();err != nil {\nreturn\n}\nfor _, x := range a[b] {\nh (x) \n}\nswitch {\ncase a,b: \nreturn (c)\ncase (d || e) && f: \ni()\ndefault: \nj[k] = l\n}\nin := func (s ...S) int {\nreturn 1\n}\ndo :=  w.F [J] {\n A : a [i] ,\n}\nif a ||\nb {\nm(a, in, do)\n}\nreturn\n}",
-		"a function in a line as it is":       "func f() {\nx = func(a int) error { return b(c{d{e}}) }\ny = [] int {1,2}\nz = *p / len (q)\n}",
-		"declarations as jennifer has them":   "var (\n a = errors.New (\"x\")\n bcd = [] string {\"a\"}\n)\n\nconst (\nA B = iota + 1\n\nC\n)",
-		"pointers to elements":                "var x = [] *fsm.Operation[J] {\n a,\n}\nvar y = map[string] *int {}",
-		"parameters on lines as jennifer has": "func (j T) Switch (\n a func(A) error,\n b func(B) error,\n) error {\nreturn nil\n}\n\nfunc s[T any,P interface{\n*T\nS\n}] (r R) error {\nreturn nil\n}",
+		"pairs after a condition":       "var x = T{\nA: a &&\nb,\nLonger: 1,\nB: 2,\n}",
+		"a comment after a condition":   "func f() {\nx = a &&\nb\n// c &&\nd()\n}",
+		"raw strings":                   "const x = `\n\t{ a\n  b ( \"\n\n\n`\n\nvar y = T{\nA: `a }`,\nLonger: `b\nc`,\nB: 1,\n}",
+		"runes":                         "func f(b byte) bool {\nreturn b == '{' || b == '\\'' || b == '\"'\n}",
+		"words that look like brackets": "var x = []string{\n\"a { b }\", \"c)\",\n\"func() { a; b } // c " + long + "\",\n}",
+		"empty lines":                   "import \"fmt\"\n\n\n\nfunc f() {\na()\n\n\nb()\n}",
+		"imports":                       "import (\n\"context\"\n_ \"embed\"\n\nfsm \"a/b\"\n)",
+		"a function in a text":          "var x = T{\nF: func() string { return \"a } b; \" },\nG: func() error { return h(\"" + long + "\", T{1}) },\n}",
 	} {
 		text = "package p\n\n" + text + "\n"
 		if diff := cmp.Diff(formatted(t, text), string(layout(text))); diff != "" {
@@ -96,8 +93,32 @@ func TestLayoutOfKeys(t *testing.T) {
 	}
 }
 
+// What jennifer writes is formatted as by gofmt.
+func TestFormat(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a function as jennifer has it":       "func (s *State) String (a int,b ...string) ([]byte,error) {\nreturn nil,fmt.Errorf (\"a,b ( %d\",uint8(s), 'x',',')\n}\n\n\nfunc F [T any] (x T) [] T {\n}\n\nfunc G () {\n}",
+		"literals as jennifer has them":       "var x = [...] string {\n A : \"a:b\",\n Longer : \"b\",\n}\nvar y = &T {\n A : [] fsm.B {\n},\n Bcd : func (j *J,_ int) [] V {\nreturn [] V {a,b}\n},\n C : map[string] fsm.D {},\nE: handle {f (a)},\n}",
+		"types as jennifer has them":          "type T struct{\nID string `json:\"id\"`\nA [] int `json:\"a\"`\n}\n\n\ntype I[T any] interface{\nF (ctx context.Context,x T) error\n}\n\ntype E[T any] struct{ fx *T }",
+		"statements as jennifer has them":     "func f() {\nif err := g();err != nil {\nreturn\n}\nfor _, x := range a[b] {\nh (x) \n}\nswitch {\ncase a,b: \nreturn (c)\ncase (d || e) && f: \ni()\ndefault: \nj[k] = l\n}\nin := func (s ...S) int {\nreturn 1\n}\ndo :=  w.F [J] {\n A : a [i] ,\n}\nif a ||\nb {\nm(a, in, do)\n}\nreturn\n}",
+		"a function in a line as it is":       "func f() {\nx = func(a int) error { return b(c{d{e}}) }\ny = [] int {1,2}\nz = *p / len (q)\n}",
+		"declarations as jennifer has them":   "var (\n a = errors.New (\"x\")\n bcd = [] string {\"a\"}\n)\n\nconst (\nA B = iota + 1\n\nC\n)",
+		"pointers to elements":                "var x = [] *fsm.Operation[J] {\n a,\n}\nvar y = map[string] *int {}",
+		"parameters on lines as jennifer has": "func (j T) Switch (\n a func(A) error,\n b func(B) error,\n) error {\nreturn nil\n}\n\nfunc s[T any,P interface{\n*T\nS\n}] (r R) error {\nreturn nil\n}",
+	} {
+		text = "package p\n\n" + text + "\n"
+		got, err := formatGo(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(formatted(t, text), string(got)); diff != "" {
+			t.Errorf("%s (-gofmt +formatGo):\n%s", name, diff)
+		}
+	}
+}
+
 // A doc comment is what gofmt makes of it, where it means something there.
-func TestLayoutOfComments(t *testing.T) {
+func TestFormatOfComments(t *testing.T) {
 	t.Parallel()
 	for _, doc := range []string{
 		"Plain is plain.", "A ``quoted'' word.", "It's ''.", "One.\n\nHeading\n\nTwo.", "One.\n\n# Heading\n\nTwo.", "# One\n\nTwo.", "One.\n\nTwo\n\n", "One\n\nTwo.",
@@ -108,8 +129,12 @@ func TestLayoutOfComments(t *testing.T) {
 			comment + "\npackage p\n\n" + comment + "\nfunc f() {\n\t" + strings.ReplaceAll(comment, "\n", "\n\t") + "\n}\n",
 			"package p\n\n" + comment + "\n\n//go:embed a\nvar a string\n\n" + comment + "\n",
 		} {
-			if diff := cmp.Diff(formatted(t, text), string(layout(text))); diff != "" {
-				t.Errorf("%q (-gofmt +layout):\n%s", doc, diff)
+			got, err := formatGo(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(formatted(t, text), string(got)); diff != "" {
+				t.Errorf("%q (-gofmt +formatGo):\n%s", doc, diff)
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 package gen
 
 import (
+	"bytes"
 	"fmt"
 	"go/format"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,6 +24,13 @@ func TestFilesAreFormatted(t *testing.T) {
 		}
 		list = append(list, machine{path: name, Machine: m})
 	}
+	others, err := filepath.Glob("../examples/machines/*.yaml")
+	if err != nil || len(others) < 9 {
+		t.Fatalf("%d examples, %v", len(others), err)
+	}
+	for _, path := range others {
+		list = append(list, machine{path: path, Machine: parse(t, path)})
+	}
 	for _, m := range list {
 		for _, stores := range []string{"", "sqlite,postgres"} {
 			for _, f := range generate(t, m.Machine, Options{TestStore: stores}) {
@@ -31,6 +40,9 @@ func TestFilesAreFormatted(t *testing.T) {
 				want, err := format.Source(f.Data)
 				if err != nil {
 					t.Fatalf("%s of %s: %v", f.Name, m.path, err)
+				}
+				if known, ok := formatKnown(string(f.Data)); !strings.HasSuffix(f.Name, "_test.go") && (!ok || !bytes.Equal(known, want)) {
+					t.Errorf("%s of %s has forms that are left to gofmt", f.Name, m.path)
 				}
 				if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(f.Data), "\n")); diff != "" {
 					t.Errorf("%s of %s is not formatted (-gofmt +generated):\n%.3000s", f.Name, m.path, diff)
