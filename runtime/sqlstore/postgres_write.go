@@ -223,16 +223,17 @@ func wordingOf(w *fsm.Write) wording {
 // wordsOf makes a text's shape that of one operation.
 func (t *table) wordsOf(w *fsm.Write, s *shape) {
 	s.plain, s.words = true, wordingOf(w)
-	for _, i := range w.Changed {
-		if w.Row.Values[i] == nil {
-			changed := []byte(s.changed)
-			changed[i] = cleared
-			s.changed = string(changed)
-		}
-	}
 	row := w.Old
 	if s.create {
 		row = w.Row
+	} else {
+		changed := []byte(s.changed)
+		for _, i := range w.Changed {
+			if w.Row.Values[i] == nil {
+				changed[i] = cleared
+			}
+		}
+		s.changed = string(changed)
 	}
 	if row == nil {
 		return

@@ -52,6 +52,7 @@ func TestTextsOfWrites(t *testing.T) {
 	held := func(w *fsm.Write) { w.Old, w.Changed = &fsm.Row{}, []int{0} }
 	asks := func(w *fsm.Write) { w.Outbox, w.Changed = &fsm.Delivery{}, []int{3, 9} }
 	leaves := func(w *fsm.Write) { w.Leave = true }
+	names := func(w *fsm.Write) { w.Changed = []int{3} }
 	strange := func(w *fsm.Write) { w.Event.ID, w.Event.Rev, w.Event.To = "z", 9, "lost" }
 	bareEvent := func(w *fsm.Write) {
 		e := &w.Event
@@ -74,6 +75,7 @@ func TestTextsOfWrites(t *testing.T) {
 		{"a move that asks for an effect", []func(*fsm.Write){asks}, false, nil},
 		{"a move that leaves an effect behind", []func(*fsm.Write){leaves}, false, nil},
 		{"a creation", []func(*fsm.Write){created}, false, nil},
+		{"a creation that counts what it lacks as changed", []func(*fsm.Write){both(created, names)}, false, nil},
 		{"a creation that asks for an effect, in a transaction", []func(*fsm.Write){both(created, asks)}, true, nil},
 		{"a move whose event says something else", []func(*fsm.Write){strange}, false, nil},
 		{"a move whose event says little", []func(*fsm.Write){bareEvent}, false, nil},

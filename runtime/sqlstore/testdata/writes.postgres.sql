@@ -148,6 +148,33 @@ WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at
 --   $23 = "{\"im\":1}"
 --   $24 = 99
 
+-- a creation that counts what it lacks as changed
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, 'held'::text, $2::bigint, $3::timestamptz, $4::timestamptz, $5::text, $6::text, $7::text, NULL::text, $8::bigint, $9::boolean, $10::timestamptz, $11::json, $12::text, $13::json, $14::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $1::text, $2::bigint, 0::bigint, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $15::timestamptz, $16::text, $17::text, $18::text, -1::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, 1::bigint, NULL::text, NULL::text, $24::bigint, $24::bigint FROM w
+--   $1 = "c"
+--   $2 = 1
+--   $3 = "2026-03-01T12:00:01Z"
+--   $4 = "2026-03-01T12:00:02Z"
+--   $5 = "c's new label"
+--   $6 = "c's new lane"
+--   $7 = "c's new slot"
+--   $8 = 8
+--   $9 = true
+--   $10 = "2026-03-01T12:00:08Z"
+--   $11 = "{\"of\":\"c's new\"}"
+--   $12 = "small"
+--   $13 = "[\"c's new\"]"
+--   $14 = 8
+--   $15 = "2026-03-01T12:00:03Z"
+--   $16 = "c's actor"
+--   $17 = "c's reason"
+--   $18 = "c's request"
+--   $19 = "c's print"
+--   $20 = "{\"l\":\"c\"}"
+--   $21 = "{\"in\":1}"
+--   $22 = "{\"ch\":1}"
+--   $23 = "{\"im\":1}"
+--   $24 = 99
+
 -- a creation that asks for an effect, in a transaction
 WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $17::text, $18::bigint, $19::text, $20::text, $21::bigint, $22::timestamptz, $23::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $24::text, $25::bigint, $26::bigint, $27::text, $28::text, NULL::text, $29::text, $30::timestamptz, $31::text, $32::text, $33::text, $34::bigint, $35::text, $36::json, $37::json, $38::json, $39::json, $40::bigint, NULL::text, NULL::text, $41::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $42::text AND p."rev" = $43::bigint AND p."n" = $44::bigint), 0) * 16777619 + $41::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $1::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
 --   $1 = "c"
