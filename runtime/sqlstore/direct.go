@@ -74,12 +74,13 @@ func (s *session) drop() {
 	s.direct = nil
 }
 
+// close lets the statements go; what one of them says about it changes nothing.
 func (d *direct) close() {
 	for _, st := range d.texts {
-		st.Close()
+		_ = st.Close()
 	}
 	for _, st := range d.forms {
-		st.Close()
+		_ = st.Close()
 	}
 	clear(d.texts)
 	clear(d.forms)
@@ -97,7 +98,7 @@ func prepared[K comparable](ctx context.Context, d *direct, known map[K]statemen
 	}
 	if len(known) >= maxStatements {
 		for old, st := range known {
-			st.Close()
+			_ = st.Close()
 			delete(known, old)
 			break
 		}
@@ -167,7 +168,7 @@ type directRows struct {
 
 func (r *directRows) Next() bool {
 	err := r.rows.Next(r.values)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}
 	return err == nil

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,7 +176,6 @@ func TestAWriteFindsItsRecordByItsID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer lines.Close()
 		var plan []string
 		for lines.Next() {
 			var line string
@@ -184,7 +184,7 @@ func TestAWriteFindsItsRecordByItsID(t *testing.T) {
 			}
 			plan = append(plan, line)
 		}
-		if err := lines.Err(); err != nil {
+		if err := errors.Join(lines.Err(), lines.Close()); err != nil {
 			t.Fatal(err)
 		}
 		whole := strings.Join(plan, "\n")
