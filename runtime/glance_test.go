@@ -112,6 +112,16 @@ func TestLookThatSettlesNothing(t *testing.T) {
 	if out, err := c.Apply(t.Context(), p1, note("r", "x")); err != nil || !out.Replayed || c.tally() != byTransaction {
 		t.Errorf("a look that fails: %v after %+v", err, c.tally())
 	}
+	c = counting(t, nil, nil, nil)
+	c.store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+		c.views++
+		return errors.Join(table.View(ctx, f), errLost)
+	}
+	must(t)(c.Apply(t.Context(), p1, note("r", "x")))
+	c.commits = 0
+	if out, err := c.Apply(t.Context(), p1, note("r", "x")); err != nil || !out.Replayed || c.tally() != byTransaction {
+		t.Errorf("a look that fails at its end: %v after %+v", err, c.tally())
+	}
 	c = counting(t, moved, nil, nil)
 	if out, err := c.Apply(t.Context(), p1, note("r", "x")); err != nil || out.Record.Rev != 2 || c.tally() != byTransaction {
 		t.Errorf("the same revision: %v after %+v", err, c.tally())
