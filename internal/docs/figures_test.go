@@ -20,6 +20,13 @@ func TestFigures(t *testing.T) {
 	server := row(t, bench, "## Durable transitions: PostgreSQL", "fsmgen", "full")
 	fileCost := cost.FindStringSubmatch(behind(t, bench, "| SQLite × 1"))
 	serverCost := cost.FindStringSubmatch(behind(t, bench, "| PostgreSQL × 1"))
+	life := func(workers string) string {
+		return strings.TrimSuffix(row(t, bench, "## Whole lives of jobs", workers, "single calls", "full")[5], " ×")
+	}
+	grown := func(database string) float64 {
+		return number(t, strings.TrimSuffix(row(t, bench, "| "+database+": records", "10 000 000")[4], " ×"))
+	}
+	large := number(t, strings.TrimSuffix(strings.Split(row(t, bench, "| a ring of so many states", "2000")[1], ",")[0], " ms"))
 	refused, all := 0, 0
 	for line := range strings.Lines(attacks) {
 		cells := cellsOf(line)
@@ -40,12 +47,15 @@ func TestFigures(t *testing.T) {
 		"README.md": {
 			fmt.Sprintf("%.0f ns in memory, no allocation", number(t, memory[2])),
 			fmt.Sprintf("SQLite %s – %s, PostgreSQL %s – %s a second", round(t, file[2], 100), round(t, file[5], 100), round(t, server[2], 100), round(t, server[5], 100)),
+			fmt.Sprintf("beside River %s, %s, %s ×", life("16 workers"), life("100 workers"), life("1000 workers")),
+			fmt.Sprintf("with 10⁷ records %.1f and %.1f × the time of 10³; 2 000 states generated in %.2f s", grown("SQLite"), grown("PostgreSQL"), large/1000),
 			fmt.Sprintf("Of %d [attacks at the SQL prompt](internal/faults/ATTACKS.md)\n%d are refused", all, refused),
 			numeral(t, "examples/machines/*.yaml") + " machines of well-known\nsystems",
 			numeral(t, "specs/*.yaml") + " machines from real documents",
 		},
 		"SCALING.md": {
 			fmt.Sprintf("%s on SQLite and %s on PostgreSQL in that report", spaced(fileCost[1]), spaced(serverCost[1])),
+			fmt.Sprintf("%.1f × on SQLite and %.1f × on PostgreSQL)", grown("SQLite"), grown("PostgreSQL")),
 			fmt.Sprintf("%s alone, %s with 256 callers | the one", round(t, file[2], 1000), round(t, file[5], 1000)),
 			fmt.Sprintf("%s alone, %s with 256 callers; more", round(t, server[2], 100), round(t, server[5], 1000)),
 			fmt.Sprintf("%.1f kB on SQLite and %.1f kB on PostgreSQL (of 100 000)",

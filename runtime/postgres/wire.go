@@ -48,7 +48,7 @@ func openWire(driverConn any) sqlstore.Wire {
 	return &wire{pg: c.Conn().PgConn(), known: map[string]*prepared{}}
 }
 
-// long ago.
+// past is a deadline that is over.
 var past = time.Unix(1, 0)
 
 // Interrupt ends the reading and writing of now.
