@@ -174,7 +174,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", err), db.Close())
 	}
-	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...), append(o.store, sqlstore.WithWire(openWire), sqlstore.WithRelease(db.Close))...)
+	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...), append(o.store, sqlstore.WithRelease(db.Close))...)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -51,7 +51,7 @@ func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (bro
 	if err != nil {
 		return false, err
 	}
-	n, err := s.write(ctx, text, args, nil)
+	n, err := write(ctx, s, text, args, nil)
 	if err == nil && n == 1 {
 		return false, nil
 	}

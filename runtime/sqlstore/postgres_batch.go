@@ -77,9 +77,9 @@ func (t *table) writeMany(ctx context.Context, on querier, writes []*fsm.Write, 
 	written := make(map[string]bool, len(writes))
 	note := func(id string) { written[id] = true }
 	if s, ok := on.(*session); ok {
-		_, err = s.write(ctx, text, args, note)
+		_, err = write(ctx, s, text, args, note)
 	} else {
-		_, err = writeBy(ctx, on, text, args, note)
+		_, err = write(ctx, on, text, args, note)
 	}
 	if err != nil {
 		return nil, err

@@ -124,7 +124,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 		}
 		if text, args, err := tab.single(born(id), false); err != nil {
 			t.Fatal(err)
-		} else if _, err := s.write(ctx, text, args, nil); err != nil {
+		} else if _, err := write(ctx, s, text, args, nil); err != nil {
 			t.Fatal(err)
 		}
 		texts(`INSERT INTO "parcel_outbox" VALUES ($1, 1, 'old', 'k', 0, now(), '') RETURNING ''`, id)
@@ -151,7 +151,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				wrote, err := s.write(ctx, text, args, nil)
+				wrote, err := write(ctx, s, text, args, nil)
 				if err != nil {
 					t.Fatalf("%s: %v", kinds[kind].name, err)
 				}

@@ -193,3 +193,34 @@ func TestAWriteFindsItsRecordByItsID(t *testing.T) {
 		}
 	}
 }
+
+// However many operations there are, the texts that are about one are bounded; those
+// beyond fit any.
+func TestTextsOfOperationsAreBounded(t *testing.T) {
+	t.Parallel()
+	tab, err := newTable(&Store{dialect: Postgres()}, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(i int) string {
+		text, args, err := tab.single(step(func(w *fsm.Write) { w.Event.Operation, w.Outbox = fmt.Sprint("op", i), nil }), false)
+		if err != nil || len(args) == 0 {
+			t.Fatal(err)
+		}
+		return text
+	}
+	texts := map[string]bool{}
+	first := text(0)
+	for i := range maxTexts {
+		texts[text(i)] = true
+	}
+	if len(texts) != maxTexts || text(0) != first {
+		t.Errorf("%d texts of %d operations", len(texts), maxTexts)
+	}
+	if a, b := text(maxTexts), text(maxTexts+1); a != b || texts[a] {
+		t.Errorf("beyond the bound: %s\n%s", a, b)
+	}
+	if text(0) != first {
+		t.Error("a text that is kept is no longer used")
+	}
+}

@@ -97,3 +97,33 @@ func (f foreignQuerier) query(ctx context.Context, text string, args ...any) (*r
 	}
 	return &rows{r, done}, nil
 }
+
+// write runs a statement that writes, and returns how many rows it changed. row
+// takes the first column of each row, a text; nil: it has none.
+func write(ctx context.Context, q querier, text string, args []any, row func(text string)) (int64, error) {
+	if row == nil {
+		res, err := q.exec(ctx, text, args...)
+		if err != nil {
+			return 0, err
+		}
+		return res.RowsAffected()
+	}
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var n int64
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return n, err
+		}
+		row(id)
+		n++
+	}
+	if err := rows.Err(); err != nil { // the commit's own error comes here
+		return n, err
+	}
+	return n, rows.Close()
+}

@@ -73,8 +73,6 @@ type session struct {
 	dog      watchdog
 	direct   *direct // nil until a batch is written
 	indirect bool    // its driver does not do for that
-	wire     Wire    // nil: database/sql only
-	bite     func()  // wire.Interrupt
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -183,7 +181,6 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
-	wire    func(driverConn any) Wire // nil: there is none
 	reading bool                      // its sessions cannot write, and need no setting that is for writers
 	mu      sync.Mutex
 	free    []*session
@@ -242,10 +239,7 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 	opening, done := s.bound(ctx)
 	defer done()
 	var err error
-	if s.conn, err = p.db.Conn(opening); err == nil {
-		err = s.shortcut(p.wire)
-	}
-	if err != nil {
+	if s.conn, err = p.db.Conn(opening); err != nil {
 		return nil, fmt.Errorf("sqlstore: open a connection: %w", err)
 	}
 	use := forStore

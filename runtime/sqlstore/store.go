@@ -43,7 +43,6 @@ type options struct {
 	maxReaders int
 	enforce    string
 	readOnly   bool
-	wire       func(driverConn any) Wire
 	release    []func() error
 }
 
@@ -98,7 +97,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	}
 	s.reading = o.readOnly
 	s.writers = newPool(db, d, writers)
-	s.writers.reading, s.writers.wire = o.readOnly, o.wire
+	s.writers.reading = o.readOnly
 	if d.writers() == 1 {
 		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
 	} else {

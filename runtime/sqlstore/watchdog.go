@@ -16,8 +16,6 @@ type watchdog struct {
 	ctx   context.Context // of the statements; ends when one takes too long
 	end   context.CancelFunc
 	due   time.Time   // when the statement of now has taken too long; zero: there is none
-	bite  func()      // ends the statement of now; nil: its context is ended
-	bit   bool        // it was
 	timer *time.Timer // nil: none runs
 }
 
@@ -62,36 +60,11 @@ func (w *watchdog) bound(ctx context.Context) (bound context.Context, done conte
 	if w.ctx == nil || w.ctx.Err() != nil {
 		w.ctx, w.end = context.WithCancel(context.Background())
 	}
-	w.watch()
-	return bounded{w.ctx, ctx}, w.over
-}
-
-// watch begins to look at a statement.
-func (w *watchdog) watch() {
 	w.due = time.Now().Add(w.limit)
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.limit, w.look)
 	}
-}
-
-// guard is bound for a statement without a context: bite ends it when it has taken
-// too long. Release ends that.
-func (w *watchdog) guard(bite func()) {
-	if w.limit == 0 {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.bite, w.bit = bite, false
-	w.watch()
-}
-
-// release says that the statement has been answered, and whether its end had been asked for.
-func (w *watchdog) release() (bit bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.due, w.bite = time.Time{}, nil
-	return w.bit
+	return bounded{w.ctx, ctx}, w.over
 }
 
 // over says that the statement of now has been answered.
@@ -110,9 +83,6 @@ func (w *watchdog) look() {
 		w.timer = nil
 	case left > 0:
 		w.timer.Reset(left)
-	case w.bite != nil:
-		w.bite()
-		w.bit, w.timer = true, nil
 	default:
 		w.end()
 		w.timer = nil
