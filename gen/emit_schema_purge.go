@@ -26,9 +26,12 @@ func finished(m *spec.Machine) []*spec.State {
 	return list
 }
 
-// marked returns the condition that the log of a record has the mark.
+// marked returns the condition that the log of a record ends with the mark, and
+// more of that end. It is one look at the end of an index: asked at each event of
+// a log, a search for the mark would cost the square of the log's length.
 func (s *schemaText) marked(id, more string) string {
-	return "EXISTS (SELECT 1 FROM " + s.table("_events") + ` AS p WHERE p."id" = ` + id + ` AND p."operation" = '` + markPurge + `' AND p."n" > 0` + more + ")"
+	return `EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM ` + s.table("_events") + ` AS p WHERE p."id" = ` + id +
+		` ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '` + markPurge + `' AND newest."n" > 0` + more + ")"
 }
 
 // notPurged returns the condition under which a row must not be deleted; empty:
@@ -38,7 +41,7 @@ func (s *schemaText) notPurged() string {
 	if len(states) == 0 {
 		return ""
 	}
-	return `OLD."state" NOT IN (` + stateWords(states) + ") OR NOT " + s.marked(`OLD."id"`, ` AND p."rev" = OLD."rev"`)
+	return `OLD."state" NOT IN (` + stateWords(states) + ") OR NOT " + s.marked(`OLD."id"`, ` AND newest."rev" = OLD."rev"`)
 }
 
 // purgesUnfinished returns the conditions of a mark on a record that is not

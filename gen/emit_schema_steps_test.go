@@ -90,10 +90,15 @@ func TestSchemaKeepsPurgedLogs(t *testing.T) {
 		forged := p.event(first, p.take(first, path[1]), path[1].operation.Stored())
 		forged = strings.Replace(strings.Replace(forged, `"id"`, `"xid", "id"`, 1), "VALUES (",
 			fmt.Sprintf(`VALUES ((SELECT "xid" FROM %s WHERE "id" = %s AND "rev" = 1 AND "n" = 0), `, log, id), 1)
-		note := strings.Replace(strings.ReplaceAll(mark, "'__purge'", "'note'"), fmt.Sprintf("%d, 1,", r.rev), fmt.Sprintf("%d, 2,", r.rev), 1)
+		behind := func(event string, n int) string {
+			return strings.Replace(event, fmt.Sprintf("%d, 1,", r.rev), fmt.Sprintf("%d, %d,", r.rev, n), 1)
+		}
+		note := behind(strings.ReplaceAll(mark, "'__purge'", "'note'"), 2)
 		p.refused("an event of a purged record", own, mark, row, gone, forged)
 		p.must(mark, note) // a mark alone removes nothing, and what comes behind it is of a record that is there
-		p.refused("an event of a purged record, behind a note", own, row, gone, forged)
-		p.must(row, gone)
+		p.refused("a row whose log goes on behind the mark", own, row)
+		again := behind(mark, 3)
+		p.refused("an event of a purged record, behind a note", own, again, row, gone, forged)
+		p.must(again, row, gone)
 	})
 }

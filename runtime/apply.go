@@ -289,7 +289,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 	}
 	row, err := tx.Row(ref.ID)
 	if errors.Is(err, ErrNotFound) {
-		return none, m.refusal(CodeNotFound, q.op, ref.ID, "")
+		return none, m.missing(tx, q.op, ref.ID)
 	}
 	if err != nil {
 		return none, err

@@ -163,6 +163,19 @@ func (m *Machine[R]) record(operation string, row *Row, actor, reason string) Ev
 	}
 }
 
+// missing refuses a write on a record that is not there: whoever asks again after
+// a purge hears that, and not that there never was one.
+func (m *Machine[R]) missing(r Reader, op *Operation[R], id string) error {
+	purged, err := buried(r, id)
+	switch {
+	case err != nil:
+		return err
+	case purged:
+		return m.refusal(CodePurged, op, id, "")
+	}
+	return m.refusal(CodeNotFound, op, id, "")
+}
+
 // buried reports whether the log of an id without a row says that its record was
 // removed.
 func buried(r Reader, id string) (bool, error) {

@@ -142,7 +142,7 @@ func passable(err error) bool {
 		return false
 	}
 	switch r.Code {
-	case CodeStale, CodeWrongState, CodeTerminal, CodeGuard, CodeNotUnique, CodeNotFound:
+	case CodeStale, CodeWrongState, CodeTerminal, CodeGuard, CodeNotUnique, CodeNotFound, CodePurged:
 		return true
 	}
 	return false

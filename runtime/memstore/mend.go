@@ -16,6 +16,11 @@ const (
 	opPurged = "__purged"
 )
 
+// spot is the place where an event stands in the log of its record.
+type spot struct{ rev, n int64 }
+
+func spotOf(e *fsm.Event) spot { return spot{e.Rev, e.N} }
+
 // mark reports whether an event says that its record was buried.
 func mark(e fsm.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
 
@@ -76,32 +81,31 @@ func (v *view) Bury(w *fsm.Write) (bool, error) {
 		}
 	}
 	t.events[id] = kept
+	left := map[spot]fsm.Event{}
+	for _, k := range kept {
+		left[spotOf(&k)] = k
+	}
 	for i := range t.log {
 		e := t.log[i]
 		if e.ID != id {
 			continue
 		}
 		v.tx.later(func() { t.log[i] = e })
-		t.log[i] = fsm.Event{}
-		for _, k := range kept {
-			if k.Rev == e.Rev && k.N == e.N {
-				t.log[i] = k
-			}
-		}
+		t.log[i] = left[spotOf(&e)]
 	}
 	for _, e := range events {
 		if e.RequestID == "" {
 			continue
 		}
 		for _, key := range requestKeys(&e) {
-			t.resettle(v.tx, key, id, kept)
+			t.resettle(v.tx, key, id, left)
 		}
 	}
 	return true, nil
 }
 
 // resettle replaces what one record has under a request by what is kept of it.
-func (t *table) resettle(tx *Tx, key requestKey, id string, kept []fsm.Event) {
+func (t *table) resettle(tx *Tx, key requestKey, id string, left map[spot]fsm.Event) {
 	old := t.requests[key]
 	var next []fsm.Event
 	for _, e := range old {
@@ -109,10 +113,8 @@ func (t *table) resettle(tx *Tx, key requestKey, id string, kept []fsm.Event) {
 			next = append(next, e)
 			continue
 		}
-		for _, k := range kept {
-			if k.Rev == e.Rev && k.N == e.N {
-				next = append(next, k)
-			}
+		if k, ok := left[spotOf(&e)]; ok {
+			next = append(next, k)
 		}
 	}
 	if tx.later(func() { t.requests[key] = old }); next == nil {

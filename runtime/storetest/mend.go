@@ -54,6 +54,7 @@ var mendTests = []test{
 	}},
 	{"a finished record goes, its id and requests stay", func(b *bench) {
 		d := b.open()
+		held := map[string]Parcel{} // as their holder has them, before the last step
 		sent := func(id string) {
 			d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id, Reason: "secret"}, RegisterInput{ID: id, Lane: "l " + id, Label: fsm.Some(id)})))
 			outs, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "pick " + id, Actor: "ann"}, "l "+id, instant.Add(time.Hour)))
@@ -61,6 +62,7 @@ var mendTests = []test{
 				d.Fatal(err)
 			}
 			out := d.must(d.Apply(d.ctx, outs[0], Shelve(Meta{}, "slot "+id, "t")))
+			held[id] = out.Record
 			out = d.must(d.Apply(d.ctx, out, Send(Meta{RequestID: "send " + id})))
 			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve"}, instant))) // recorded only
 		}
@@ -131,8 +133,23 @@ var mendTests = []test{
 		if _, err := d.Create(d.ctx, Register(Meta{RequestID: "make p1"}, RegisterInput{Lane: "z"})); !errors.Is(err, fsm.ErrRequestReused) {
 			d.Errorf("another request of that id: %v, want ErrRequestReused", err)
 		}
-		if _, err := d.Apply(d.ctx, fsm.Ref{ID: "p1"}, annotation("x")); !errors.Is(err, fsm.ErrNotFound) {
-			d.Errorf("Apply: %v, want ErrNotFound", err)
+		if _, err := d.Record(d.ctx, "p1"); !errors.Is(err, fsm.ErrNotFound) {
+			d.Errorf("Record: %v, want ErrNotFound", err)
+		}
+		for name, at := range map[string]fsm.Target{"a reference": fsm.Ref{ID: "p1"}, "a revision": fsm.Ref{ID: "p1", Rev: 3}, "the record": held["p1"]} {
+			late := Send(Meta{RequestID: "send p1"})
+			if _, err := d.Apply(d.ctx, at, late); !errors.Is(err, fsm.ErrPurged) {
+				d.Errorf("a late retry that names %s: %v, want ErrPurged", name, err)
+			}
+			items := []fsm.Item[Parcel]{{At: fsm.Ref{ID: "p3"}, Call: annotation("x")}, {At: at, Call: late}}
+			before := d.dump()
+			if _, err := d.ApplyMany(d.ctx, items); !errors.Is(err, fsm.ErrPurged) {
+				d.Errorf("a late batch that names %s: %v, want ErrPurged", name, err)
+			}
+			d.same(before, d.dump())
+		}
+		if _, err := d.Apply(d.ctx, fsm.Ref{ID: "p9", Rev: 1}, annotation("x")); !errors.Is(err, fsm.ErrNotFound) {
+			d.Errorf("a record that there never was: %v, want ErrNotFound", err)
 		}
 		// Its places are free.
 		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p5", Lane: "a", Label: fsm.Some("p1")})))

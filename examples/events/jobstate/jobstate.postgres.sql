@@ -153,7 +153,7 @@ CREATE OR REPLACE FUNCTION "jobstate_events_keep"() RETURNS trigger LANGUAGE plp
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "jobstate_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "jobstate_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "jobstate" AS r WHERE r."id" = OLD."id")
             AND OLD."request_n" < 0
             AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
@@ -162,7 +162,7 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "jobstate_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "jobstate_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "jobstate" AS r WHERE r."id" = OLD."id")
             AND NEW."operation" = '__purged'
             AND NEW."name" = '__purged'
@@ -203,7 +203,7 @@ CREATE OR REPLACE TRIGGER "jobstate_events_truncate" BEFORE TRUNCATE ON "jobstat
 CREATE OR REPLACE FUNCTION "jobstate_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        IF OLD."state" NOT IN ('done', 'failed') OR NOT EXISTS (SELECT 1 FROM "jobstate_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev") THEN
+        IF OLD."state" NOT IN ('done', 'failed') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "jobstate_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev") THEN
             RAISE EXCEPTION 'fsm: jobstate: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
         END IF;
         RETURN OLD;

@@ -178,7 +178,7 @@ CREATE OR REPLACE FUNCTION "execution_events_keep"() RETURNS trigger LANGUAGE pl
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "execution_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
             AND OLD."request_n" < 0
             AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
@@ -187,7 +187,7 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "execution_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
             AND NEW."operation" = '__purged'
             AND NEW."name" = '__purged'
@@ -228,7 +228,7 @@ CREATE OR REPLACE TRIGGER "execution_events_truncate" BEFORE TRUNCATE ON "execut
 CREATE OR REPLACE FUNCTION "execution_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        IF OLD."state" NOT IN ('done', 'aborted') OR NOT EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev") THEN
+        IF OLD."state" NOT IN ('done', 'aborted') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "execution_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev") THEN
             RAISE EXCEPTION 'fsm: execution: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
         END IF;
         RETURN OLD;

@@ -187,7 +187,7 @@ CREATE OR REPLACE FUNCTION "taskinstance_events_keep"() RETURNS trigger LANGUAGE
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "taskinstance_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "taskinstance_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = OLD."id")
             AND OLD."request_n" < 0
             AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
@@ -196,7 +196,7 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "taskinstance_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "taskinstance_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "taskinstance" AS r WHERE r."id" = OLD."id")
             AND NEW."operation" = '__purged'
             AND NEW."name" = '__purged'
@@ -237,7 +237,7 @@ CREATE OR REPLACE TRIGGER "taskinstance_events_truncate" BEFORE TRUNCATE ON "tas
 CREATE OR REPLACE FUNCTION "taskinstance_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        IF OLD."state" NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed') OR NOT EXISTS (SELECT 1 FROM "taskinstance_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev") THEN
+        IF OLD."state" NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "taskinstance_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev") THEN
             RAISE EXCEPTION 'fsm: taskinstance: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
         END IF;
         RETURN OLD;

@@ -166,7 +166,7 @@ CREATE TRIGGER IF NOT EXISTS "ingest_events_update" BEFORE UPDATE ON "ingest_eve
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the log is append-only: an event never changes')
     WHERE NOT (OLD."operation" <> '__purge'
-      AND EXISTS (SELECT 1 FROM "ingest_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ingest_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "ingest" AS r WHERE r."id" = OLD."id")
       AND NEW."operation" = '__purged'
       AND NEW."name" = '__purged'
@@ -194,7 +194,7 @@ CREATE TRIGGER IF NOT EXISTS "ingest_events_delete" BEFORE DELETE ON "ingest_eve
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: the log is append-only: an event is never deleted')
     WHERE NOT (OLD."operation" <> '__purge'
-      AND EXISTS (SELECT 1 FROM "ingest_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ingest_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "ingest" AS r WHERE r."id" = OLD."id")
       AND OLD."request_n" < 0
       AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
@@ -284,7 +284,7 @@ END;
 CREATE TRIGGER IF NOT EXISTS "ingest_delete" BEFORE DELETE ON "ingest"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: a record is never deleted')
-    WHERE OLD."state" NOT IN ('succeeded') OR NOT EXISTS (SELECT 1 FROM "ingest_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
+    WHERE OLD."state" NOT IN ('succeeded') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ingest_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev");
 END;
 
 -- section: meta

@@ -223,7 +223,7 @@ CREATE TRIGGER IF NOT EXISTS "execution_events_update" BEFORE UPDATE ON "executi
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the log is append-only: an event never changes')
     WHERE NOT (OLD."operation" <> '__purge'
-      AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "execution_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
       AND NEW."operation" = '__purged'
       AND NEW."name" = '__purged'
@@ -251,7 +251,7 @@ CREATE TRIGGER IF NOT EXISTS "execution_events_delete" BEFORE DELETE ON "executi
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: the log is append-only: an event is never deleted')
     WHERE NOT (OLD."operation" <> '__purge'
-      AND EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "execution_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "execution" AS r WHERE r."id" = OLD."id")
       AND OLD."request_n" < 0
       AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
@@ -343,7 +343,7 @@ END;
 CREATE TRIGGER IF NOT EXISTS "execution_delete" BEFORE DELETE ON "execution"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: execution: a record is never deleted')
-    WHERE OLD."state" NOT IN ('done', 'aborted') OR NOT EXISTS (SELECT 1 FROM "execution_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
+    WHERE OLD."state" NOT IN ('done', 'aborted') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "execution_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev");
 END;
 
 -- section: meta

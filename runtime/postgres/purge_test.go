@@ -1,0 +1,73 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// visited returns how many entries of indexes and rows of tables the transaction
+// has read so far.
+func visited(tx *sql.Tx) (n int64, err error) {
+	err = tx.QueryRow(`SELECT (SELECT sum(seq_tup_read) FROM pg_stat_xact_user_tables)
+		+ (SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid)) FROM pg_stat_user_indexes)`).Scan(&n)
+	return n, err
+}
+
+// The work of a purge is so many rows for each event, however long the log is.
+func TestPurgeIsLinear(t *testing.T) {
+	t.Parallel()
+	d := newDepot(t, pgtest.DSN(t))
+	const few, many = 500, 4000
+	reads := map[int]int64{}
+	for _, events := range []int{few, many} {
+		id := fmt.Sprint("p", events)
+		p, err := d.m.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id}))
+		if err == nil {
+			p, err = d.m.Apply(t.Context(), p, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", time.Now().Add(time.Hour)))
+		}
+		if err == nil {
+			p, err = d.m.Apply(t.Context(), p, storetest.Expel(storetest.Meta{Actor: "ann", Reason: "why"}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.db.Exec(`INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+			SELECT "id", "rev", c.n, 'touch', 'touch', "to", "to", "at", 'ann', '', -1, '', 1, 0
+			FROM "parcel_events", generate_series(1, $2::bigint) AS c (n) WHERE "id" = $1 AND "rev" = $3`, id, events, p.Record.Rev); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.db.Exec(`ANALYZE`); err != nil {
+			t.Fatal(err)
+		}
+		table, err := d.store.Table(d.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := storetest.Encode(&p.Record)
+		e := fsm.Event{ID: id, Rev: row.Rev, Operation: "__purge", Name: "__purge", From: row.State, To: row.State, At: time.Now(), Actor: "root",
+			RequestID: "sys:__purge:" + id, RequestN: -1, Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
+		err = table.Update(t.Context(), func(tx fsm.Tx) error {
+			gone, err := tx.(fsm.Mender).Bury(&fsm.Write{Prev: row.Ref(), PrevState: row.State, Event: e})
+			if err == nil && !gone {
+				err = fmt.Errorf("%s was not removed", id)
+			}
+			if err == nil {
+				reads[events], err = visited(d.store.Transaction(tx))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("rows and entries read: %v", reads)
+	if limit := int64(10 * many); reads[many] > limit || reads[few] < few {
+		t.Errorf("a purge of %d events read %d rows and entries, one of %d events %d; want at most %d", few, reads[few], many, reads[many], limit)
+	}
+}

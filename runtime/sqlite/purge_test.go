@@ -1,0 +1,63 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// lengthen gives the end of a record's log so many calls that are recorded only.
+func lengthen(t *testing.T, db *sql.DB, id string, events int) {
+	t.Helper()
+	if _, err := db.Exec(`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?2)
+		INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum")
+		SELECT "id", "rev", c.n, 'touch', 'touch', "to", "to", "at", 'ann', '', -1, '', 1, 0 FROM c, (SELECT * FROM "parcel_events" WHERE "id" = ?1 ORDER BY "rev" DESC LIMIT 1)`,
+		id, events); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eight times the log costs a purge some eight times as much, and not sixty-four.
+// SQLite counts nothing that a test could ask for, so it is the best of three.
+func TestPurgeIsLinear(t *testing.T) {
+	t.Parallel()
+	const few, many, most = 1000, 8000, 24
+	path := filepath.Join(t.TempDir(), "x.db")
+	m, err := openParcels(t, open(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := map[int]time.Duration{}
+	for try := range 3 {
+		for _, events := range []int{few, many} {
+			p, err := m.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "ann"}, storetest.RegisterInput{ID: fmt.Sprint("p", events, try), Lane: "a"}))
+			if err == nil {
+				p, err = m.Apply(t.Context(), p, storetest.Hold(storetest.Meta{Actor: "ann"}, "a", time.Now().Add(time.Hour)))
+			}
+			if err == nil {
+				p, err = m.Apply(t.Context(), p, storetest.Expel(storetest.Meta{Actor: "ann", Reason: "why"}))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			lengthen(t, foreign(t, path, settings), p.Record.ID, events)
+			begun := time.Now()
+			n, err := m.Purge(t.Context(), fsm.PurgeOptions{Before: p.Record.UpdatedAt.Add(time.Second), Actor: "root", Reason: "too old"})
+			if took := time.Since(begun); try == 0 || took < best[events] {
+				best[events] = took
+			}
+			if n != 1 || err != nil {
+				t.Fatalf("purged %d, %v", n, err)
+			}
+		}
+	}
+	t.Logf("the best of three: %v", best)
+	if best[many] > most*best[few] {
+		t.Errorf("a purge of %d events took %v, one of %d %v: more than %d times as long", few, best[few], many, best[many], most)
+	}
+}
