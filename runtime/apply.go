@@ -332,7 +332,7 @@ func (m *Machine[R]) advance(ctx context.Context, tx Tx, q *request[R], row *Row
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	last, events, err := m.follow(ctx, tx, s, q.at)
+	last, events, err := m.follow(ctx, tx, s, q.at, false)
 	if err != nil {
 		return Outcome[R]{}, err
 	}

@@ -270,10 +270,10 @@ func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Opera
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx Tx, _ bool) error {
 		events = nil
+		row, err := tx.Row(d.ID) // before its delivery, as everybody locks them
 		if err := tx.Settle(d.ID, d.Rev); err != nil {
 			return err
 		}
-		row, err := tx.Row(d.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && row.Rev != d.Rev {
 			return nil // it has moved on: what would follow has no place any more
 		}
@@ -285,11 +285,11 @@ func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Opera
 			return err
 		}
 		at := m.now()
-		s, err := m.thenStep(ctx, tx, op, &row, rec, at, requestID)
+		s, err := m.thenStep(ctx, tx, op, &row, rec, origin{at: at, requestID: requestID})
 		if err != nil {
 			return err
 		}
-		_, events, err = m.follow(ctx, tx, s, at)
+		_, events, err = m.follow(ctx, tx, s, at, false)
 		return err
 	}
 	u.find = func(r Reader) (bool, error) {

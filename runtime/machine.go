@@ -29,8 +29,6 @@ type Machine[R any] struct {
 	leave    bool    // every at-least-once effect is of no use once the record has moved on
 
 	picks    map[*Operation[R]]*picking[R] // calls that wait to be taken along
-	scouts   map[*Operation[R]]*picking[R] // the same of those that lock nothing
-	aloft    aloft                         // what these are about to take
 	recovers bool                          // has startup triggers and effects to deliver
 	started  atomic.Bool                   // Startup has run
 
@@ -109,7 +107,6 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 		byStored:   map[string]*Operation[R]{},
 		inFlight:   map[Ref]bool{},
 		picks:      map[*Operation[R]]*picking[R]{},
-		scouts:     map[*Operation[R]]*picking[R]{},
 	}
 	for _, opt := range opts {
 		opt(&m.options)
@@ -139,7 +136,6 @@ func (m *Machine[R]) index() error {
 		m.byName[op.Name], m.byStored[op.Stored] = op, op
 		if op.Picks {
 			m.picks[op] = &picking[R]{run: m.round}
-			m.scouts[op] = &picking[R]{run: m.scout}
 		}
 	}
 	for _, op := range m.d.Operations {

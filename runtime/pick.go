@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Pick makes a call on the first n records, in the order of the operation's
-// `next`, that it accepts; fewer when there are no more. All of them carry the
+// `next`, that it accepts; fewer when there are no more that nobody else is about
+// to take. All of them carry the
 // request id, whose scope is the machine: the same call again gives the same
 // records. Finding none is ErrNothingToDo, which is not remembered.
 func (m *Machine[R]) Pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) {
@@ -42,27 +44,92 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 			return slow, err
 		}
 	}
+	var wait func(Tx) error // what is waited for before anything is locked
 	u.try = func(tx Tx, again bool) (err error) {
+		if wait != nil {
+			if err := wait(tx); err != nil {
+				return err
+			}
+		}
 		outs, err = m.pickIn(ctx, tx, n, q, passOver, again)
+		var held *heldByOther
+		for m.joined != nil && errors.As(err, &held) { // it cannot begin again: it waits where it is
+			if err = held.wait(tx); err == nil {
+				outs, err = m.pickIn(ctx, tx, n, q, passOver, again)
+			}
+		}
 		return err
 	}
 	u.find = func(r Reader) (found bool, err error) {
 		outs, err = m.known(r, q, "", q.RequestID)
 		return len(outs) > 0, err
 	}
-	for {
+	for begun := time.Now(); ; u.fast = nil { // it would meet the same record
 		err := m.run(ctx, u)
 		var over *passedOver
-		if errors.As(err, &over) {
+		var held *heldByOther
+		switch {
+		case errors.As(err, &over):
 			passOver[over.id] = true
-			u.fast = nil // it would meet the same record
-			continue
-		}
-		if err != nil {
+		case errors.As(err, &held) && time.Since(begun) < busyLimit:
+			wait = held.wait
+		case errors.As(err, &held):
+			r := m.refusal(CodeBusy, q.op, "", "")
+			r.Cause = err
+			return nil, r
+		case err != nil:
 			return nil, err
+		default:
+			return outs, nil
 		}
-		return outs, nil
 	}
+}
+
+// heldByOther ends the transaction of a pick that found nothing but what another
+// writer has. Who has it may leave it as it was, so nobody is told that there is
+// nothing: the next transaction begins by waiting for it, while it holds nothing.
+type heldByOther struct{ wait func(Tx) error }
+
+func (*heldByOther) Error() string { return "another writer has what fits" }
+func (*heldByOther) Unwrap() error { return ErrHeld }
+
+// heldRow is heldByOther of a record.
+func heldRow(id string) *heldByOther {
+	return &heldByOther{func(tx Tx) error {
+		if _, err := tx.Row(id); !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		return nil
+	}}
+}
+
+// heldGroup says which group another writer has.
+type heldGroup struct{ q PeerQuery }
+
+func (h *heldGroup) Error() string { return ErrHeld.Error() + ": a group of " + h.q.Name }
+func (h *heldGroup) Unwrap() error { return ErrHeld }
+
+// wait locks the group alone.
+func (h *heldGroup) wait(tx Tx) error {
+	h.q.Try = false
+	_, err := tx.Peers(h.q)
+	return err
+}
+
+// heldRecord returns the id of the first record that fits and that a look which
+// passed over locked ones has not shown; empty when it has shown all.
+func heldRecord(tx Tx, q Query, seen map[string]bool) (string, error) {
+	q.Lock, q.Limit = false, len(seen)+1
+	rows, err := collect(tx, q)
+	if err != nil {
+		return "", err
+	}
+	for i := range rows {
+		if !seen[rows[i].ID] {
+			return rows[i].ID, nil
+		}
+	}
+	return "", nil
 }
 
 // passedOver ends a transaction in which a record turned out not to be
@@ -81,23 +148,25 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 		}
 	}
 	var outs []Outcome[R]
+	var held *heldGroup
 	seen := map[string]bool{}
 	// Where says nearly everything, so n rows mostly suffice; those that Fits
 	// or a guard refuses make a wider look necessary.
-	for limit := n; ; limit *= 8 {
-		rows, err := collect(tx, Query{
-			States: q.op.From, Where: q.Where, Order: q.op.Order, Limit: limit, Lock: true,
-		})
+	look := Query{States: q.op.From, Where: q.Where, Order: q.op.Order, Limit: n, Lock: true}
+	for ; ; look.Limit *= 8 {
+		rows, err := collect(tx, look)
 		if err != nil {
 			return nil, err
 		}
 		m.tick(q)
 		for i := range rows {
 			row := &rows[i]
-			if seen[row.ID] || passOver[row.ID] {
+			if seen[row.ID] {
 				continue
 			}
-			seen[row.ID] = true
+			if seen[row.ID] = true; passOver[row.ID] {
+				continue
+			}
 			rec, err := m.load(q.op, row)
 			if err != nil || q.Fits != nil && !q.Fits(&rec, q.at) {
 				continue // a quarantined record is never handed out
@@ -107,7 +176,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 			switch {
 			case err == nil:
 				outs = append(outs, out)
-			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code):
+			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code), errors.As(err, &held) && !wrote:
 				// passed over
 			default:
 				return nil, err
@@ -116,11 +185,20 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 				return outs, nil
 			}
 		}
-		if len(rows) < limit {
+		if len(rows) < look.Limit {
 			break
 		}
 	}
 	if len(outs) == 0 {
+		if held != nil {
+			return nil, &heldByOther{held.wait}
+		}
+		switch id, err := heldRecord(tx, look, seen); {
+		case err != nil:
+			return nil, err
+		case id != "":
+			return nil, heldRow(id)
+		}
 		if !q.own || again {
 			// Those that would have fitted may have been taken by an earlier try of
 			// this request, whose commit the query has just waited for.
@@ -136,11 +214,15 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 // pickOne takes one record. wrote is set when an error came too late to go on
 // with the next record in this transaction.
 func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row, rec R, index int64) (out Outcome[R], wrote bool, err error) {
-	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, row.ID, q.origin(q.RequestID, index))
+	o := q.origin(q.RequestID, index)
+	o.try = m.joined == nil // in a caller's transaction the caller's order counts
+	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, row.ID, o)
 	if err != nil {
 		var refused *Refusal
 		var effect *EffectError
 		switch {
+		case errors.Is(err, ErrHeld):
+			return out, false, err
 		case errors.As(err, &effect):
 			return out, true, err
 		case errors.Is(err, ErrNotUnique):
@@ -158,8 +240,12 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 	if guard := s.write.Event.Guard; guard != "" { // it would be recorded only: it does not pass `require`
 		return out, true, &passedOver{row.ID, fmt.Errorf("guard %s", guard)}
 	}
-	last, events, err := m.follow(ctx, tx, s, q.at)
+	last, events, err := m.follow(ctx, tx, s, q.at, o.try)
 	if err != nil {
+		var group *heldGroup
+		if errors.As(err, &group) {
+			return out, true, &heldByOther{group.wait}
+		}
 		var refused *Refusal
 		var effect *EffectError
 		if errors.As(err, &refused) && !errors.As(err, &effect) {

@@ -29,9 +29,8 @@ type pick[R any] struct {
 	q    *request[R]
 	done chan struct{} // closed when the round is over; nil: the caller runs it
 
-	steps []*step[R]      // what it takes in this round
-	slow  bool            // surely nothing was written: another way has to give the answer
-	wait  <-chan struct{} // closed when it is time for another round; nil: it is served
+	steps []*step[R] // what it takes in this round
+	slow  bool       // surely nothing was written: another way has to give the answer
 	err   error
 }
 
@@ -47,12 +46,6 @@ func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (ou
 		return nil, true, nil
 	}
 	j := &pick[R]{ctx: ctx, n: n, q: q}
-	if _, ok := m.table.(Glancer); ok && m.aloft.careless() {
-		outs, locked, err := m.pickAhead(j)
-		if !locked {
-			return outs, j.slow, err
-		}
-	}
 	if err := m.picks[q.op].take(j); err != nil {
 		return nil, false, err
 	}
@@ -198,53 +191,59 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 	for _, j := range batch {
 		limit += j.n
 	}
-	rows, err := collect(tx, Query{States: first.op.From, Where: first.Where, Order: first.op.Order, Limit: limit, Lock: true})
+	look := Query{States: first.op.From, Where: first.Where, Order: first.op.Order, Limit: limit, Lock: true}
+	rows, err := collect(tx, look)
 	if err != nil {
 		return nil, err
 	}
 	free := make([]*candidate[R], 0, len(rows))
+	seen := make(map[string]bool, len(rows))
 	for i := range rows {
+		seen[rows[i].ID] = true
 		if rec, err := m.load(first.op, &rows[i]); err == nil { // a quarantined record is never handed out
 			free = append(free, &candidate[R]{row: &rows[i], rec: rec})
 		}
 	}
 	var all []*step[R]
+	var idle []*pick[R] // those who found nothing
 	made := make(map[string]bool, len(batch))
 	for _, j := range batch {
 		j.steps, j.slow, j.err = nil, false, nil // the transaction may have begun anew
 		m.tick(j.q)
-		steps, rest, err := m.serveFrom(j, free, false)
+		steps, rest, err := m.serveFrom(j, free)
 		switch {
 		// The same call twice at the same time waits for the answer of the first, and
 		// there may be more behind those that were looked at.
 		case err != nil || made[j.q.RequestID] || len(steps) < j.n && len(rows) == limit:
 			j.slow = true
 		case len(steps) == 0:
-			if err := m.nothing(tx, j); err != nil {
-				return nil, err
-			}
+			idle = append(idle, j)
 		default:
 			j.steps, free, all = steps, rest, append(all, steps...)
 		}
 		made[j.q.RequestID] = true
 	}
-	return all, nil
+	if len(idle) == 0 {
+		return all, nil
+	}
+	held, err := heldRecord(tx, look, seen)
+	for _, j := range idle {
+		if j.slow = held != ""; err == nil && !j.slow { // each waits for itself for what others have
+			err = m.nothing(tx, j)
+		}
+	}
+	return all, err
 }
-
-// errHeld ends a pick without a lock that would take what another writer has.
-var errHeld = errors.New("another writer has the record")
 
 // candidate is a record that fits a query.
 type candidate[R any] struct {
-	row  *Row
-	rec  R
-	held bool // another writer has it, perhaps
+	row *Row
+	rec R
 }
 
 // serveFrom decides for one pick and returns the records that are left. Its error
 // is one that does not speak of a record: it is found out again where it counts.
-// Compare says that the records are not locked, so that the writes compare the rows.
-func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R], compare bool) (steps []*step[R], rest []*candidate[R], err error) {
+func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) (steps []*step[R], rest []*candidate[R], err error) {
 	for i, c := range free {
 		if len(steps) == j.n {
 			return steps, append(rest, free[i:]...), nil
@@ -260,12 +259,6 @@ func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R], compare bool) (
 		case err != nil:
 			return nil, nil, err
 		case s.write.Row != nil: // else it would be recorded only: it does not pass `require`
-			if c.held {
-				return nil, nil, errHeld
-			}
-			if compare {
-				s.write.Old = c.row
-			}
 			steps, rest = append(steps, s), rest[:len(rest)-1]
 		}
 	}

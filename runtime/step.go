@@ -28,6 +28,7 @@ type origin struct {
 	labels      map[string]string
 	inputs      JSON
 	cause       string
+	try         bool // records were passed over to come here: no group is waited for
 }
 
 func (q *request[R]) origin(requestID string, n int64) origin {
@@ -123,7 +124,11 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 			if pq.Sequence {
 				ask = tx.NextNumber
 			}
+			pq.Try = o.try
 			n, err := ask(pq)
+			if errors.Is(err, ErrHeld) {
+				return nil, &heldGroup{pq}
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -189,10 +194,10 @@ func (m *Machine[R]) isSequence(rule string) bool {
 
 // follow takes the steps that `then` asks for, in the same transaction, and
 // returns the last step and all events.
-func (m *Machine[R]) follow(ctx context.Context, tx Tx, s *step[R], at time.Time) (*step[R], []Event, error) {
+func (m *Machine[R]) follow(ctx context.Context, tx Tx, s *step[R], at time.Time, try bool) (*step[R], []Event, error) {
 	events := []Event{s.write.Event}
 	for s.write.Row != nil && s.op.Then != "" && !delayed(s.op) {
-		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, at, "")
+		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, origin{at: at, try: try})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -202,11 +207,11 @@ func (m *Machine[R]) follow(ctx context.Context, tx Tx, s *step[R], at time.Time
 	return s, events, nil
 }
 
-// thenStep takes the step that follows op. requestID is empty in op's own
-// transaction.
-func (m *Machine[R]) thenStep(ctx context.Context, tx Tx, op *Operation[R], prev *Row, rec R, at time.Time, requestID string) (*step[R], error) {
+// thenStep takes the step that follows op. Of its origin the time is given, and
+// the request id unless it is in op's own transaction.
+func (m *Machine[R]) thenStep(ctx context.Context, tx Tx, op *Operation[R], prev *Row, rec R, o origin) (*step[R], error) {
 	next := m.byName[op.Then]
-	c, err := next.System(&rec, at)
+	c, err := next.System(&rec, o.at)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: source of %s: %w", m.schema.Machine, prev.ID, next.Name, err)
 	}
@@ -214,9 +219,8 @@ func (m *Machine[R]) thenStep(ctx context.Context, tx Tx, op *Operation[R], prev
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, prev.ID, next.Name, err)
 	}
-	o := origin{at: at, actor: SystemActor, requestN: -1, inputs: inputs, cause: op.Stored}
-	if requestID != "" {
-		o.requestID = requestID
+	o.actor, o.requestN, o.inputs, o.cause = SystemActor, -1, inputs, op.Stored
+	if o.requestID != "" {
 		if o.fingerprint, err = Fingerprint(next.Stored, SystemActor, "", c.Inputs); err != nil {
 			return nil, err
 		}

@@ -62,23 +62,6 @@ type Bulk interface {
 	UpdateMany(ctx context.Context, f func(ManyTx) error) error
 }
 
-// Glancer is a Bulk that reads in one step what a pick looks for, and whose Commit
-// costs little where many callers have one. With it, a pick looks without a lock and
-// leaves to Commit whether what it saw still holds; without it, it locks first.
-type Glancer interface {
-	Bulk
-	// Glance returns the rows that fit the query, in its order, as they were
-	// committed at one moment after the call began. It locks none and waits for no
-	// writer, whatever Lock says.
-	Glance(ctx context.Context, q Query) ([]Glimpse, error)
-}
-
-// Glimpse is a row that was seen without a lock.
-type Glimpse struct {
-	Row  Row
-	Held bool // another writer had it locked, so that a write might wait; it may be told of a lock that has ended
-}
-
 // ManyTx is the transaction of a Bulk.
 type ManyTx interface {
 	Tx
@@ -186,7 +169,8 @@ type Tx interface {
 	// transaction is to be given up.
 	Write(w *Write) error
 	// Peers locks the group of q and returns how many other records of it are
-	// in q.States.
+	// in q.States. With q.Try it does not wait for one who has the group: ErrHeld,
+	// and nothing is done.
 	Peers(q PeerQuery) (int64, error)
 	// NextNumber locks the group of q and returns the next number of its
 	// sequence. Here an absent value is a value like any other: a record in no
@@ -223,6 +207,8 @@ var (
 	ErrRequestTaken = errors.New("the request id stands in the log already")
 	// ErrClosed: the store was closed before the call.
 	ErrClosed = errors.New("the store is closed")
+	// ErrHeld: another writer has what was only to be tried.
+	ErrHeld = errors.New("another writer has it")
 	// ErrIDTaken: a creation found a record, or a tombstone, with its id.
 	ErrIDTaken = errors.New("the id is taken")
 )
@@ -303,4 +289,5 @@ type PeerQuery struct {
 	Values   []any    // of the record in question; when one is nil the group is empty
 	States   []string // stored words of the states that count
 	Except   string   // id of the record in question
+	Try      bool     // wait for nobody: ErrHeld where another writer has the group
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-// Two programs whose picks look without a lock take each record once, one at a time
+// Two programs that pick take each record once, one at a time
 // and several at once, and leave none.
 func TestTwoProgramsPick(t *testing.T) {
 	t.Parallel()

@@ -91,18 +91,12 @@ type Dialect interface {
 	order(column string, optional, descending bool) []string
 	// lock ends a query whose rows are to be locked, passing over locked ones.
 	lock() string
-	// held is a condition that some writer has a row locked: it always holds then. A
-	// lock of which nothing is left but its trace may be told as well. Empty: the
-	// database does not say.
-	held() string
-	// wait ends a query that takes the place of a locking one which found too few
-	// rows: it waits for those that it passed over. Empty: there were none.
-	wait() string
 	// ordered says how the log of all records is read in order. table is that of the events.
 	ordered(table string) logOrder
-	// lockGroup raises the lock of a group: parameters are name and key. Empty:
-	// the write lock does it.
-	lockGroup(table string) string
+	// lockGroup returns the query that locks a group until the transaction ends, and
+	// gives 1, or 0 where it was only tried and another writer has it: parameters are
+	// name and key. table is that of the groups. Empty: the write lock does it.
+	lockGroup(table string, try bool) string
 
 	// plan asks for the plan of a query, for tests of indexes.
 	plan(ctx context.Context, q querier, text string, args []any) (string, error)

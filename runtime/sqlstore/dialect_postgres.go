@@ -191,7 +191,8 @@ func (*postgres) makingAgain(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "tuple concurrently updated")
 }
 
-func (*postgres) hold() string { return " FOR UPDATE" }
+// hold: a foreign key of the user's that refers to the row waits for nobody.
+func (*postgres) hold() string { return " FOR NO KEY UPDATE" }
 
 // hidden: a unique index knows rows that came after the transaction's snapshot.
 func (*postgres) hidden(err error) bool { return sqlState(err) == "23505" }
@@ -278,23 +279,23 @@ func (*postgres) order(column string, optional, descending bool) []string {
 
 func (p *postgres) lock() string {
 	if !p.server.Load().skips() {
-		return p.wait()
+		return p.hold()
 	}
-	return " FOR UPDATE SKIP LOCKED"
+	return p.hold() + " SKIP LOCKED"
 }
 
-// held: the transaction that locked a row last stands in it until the next change.
-func (p *postgres) held() string {
-	if !p.is(PostgreSQL) {
-		return ""
+// lockGroup: the lock is the server's own, named by the table and a hash, so that it
+// can be tried. The other servers lock the group's row, and wait for it.
+func (p *postgres) lockGroup(table string, try bool) string {
+	if p.want != PostgreSQL {
+		return `INSERT INTO ` + table + ` AS g ("name", "key", "number") VALUES ($1, $2, 0)` +
+			` ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number" RETURNING 1`
 	}
-	return "xmax <> 0"
-}
-
-func (*postgres) wait() string { return " FOR UPDATE" }
-
-func (*postgres) lockGroup(table string) string {
-	return `INSERT INTO ` + table + ` AS g ("name", "key", "number") VALUES ($1, $2, 0) ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number"`
+	lock := `hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, $1::text, $2::text), 0))`
+	if try {
+		return `SELECT pg_try_advisory_xact_lock(` + lock + `::integer`
+	}
+	return `SELECT 1 FROM pg_advisory_xact_lock(` + lock
 }
 
 // sqlState returns the server's code of an error; empty when it is not the

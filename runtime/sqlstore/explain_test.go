@@ -118,14 +118,14 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 func TestGroupsAreLocked(t *testing.T) {
 	t.Parallel()
 	const serializable, peers = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", `SELECT count(*) FROM "m" WHERE "state" IN ('on') AND "a" = $1 AND "id" <> $2`
-	lock := Postgres().lockGroup(`"m_groups"`)
+	lock, try := Postgres().lockGroup(`"m_groups"`, false), Postgres().lockGroup(`"m_groups"`, true)
 	group := func(v any) fsm.PeerQuery {
 		return fsm.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{v}, States: []string{"on"}, Except: "x"}
 	}
 	begin := func(d Dialect) (*txn, *script) {
 		x, s := scriptedTx(t, d, mode{})
 		x.t.schema.Columns = []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString, Optional: true}}
-		s.numbers = map[string]int64{peers: 4, x.t.sql.number: 6}
+		s.numbers = map[string]int64{peers: 4, x.t.sql.number: 6, lock: 1, try: 0}
 		return x, s
 	}
 	x, s := begin(Postgres())
@@ -133,6 +133,13 @@ func TestGroupsAreLocked(t *testing.T) {
 		t.Errorf("got %d, %v, want 4", n, err)
 	}
 	s.want(t, serializable, lock, peers)
+	x, s = begin(Postgres())
+	tried := group("v")
+	tried.Try = true
+	if n, err := x.Peers(tried); !errors.Is(err, fsm.ErrHeld) || x.err != nil {
+		t.Errorf("of a group that another one has it got %d, %v, want ErrHeld and a transaction that goes on", n, err)
+	}
+	s.want(t, serializable, try)
 	x, s = begin(Postgres())
 	if n, err := x.Peers(group(nil)); n != 0 || err != nil {
 		t.Errorf("an absent value has %d peers, %v", n, err)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -60,35 +59,4 @@ func (x *txn) writeSome(ws []*fsm.Write) error {
 		return x.err
 	}
 	return x.fail(err)
-}
-
-// served is a table on a server that says which rows are locked. SQLite's readers and
-// writers take turns, so there a pick that locks costs least.
-type served struct{ *table }
-
-var _ fsm.Glancer = served{}
-
-// Glance reads rows in one statement.
-func (t served) Glance(ctx context.Context, q fsm.Query) ([]fsm.Glimpse, error) {
-	if err := fsm.Inside(ctx, t.store); err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
-	}
-	b, err := t.selectRows(&q, t.dialect.held())
-	if err != nil {
-		return nil, err
-	}
-	s, err := t.store.writers.take(ctx)
-	if err != nil {
-		return nil, t.unopened(ctx, err)
-	}
-	r := &reader{ctx: context.WithoutCancel(ctx), t: t.table, q: s}
-	defer func() { t.store.writers.give(s, r.err != nil) }()
-	var list []fsm.Glimpse
-	err = r.each(b.String(), b.args, func(rows Rows) (err error) {
-		var g fsm.Glimpse
-		g.Row, err = t.rowOf(rows, &g.Held)
-		list = append(list, g)
-		return err
-	})
-	return list, err
 }

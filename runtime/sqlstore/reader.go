@@ -93,41 +93,16 @@ func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	statement := b.String()
+	if q.Lock {
+		statement += r.t.dialect.lock()
+	}
 	var list []fsm.Row
-	read := func(lock string) error {
-		list = nil
-		return r.each(b.String()+lock, b.args, func(rows Rows) error {
-			row, err := r.t.rowOf(rows)
-			list = append(list, row)
-			return err
-		})
-	}
-	if !q.Lock {
-		err := read("")
-		return list, err
-	}
-	wait := r.t.dialect.wait()
-	if wait == "" {
-		err = read(r.t.dialect.lock())
-		return list, err
-	}
-	if q.Limit != 1 { // what the first query locks is let go before the second one waits, or two might wait for each other
-		if _, err := r.q.exec(r.ctx, "SAVEPOINT fsm_pick"); err != nil {
-			return nil, r.fail(err)
-		}
-	}
-	if err := read(r.t.dialect.lock()); err != nil || q.Limit > 0 && len(list) >= q.Limit {
-		return list, err
-	}
-	if q.Limit != 1 {
-		if _, err := r.q.exec(r.ctx, "ROLLBACK TO SAVEPOINT fsm_pick"); err != nil {
-			return nil, r.fail(err)
-		}
-	}
-	// Too few were free. Who holds the others may be an earlier try of this
-	// very request, so nobody may be told yet that there are none: wait for its
-	// end, and lock all in the order that everybody locks them in.
-	err = read(wait)
+	err = r.each(statement, b.args, func(rows Rows) error {
+		row, err := r.t.rowOf(rows)
+		list = append(list, row)
+		return err
+	})
 	return list, err
 }
 

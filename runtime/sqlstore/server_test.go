@@ -109,17 +109,17 @@ func TestServerSwitch(t *testing.T) {
 	}
 	full := behaviour{
 		Snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", Claim: `LOCK TABLE "fsm_meta" IN SHARE ROW EXCLUSIVE MODE`,
-		Lock: " FOR UPDATE SKIP LOCKED", Isolation: "Read Committed", Log: "offered", Repair: "offered",
+		Lock: " FOR NO KEY UPDATE SKIP LOCKED", Isolation: "Read Committed", Log: "offered", Repair: "offered",
 		Levels: []string{"none", "checks", "full"}, Column: true,
 	}
 	log := full
 	log.Log = "not offered"
 	strict := behaviour{
-		Snapshot: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY", Lock: " FOR UPDATE SKIP LOCKED", Isolation: "Serializable",
+		Snapshot: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY", Lock: " FOR NO KEY UPDATE SKIP LOCKED", Isolation: "Serializable",
 		Log: "not offered", Repair: "not offered", Levels: []string{"none"},
 	}
 	waits, told := strict, strict
-	waits.Lock = " FOR UPDATE"
+	waits.Lock = " FOR NO KEY UPDATE"
 	told.Set = "serializable"
 	for name, c := range map[string]struct {
 		kind, version, answer string

@@ -243,11 +243,7 @@ func (sqlite) order(column string, optional, descending bool) []string {
 
 func (sqlite) lock() string { return "" }
 
-func (sqlite) held() string { return "" }
-
-func (sqlite) wait() string { return "" }
-
-func (sqlite) lockGroup(string) string { return "" }
+func (sqlite) lockGroup(string, bool) string { return "" }
 
 // The primary result codes that matter here.
 const (

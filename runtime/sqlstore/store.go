@@ -161,9 +161,6 @@ func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.dialect.held() != "" {
-		return served{t}, nil
-	}
 	return t, nil
 }
 

@@ -383,10 +383,18 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	if err != nil || !whole && !q.Sequence {
 		return key, whole, err
 	}
-	if text := x.t.dialect.lockGroup(quote(x.t.schema.Table + "_groups")); text != "" {
-		_, err = x.change(text, q.Name, key)
+	text := x.t.dialect.lockGroup(quote(x.t.schema.Table+"_groups"), q.Try)
+	if text == "" || x.err != nil {
+		return key, whole, x.err
 	}
-	return key, whole, err
+	x.kept = nil
+	if n, _, err := x.integer(text, q.Name, key); err != nil || n != 1 {
+		if err == nil {
+			err = fsm.ErrHeld
+		}
+		return key, whole, err
+	}
+	return key, whole, nil
 }
 
 func groupQuery(q *fsm.PeerQuery) fsm.Query {

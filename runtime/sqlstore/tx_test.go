@@ -226,7 +226,7 @@ func TestLockedRowIsReadOnce(t *testing.T) {
 	t.Parallel()
 	x, s := scriptedTx(t, Postgres(), mode{})
 	lock, ask, batch := x.t.sql.holdRow, x.t.sql.request, x.t.sql.batch
-	if !strings.HasSuffix(lock, " FOR UPDATE") {
+	if !strings.HasSuffix(lock, " FOR NO KEY UPDATE") {
 		t.Fatalf("%s locks nothing", lock)
 	}
 	events := map[string]error{ask: errors.New("no events here"), batch: errors.New("no events here")}

@@ -51,7 +51,6 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"query", queryTests},
 		{"inspect", inspectTests},
 		{"lock", lockTests},
-		{"glance", glanceTests},
 		{"log", logTests},
 		{"watch", watchTests},
 		{"transaction", transactionTests},

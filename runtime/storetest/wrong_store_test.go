@@ -112,34 +112,6 @@ type wrongMany struct {
 
 func (m wrongMany) WriteMany(ws []*fsm.Write) error { return m.many(m.Tx, ws) }
 
-// wrongGlancer looks without a lock in a way of its own.
-type wrongGlancer struct {
-	wrongBulk
-	look func(context.Context, fsm.Query) ([]fsm.Glimpse, error)
-}
-
-func (g wrongGlancer) Glance(ctx context.Context, q fsm.Query) ([]fsm.Glimpse, error) {
-	return g.look(ctx, q)
-}
-
-func glancing(t fsm.Table, look func(context.Context, fsm.Query) ([]fsm.Glimpse, error)) fsm.Table {
-	return wrongGlancer{wrongBulk{Table: t}, look}
-}
-
-// viewed is what a view shows, in which nothing is held.
-func viewed(ctx context.Context, t fsm.Table, q fsm.Query) (seen []fsm.Glimpse, err error) {
-	err = t.View(ctx, func(r fsm.Reader) error {
-		for row, err := range r.Rows(q) {
-			if err != nil {
-				return err
-			}
-			seen = append(seen, fsm.Glimpse{Row: row})
-		}
-		return nil
-	})
-	return seen, err
-}
-
 type wrongReader struct {
 	fsm.Reader
 	w *wrong

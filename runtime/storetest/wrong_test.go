@@ -56,31 +56,6 @@ var promises = []struct {
 			return nil
 		}}
 	}}, "engine/a_large_batch_is_made_of_writes_like_any_other"},
-	{"Glance: in the order of the query", wrong{table: func(t fsm.Table) fsm.Table {
-		return glancing(t, func(ctx context.Context, q fsm.Query) ([]fsm.Glimpse, error) {
-			q.Order = nil
-			return viewed(ctx, t, q)
-		})
-	}}, "glance/it_shows_what_a_query_finds"},
-	{"Glance: an error is one", wrong{table: func(t fsm.Table) fsm.Table {
-		return glancing(t, func(ctx context.Context, q fsm.Query) ([]fsm.Glimpse, error) {
-			seen, _ := viewed(ctx, t, q)
-			return seen, nil
-		})
-	}}, "glance/it_shows_what_a_query_finds"},
-	{"Glance: tells what is held", wrong{table: func(t fsm.Table) fsm.Table {
-		return glancing(t, func(context.Context, fsm.Query) ([]fsm.Glimpse, error) {
-			return []fsm.Glimpse{{Row: fsm.Row{ID: "p1"}}, {Row: fsm.Row{ID: "p2"}, Held: true}, {Row: fsm.Row{ID: "p3"}}}, nil
-		})
-	}}, "glance/it_waits_for_no_writer_and_tells_what_is_held"},
-	{"Glance: what is committed only", wrong{table: func(t fsm.Table) fsm.Table {
-		return glancing(t, func(context.Context, fsm.Query) ([]fsm.Glimpse, error) {
-			return []fsm.Glimpse{{Row: fsm.Row{ID: "p0"}}, {Row: fsm.Row{ID: "p1"}, Held: true}, {Row: fsm.Row{ID: "p3"}}}, nil
-		})
-	}}, "glance/it_waits_for_no_writer_and_tells_what_is_held"},
-	{"Glance: refuses after Close", wrong{table: func(t fsm.Table) fsm.Table {
-		return glancing(t, func(context.Context, fsm.Query) ([]fsm.Glimpse, error) { return nil, nil })
-	}}, "glance/after_the_end"},
 	{"Query.Lock: locks the rows", wrong{update: unlocked}, "lock/rows_that_are_locked_go_to_one_transaction_only"},
 	{"Query.Lock: finds the rows in their order", wrong{query: func(q fsm.Query) fsm.Query {
 		if q.Lock {
