@@ -6,13 +6,13 @@ import (
 	"go/token"
 	"go/types"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -89,39 +89,13 @@ func TestPackagesRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a dozen packages")
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(path string, data []byte) {
-		t.Helper()
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(path string) []byte {
-		t.Helper()
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-	mod := strings.Replace(string(read("../go.mod")), "module github.com/fsmgen/fsmgen", "module example.com/generated", 1)
-	mod += "\nrequire github.com/fsmgen/fsmgen v0.0.0\n\nreplace github.com/fsmgen/fsmgen => " + root + "\n"
-	write("go.mod", []byte(mod))
-	write("go.sum", read("../go.sum"))
+	module := outside.New(t, "example.com/generated")
 	for _, m := range machines(t) {
 		if !m.golden {
 			continue
 		}
 		for _, f := range generate(t, m.Machine, Options{}) {
-			write(filepath.Join(m.Name, f.Name), f.Data)
+			module.Write(filepath.Join(m.Name, f.Name), f.Data)
 		}
 	}
 	extra, err := filepath.Glob("testdata/run/*/*_test.go")
@@ -129,13 +103,13 @@ func TestPackagesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range extra {
-		write(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), read(path))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		module.Write(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), data)
 	}
-	// Compiled as fast as can be: nobody measures these packages or debugs them.
-	cmd := exec.Command("go", "test", "-vet=all", "-gcflags=-N -l -dwarf=false", "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := module.Test("-vet=all", "./..."); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
 }

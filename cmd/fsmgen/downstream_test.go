@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/fsmgen/fsmgen/internal/outside"
 )
 
 // TestDownstream is a stranger's project: a module of its own that names fsmgen
@@ -22,28 +24,19 @@ func TestDownstream(t *testing.T) {
 		t.Skip("builds a module of its own")
 	}
 	t.Parallel()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := project{t: t, dir: t.TempDir()}
+	p := project{Module: outside.Empty(t), t: t}
 	p.copy("testdata/downstream/parcel.yaml", "parcel.yaml")
-	// The checksums are known, so that no look-up is needed for modules that
-	// are in the cache.
-	p.copy(filepath.Join(root, "go.sum"), "go.sum")
 	p.copy("testdata/downstream/shop.go", "shop.go")
 
 	p.run("go", "mod", "init", "example.com/shop")
-	p.run("go", "mod", "edit",
-		"-replace", "github.com/fsmgen/fsmgen="+root,
-		"-require", "github.com/fsmgen/fsmgen@v0.0.0",
-		"-tool", "github.com/fsmgen/fsmgen/cmd/fsmgen")
-	p.tidy()
+	p.Know()
+	p.run("go", "mod", "edit", "-require", "github.com/fsmgen/fsmgen@v0.0.0", "-tool", "github.com/fsmgen/fsmgen/cmd/fsmgen")
+	p.Tidy()
 	p.run("go", "generate", "./...")
 	p.run("go", "tool", "fsmgen", "init", "work_item")
 	p.run("go", "tool", "fsmgen", "gen", "work_item.yaml")
 	p.copy("testdata/downstream/shop_test.go", "shop_test.go")
-	p.tidy() // shop_test.go uses a store
+	p.Tidy() // shop_test.go uses a store
 	p.run("go", "vet", "./...")
 	tests := p.run("go", "test", "./...")
 	for _, pkg := range []string{"example.com/shop", "example.com/shop/parcel", "example.com/shop/work_item"} {
@@ -72,52 +65,6 @@ func TestDownstream(t *testing.T) {
 // shellBlock finds the shell blocks of a Markdown text.
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// TestWalkThrough runs the commands of the README's section "In your repository",
-// line by line, from a folder that holds nothing but the README's machine.
-func TestWalkThrough(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a module of its own")
-	}
-	t.Parallel()
-	root, readme := fromRoot(t, "README.md")
-	_, section, ok := strings.Cut(readme, "## In your repository")
-	block := shellBlock.FindStringSubmatch(section)
-	_, machine, found := strings.Cut(readme, "```yaml\n")
-	machine, _, closed := strings.Cut(machine, "```")
-	if !ok || block == nil || !found || !closed {
-		t.Fatal("README.md has no section with a machine, or with the commands")
-	}
-	p := project{t: t, dir: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(p.dir, "job.yaml"), []byte(machine), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var last string
-	commands := strings.Split(strings.TrimSpace(block[1]), "\n")
-	for _, c := range commands {
-		fields := strings.Fields(c)
-		switch {
-		case strings.HasPrefix(c, "go get"):
-			// A registry that has never heard of us: the version is the one under test,
-			// and what it needs is in the cache.
-			p.run("env", append([]string{"GOPROXY=file://" + t.TempDir()}, fields...)...)
-		case c == "go mod tidy":
-			p.tidy()
-		default:
-			last = p.run(fields[0], fields[1:]...)
-		}
-		if strings.HasPrefix(c, "go mod init") {
-			p.run("go", "mod", "edit", "-replace", "github.com/fsmgen/fsmgen="+root)
-			p.copy(filepath.Join(root, "go.sum"), "go.sum")
-		}
-	}
-	if len(commands) > 6 {
-		t.Errorf("the walk-through has %d commands; more than five after `go mod init` are too many", len(commands))
-	}
-	if !strings.Contains(last, "ok  \texample.com/shop/job\t") {
-		t.Errorf("the last command did not run the generated tests:\n%s", last)
-	}
-}
-
 // TestTemplate copies examples/downstream out of the repository and runs there
 // what its README, its workflow and its pre-commit hooks run; then it breaks the
 // machine, and each of them must notice.
@@ -127,8 +74,8 @@ func TestTemplate(t *testing.T) {
 	}
 	t.Parallel()
 	root, readme := fromRoot(t, "examples/downstream/README.md")
-	p := project{t: t, dir: t.TempDir()}
-	if err := os.CopyFS(p.dir, os.DirFS(filepath.Join(root, "examples", "downstream"))); err != nil {
+	p := project{Module: outside.Empty(t), t: t}
+	if err := os.CopyFS(p.Dir, os.DirFS(filepath.Join(root, "examples", "downstream"))); err != nil {
 		t.Fatal(err)
 	}
 	p.run("go", "mod", "edit", "-replace", "github.com/fsmgen/fsmgen="+root)
@@ -150,7 +97,7 @@ func TestTemplate(t *testing.T) {
 	}
 	p.settings(readme)
 
-	machine := filepath.Join(p.dir, "job.yaml")
+	machine := filepath.Join(p.Dir, "job.yaml")
 	text, err := os.ReadFile(machine)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +185,7 @@ func (p project) hooks() []string {
 // prints, and the files that it is for are there.
 func (p project) settings(readme string) {
 	p.t.Helper()
-	schema, err := os.ReadFile(filepath.Join(p.dir, "fsmgen.schema.json"))
+	schema, err := os.ReadFile(filepath.Join(p.Dir, "fsmgen.schema.json"))
 	if err != nil || string(schema) != p.run("go", "tool", "fsmgen", "schema") {
 		p.t.Errorf("fsmgen.schema.json is not what fsmgen prints: %v", err)
 	}
@@ -258,7 +205,7 @@ func (p project) settings(readme string) {
 	if !strings.Contains(readme, "[\"./fsmgen.schema.json\"] = {"+quoted+"}") {
 		p.t.Errorf("Neovim is not told the same files as VS Code: %s", quoted)
 	}
-	first, err := os.ReadFile(filepath.Join(p.dir, "job.yaml"))
+	first, err := os.ReadFile(filepath.Join(p.Dir, "job.yaml"))
 	if err != nil || !strings.HasPrefix(string(first), "# yaml-language-server: $schema=fsmgen.schema.json\n") {
 		p.t.Errorf("job.yaml does not name the schema: %v", err)
 	}
@@ -268,7 +215,7 @@ func (p project) settings(readme string) {
 // nobody.
 func (p project) yaml(name string, v any) {
 	p.t.Helper()
-	data, err := os.ReadFile(filepath.Join(p.dir, name))
+	data, err := os.ReadFile(filepath.Join(p.Dir, name))
 	if err == nil {
 		err = yaml.Unmarshal(data, v)
 	}
@@ -293,8 +240,8 @@ func fromRoot(t *testing.T, name string) (root, text string) {
 
 // project is a folder with a Go module.
 type project struct {
-	t   *testing.T
-	dir string
+	outside.Module
+	t *testing.T
 }
 
 func (p project) copy(from, name string) {
@@ -303,35 +250,13 @@ func (p project) copy(from, name string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(p.dir, name), data, 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// tidy runs `go mod tidy` on the modules that are in the cache, so that no network
-// decides what comes of it. It looks at tests of dependencies that nobody else
-// needs, so modules may be missing; then it goes on without them.
-func (p project) tidy() {
-	p.t.Helper()
-	tidy := p.command("go", "mod", "tidy")
-	tidy.Env = append(tidy.Env, "GOPROXY=off")
-	out, err := tidy.CombinedOutput()
-	if err != nil && strings.Contains(string(out), "module lookup disabled") {
-		p.t.Logf("go mod tidy -e, for modules are missing in the cache:\n%s", out)
-		tidy = p.command("go", "mod", "tidy", "-e")
-		tidy.Env = append(tidy.Env, "GOPROXY=off")
-		out, err = tidy.CombinedOutput()
-	}
-	if err != nil {
-		p.t.Fatalf("go mod tidy: %v\n%s", err, out)
-	}
+	p.Write(name, data)
 }
 
 func (p project) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(p.t.Context(), name, args...)
-	cmd.Dir = p.dir
+	cmd := p.Command(name, args...)
 	// What is generated here is compiled to be thrown away.
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod '-gcflags=-N -l -dwarf=false'", "GOWORK=off")
+	cmd.Env = append(cmd.Env, "GOFLAGS=-mod=mod '-gcflags=-N -l -dwarf=false' '-ldflags=-s -w'")
 	return cmd
 }
 

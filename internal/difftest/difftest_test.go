@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -41,10 +41,12 @@ func TestEngines(t *testing.T) {
 	}
 	t.Run("ticket", func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		m := generate(t, dir, filepath.Join("testdata", "ticket.yaml"))
-		goTest(t, dir, "-v", "-skip", "/sqlite", "-fsmtest.trace", "trace.jsonl")
-		lines, err := os.ReadFile(filepath.Join(dir, m.Name, "trace.jsonl"))
+		module := outside.New(t, "example.com/difftest")
+		m := generate(t, module, filepath.Join("testdata", "ticket.yaml"))
+		if out, err := module.Test("-count=1", "-vet=off", "./...", "-v", "-skip", "/sqlite", "-fsmtest.trace", "trace.jsonl"); err != nil {
+			t.Fatalf("go test: %v\n%s", err, out)
+		}
+		lines, err := os.ReadFile(filepath.Join(module.Dir, m.Name, "trace.jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,25 +55,8 @@ func TestEngines(t *testing.T) {
 }
 
 // generate writes the package into a module beside the repository's.
-func generate(t *testing.T, dir, path string) *spec.Machine {
+func generate(t *testing.T, module outside.Module, path string) *spec.Machine {
 	t.Helper()
-	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const module = "github.com/fsmgen/fsmgen"
-	text := regexp.MustCompile(`(?m)^module .*$`).ReplaceAllString(string(mod), "module example.com/difftest") +
-		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, repo)
-	write(t, filepath.Join(dir, "go.mod"), []byte(text))
-	write(t, filepath.Join(dir, "go.sum"), sum)
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +70,7 @@ func generate(t *testing.T, dir, path string) *spec.Machine {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		write(t, filepath.Join(dir, m.Name, f.Name), f.Data)
+		module.Write(filepath.Join(m.Name, f.Name), f.Data)
 	}
 	return m
 }
@@ -97,18 +82,6 @@ func write(t *testing.T, path string, data []byte) {
 	}
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// goTest runs the generated tests.
-func goTest(t *testing.T, dir string, args ...string) {
-	t.Helper()
-	cmd := exec.Command("go", append([]string{"test", "-count=1", "-vet=off", "-gcflags=-N -l -dwarf=false", "./..."}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("go test %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 

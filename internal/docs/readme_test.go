@@ -3,7 +3,6 @@ package docs
 import (
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -111,57 +111,39 @@ func TestReadmeRuns(t *testing.T) {
 	}
 	t.Parallel()
 	doc := readme(t)
-	dir := t.TempDir()
-	repo, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, body string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(line string) string {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
-		return string(out)
-	}
-	write("job.yaml", block(t, doc, "yaml"))
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := outside.Empty(t)
+	module.Write("job.yaml", []byte(block(t, doc, "yaml")))
 	steps := blocks(doc, "sh")
 	if len(steps) != 2 {
 		t.Fatalf("want two blocks of commands, got %d", len(steps))
 	}
+	if n := strings.Count(steps[1], "\n"); n > 6 {
+		t.Errorf("the walk-through has %d commands; more than five after `go mod init` are too many", n)
+	}
 	for line := range strings.Lines(steps[1]) {
-		if strings.HasPrefix(line, "go get -tool") {
-			// It asks the proxy for versions, which a replacement has none of.
-			line = "go mod edit -tool github.com/fsmgen/fsmgen/cmd/fsmgen && go mod tidy"
-		}
-		out := run(strings.TrimSpace(line))
-		switch {
+		words := strings.Fields(line)
+		switch line = strings.Join(words, " "); {
 		case strings.HasPrefix(line, "go mod init"):
-			// What a published version needs no help with: where fsmgen is.
-			run("go mod edit -require github.com/fsmgen/fsmgen@v0.0.0 -replace github.com/fsmgen/fsmgen=" + repo)
-			write("go.sum", string(sums))
-		case strings.HasPrefix(line, "go tool fsmgen gen"):
-			write("main.go", program(block(t, doc, "go")))
+			module.Run(words[0], words[1:]...)
+			module.Know()
+		case strings.HasPrefix(line, "go get "):
+			module.Get(words[2:]...)
+		case line == "go mod tidy":
+			module.Tidy()
 		case strings.HasPrefix(line, "go test"):
-			if !strings.Contains(out, "ok  \texample.com/shop/job\t") {
-				t.Errorf("the generated tests did not run:\n%s", out)
+			out, err := module.Test(words[2:]...)
+			if err != nil || !strings.Contains(out, "ok  \texample.com/shop/job\t") {
+				t.Errorf("the generated tests did not run: %v\n%s", err, out)
 			}
+		default:
+			module.Run(words[0], words[1:]...)
+		}
+		if strings.HasPrefix(line, "go tool fsmgen gen") {
+			module.Write("main.go", []byte(program(block(t, doc, "go"))))
 		}
 	}
-	if diff := cmp.Diff(block(t, doc, "text"), run("go run .")); diff != "" {
+	got := module.Run("go", append(append([]string{"run"}, outside.Fast...), ".")...)
+	if diff := cmp.Diff(block(t, doc, "text"), got); diff != "" {
 		t.Errorf("the program prints something else, -want +got:\n%s", diff)
 	}
 }

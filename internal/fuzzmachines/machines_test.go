@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
+	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -234,39 +234,14 @@ func typeCheck(m sound, imports loaded) error {
 // runTests writes the packages into one module and runs their tests.
 func runTests(t *testing.T, machines []sound) {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(path string, data []byte) {
-		t.Helper()
-		path = filepath.Join(dir, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, data, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "go.mod" {
-			text := strings.Replace(string(data), "module github.com/fsmgen/fsmgen", "module example.com/random", 1)
-			data = []byte(text + "\nrequire github.com/fsmgen/fsmgen v0.0.0\n\nreplace github.com/fsmgen/fsmgen => " + root + "\n")
-		}
-		write(name, data)
-	}
+	module := outside.New(t, "example.com/random")
 	for _, m := range machines {
 		for _, f := range m.files {
-			write(filepath.Join(fmt.Sprintf("random%d", m.seed), f.Name), f.Data)
+			module.Write(filepath.Join(fmt.Sprintf("random%d", m.seed), f.Name), f.Data)
 		}
 	}
-	cmd := exec.Command("go", "test", "-gcflags=-N -l -dwarf=false", "-timeout", limit.String(), "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	passed := strings.Count(string(out), "ok  \texample.com/random/")
+	out, err := module.Test("-timeout", limit.String(), "./...")
+	passed := strings.Count(out, "ok  \texample.com/random/")
 	if err != nil || passed != len(machines) {
 		t.Errorf("the generated tests of %d of %d machines pass (%v); -seed and -machines 1 -tested 1 repeat one:\n%s", passed, len(machines), err, out)
 		return

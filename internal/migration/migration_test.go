@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/migration"
+	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -222,38 +223,17 @@ func packages(t *testing.T, versions ...*spec.Machine) []map[string]string {
 // it imports as v1, v2 and so on.
 func build(t *testing.T, name string, packages []map[string]string) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(path, text string) {
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	module := outside.New(t, "example.com/desk")
 	for i, files := range packages {
 		for file, text := range files {
 			if !strings.HasSuffix(file, "_test.go") {
-				write(filepath.Join(fmt.Sprint("v", i+1), name, file), text)
+				module.Write(filepath.Join(fmt.Sprint("v", i+1), name, file), []byte(text))
 			}
 		}
 	}
-	mod := strings.Replace(read(t, filepath.Join(root, "go.mod")), "module github.com/fsmgen/fsmgen\n", "module example.com/desk\n", 1)
-	write("go.mod", mod+"\nrequire github.com/fsmgen/fsmgen v0.0.0\nreplace github.com/fsmgen/fsmgen => "+root+"\n")
-	write("go.sum", read(t, filepath.Join(root, "go.sum")))
-	write("main.go", read(t, filepath.Join("testdata", name, "program.go")))
-	program := filepath.Join(dir, "program")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	module.Write("main.go", []byte(read(t, filepath.Join("testdata", name, "program.go"))))
+	program := filepath.Join(module.Dir, "program")
+	module.Run("go", append(append([]string{"build"}, outside.Fast...), "-o", program, ".")...)
 	return program
 }
 

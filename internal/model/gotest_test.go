@@ -1,16 +1,13 @@
 package model_test
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/model"
+	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -75,7 +72,7 @@ func TestGoTest(t *testing.T) {
 		{"early", parse(t, "order.yaml", early), parse(t, "order.yaml", strings.Replace(early, ", trigger: [startup]", "", 1)), "ship was accepted before effect charge was performed"},
 		{"instants", parse(t, "claim.yaml", instants), parse(t, "claim.yaml", strings.Replace(instants, "in: [held]", "in: [held, used, over]", 1)), "effect burn was applied 2 times for key"},
 	}
-	dir := module(t)
+	module := outside.New(t, "example.com/traces")
 	for _, tt := range tests {
 		r := model.Check(tt.bad, model.Options{})
 		if r.Violation == nil {
@@ -86,7 +83,7 @@ func TestGoTest(t *testing.T) {
 			t.Fatal(err)
 		}
 		for kind, m := range map[string]*spec.Machine{"bad": tt.bad, "good": tt.good} {
-			write(t, filepath.Join(dir, tt.name, kind), m, text)
+			write(t, module, filepath.Join(tt.name, kind), m, text)
 		}
 		if good := model.Check(tt.good, model.Options{}); good.Violation != nil {
 			t.Errorf("%s: the mended machine: %s", tt.name, good.Violation.What)
@@ -95,64 +92,28 @@ func TestGoTest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if out, err := run(dir, tt.name+"/bad"); err == nil || !strings.Contains(out, tt.reason) {
+			if out, err := run(module, tt.name+"/bad"); err == nil || !strings.Contains(out, tt.reason) {
 				t.Errorf("on the package of the specification: %v, want %q in\n%s", err, tt.reason, out)
 			}
-			if out, err := run(dir, tt.name+"/good"); err != nil {
+			if out, err := run(module, tt.name+"/good"); err != nil {
 				t.Errorf("on the mended package: %v\n%s", err, out)
 			}
 		})
 	}
 }
 
-// module makes a module that finds this one.
-func module(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := os.ReadFile(filepath.Join(repo, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const path = "github.com/fsmgen/fsmgen"
-	text := regexp.MustCompile(`(?m)^module .*$`).ReplaceAllString(string(mod), "module example.com/traces") +
-		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", path, path, repo)
-	for name, data := range map[string][]byte{"go.mod": []byte(text), "go.sum": sum} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // write generates a package with a test more.
-func write(t *testing.T, dir string, m *spec.Machine, test []byte) {
+func write(t *testing.T, module outside.Module, dir string, m *spec.Machine, test []byte) {
 	t.Helper()
 	files, err := gen.Generate(m, gen.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		t.Fatal(err)
-	}
 	for _, f := range append(files, gen.File{Name: "trace_test.go", Data: test}) {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		module.Write(filepath.Join(dir, f.Name), f.Data)
 	}
 }
 
-func run(dir, pkg string) (string, error) {
-	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-gcflags=-N -l -dwarf=false", "-run", "^TestModelTrace$", "./"+pkg) //nolint:gosec // a fixed command
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+func run(module outside.Module, pkg string) (string, error) {
+	return module.Test("-count=1", "-vet=off", "-run", "^TestModelTrace$", "./"+pkg)
 }

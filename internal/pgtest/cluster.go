@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -74,12 +75,22 @@ func programs() (string, error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
+// folder is where servers are made: among other temporary files, unless the path of
+// a socket there would be too long or would need quotes in an address.
+func folder() string {
+	dir := os.TempDir()
+	if len(dir) > 60 || strings.ContainsAny(dir, " '\"\\%+&,") {
+		return "/tmp"
+	}
+	return dir
+}
+
 func (c *cluster) start() error {
 	bin, err := programs()
 	if err != nil {
 		return err
 	}
-	c.dir, err = os.MkdirTemp("", "pgtest")
+	c.dir, err = os.MkdirTemp(folder(), "pgtest")
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func (s *Server) Follower(t testing.TB) *Server {
 	t.Helper()
 	f := &Server{bin: s.bin, c: cluster{users: 1, settings: s.c.settings}}
 	var err error
-	if f.c.dir, err = os.MkdirTemp("", "pgtest"); err == nil {
+	if f.c.dir, err = os.MkdirTemp(folder(), "pgtest"); err == nil {
 		err = give(f.c.dir)
 	}
 	if err != nil {

@@ -1,0 +1,150 @@
+// Package outside makes throw-away modules for tests, which use this one as a
+// stranger's project does: by a replace directive, and with the checksums that are
+// known here.
+//
+// A module of it needs what this module needs and nothing else. Go downloads what is
+// not in its cache, so that a test passes on a machine where nothing was
+// downloaded, and needs no network on one where all is there.
+package outside
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const path = "github.com/fsmgen/fsmgen"
+
+// Fast are the flags for packages that are compiled to be thrown away: nobody
+// measures or debugs them.
+var Fast = []string{"-gcflags=-N -l -dwarf=false", "-ldflags=-s -w"}
+
+// Root returns the folder of this module.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(mod), "module "+path+"\n") {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatalf("no folder above holds the go.mod of %s", path)
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Module is a module in a folder of its own, which is removed when the test ends.
+type Module struct {
+	Dir string
+	t   testing.TB
+}
+
+// New makes an empty module with this name. It requires all that this module
+// requires, and this module, which it finds in the folder where it is.
+func New(t testing.TB, name string) Module {
+	t.Helper()
+	m := Module{Dir: t.TempDir(), t: t}
+	mod := strings.Replace(m.read("go.mod"), "module "+path+"\n", "module "+name+"\n", 1)
+	mod, _, _ = strings.Cut(mod, "\ntool ")
+	mod += "\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + strconv.Quote(Root(t)) + "\n"
+	m.Write("go.mod", []byte(mod))
+	m.Write("go.sum", []byte(m.read("go.sum")))
+	return m
+}
+
+// Empty is a folder that is no module yet.
+func Empty(t testing.TB) Module {
+	t.Helper()
+	return Module{Dir: t.TempDir(), t: t}
+}
+
+// Know makes Go find this module where it is, and tells it the checksums that are
+// known here.
+func (m Module) Know() {
+	m.t.Helper()
+	m.Run("go", "mod", "edit", "-replace", path+"="+Root(m.t))
+	m.Write("go.sum", []byte(m.read("go.sum")))
+}
+
+func (m Module) read(name string) string {
+	m.t.Helper()
+	data, err := os.ReadFile(filepath.Join(Root(m.t), name))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Write writes a file and the folders above it.
+func (m Module) Write(name string, data []byte) {
+	m.t.Helper()
+	name = filepath.Join(m.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// Command is a command in the folder of the module, whatever workspace is around it.
+func (m Module) Command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(m.t.Context(), name, args...)
+	cmd.Dir = m.Dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	return cmd
+}
+
+// Run runs a command that has to succeed, and returns what it prints.
+func (m Module) Run(name string, args ...string) string {
+	m.t.Helper()
+	out, err := m.Command(name, args...).CombinedOutput()
+	if err != nil {
+		m.t.Fatalf("%s: %v\n%s", strings.Join(append([]string{name}, args...), " "), err, out)
+	}
+	return string(out)
+}
+
+// Test runs `go test`, compiled as Fast as can be, and returns what it prints.
+func (m Module) Test(args ...string) (string, error) {
+	out, err := m.Command("go", append(append([]string{"test"}, Fast...), args...)...).CombinedOutput()
+	return string(out), err
+}
+
+// Tidy runs `go mod tidy`. It wants the tests of what we depend on, which nobody
+// else needs; where there is no network to get them from, it goes on without them.
+func (m Module) Tidy() {
+	m.t.Helper()
+	if out, err := m.Command("go", "mod", "tidy").CombinedOutput(); err != nil {
+		m.t.Logf("go mod tidy: %v; now go mod tidy -e\n%s", err, out)
+		m.Run("go", "mod", "tidy", "-e")
+	}
+}
+
+// Get runs a `go get` of this module, which a registry would have: it asks one that
+// knows no version of it, and only then the one for all else.
+func (m Module) Get(args ...string) {
+	m.t.Helper()
+	registry := m.t.TempDir()
+	versions := filepath.Join(registry, filepath.FromSlash(path), "@v", "list")
+	if err := os.MkdirAll(filepath.Dir(versions), 0o750); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(versions, nil, 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	cmd := m.Command("go", append([]string{"get"}, args...)...)
+	rest := strings.TrimSpace(m.Run("go", "env", "GOPROXY"))
+	cmd.Env = append(cmd.Env, "GOPROXY=file://"+filepath.ToSlash(registry)+","+rest)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		m.t.Fatalf("go get %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
