@@ -106,7 +106,7 @@ func recordedIn(m *spec.Machine, o *spec.Operation) []*spec.State {
 // mayRecord reports whether a call in one of the operation's own states may be
 // recorded only.
 func mayRecord(o *spec.Operation, from *spec.State) bool {
-	return o.OnRefusalRecordOnly || slices.ContainsFunc(branchesFrom(o, from), func(b *spec.Branch) bool { return b.RecordOnly })
+	return o.OnRefusalRecordOnly || slices.ContainsFunc(o.Branches(from), func(b *spec.Branch) bool { return b.RecordOnly })
 }
 
 // engineCalls reports whether the engine itself issues the operation: by a

@@ -365,23 +365,13 @@ func (e *operationEmitter) looked(f *spec.Field) bool {
 	return slices.ContainsFunc(facts, func(x *spec.Fact) bool { return x.Left.Field == f || x.Right.Field == f })
 }
 
-// targets lists the states that an operation can lead to.
+// targets lists the states that an operation can lead to, each once.
 func targets(o *spec.Operation) []*spec.State {
-	list := states(o.Creates)
-	if o.To != nil {
-		list = append(list, o.To.State)
+	var list []*spec.State
+	for _, v := range movesOf(o) {
+		list = append(list, v.to)
 	}
-	same := o.Same
-	for _, b := range o.Choose {
-		if b.To != nil {
-			list = append(list, b.To.State)
-		}
-		same = same || b.Same
-	}
-	if same {
-		list = append(list, states(o.From)...)
-	}
-	return list
+	return distinct(list)
 }
 
 // choose adds the branches. Each one ends by itself.

@@ -59,52 +59,13 @@ func moves(m *spec.Machine) []move {
 func movesOf(o *spec.Operation) []move {
 	var all []move
 	seen := make(map[move]bool)
-	add := func(from, to *spec.State) {
-		if mv := (move{o, from, to}); !seen[mv] {
+	for _, v := range o.Moves() {
+		if mv := (move{o, v.Source(), v.To}); !seen[mv] {
 			seen[mv] = true
 			all = append(all, mv)
 		}
 	}
-	sources := refStates(o.From)
-	if len(o.Creates) > 0 {
-		if len(o.Choose) == 0 {
-			add(nil, o.Creates[0].State)
-		}
-		sources = []*spec.State{nil}
-	}
-	for _, from := range sources {
-		switch {
-		case o.Same:
-			add(from, from)
-		case o.To != nil && len(o.Creates) == 0:
-			add(from, o.To.State)
-		}
-		for _, b := range branchesFrom(o, from) {
-			switch {
-			case b.To != nil:
-				add(from, b.To.State)
-			case b.Same && from != nil:
-				add(from, from)
-			}
-		}
-	}
 	return all
-}
-
-// branchesFrom lists the branches that a record in a state can take, or with nil
-// a new one. What stands below a branch without a condition is for other states.
-func branchesFrom(o *spec.Operation, from *spec.State) []*spec.Branch {
-	var list []*spec.Branch
-	for _, b := range o.Choose {
-		if from != nil && len(b.From) > 0 && !slices.Contains(refStates(b.From), from) {
-			continue
-		}
-		list = append(list, b)
-		if len(b.When) == 0 {
-			break
-		}
-	}
-	return list
 }
 
 // successors returns the states that one step leads to from each state, in the

@@ -40,18 +40,14 @@ func (c *Chart) move(o *spec.Operation, from spec.StateRef, to *spec.State) {
 // onlyTarget returns where o always leads from state s, or nil when there is a
 // choice to be made.
 func onlyTarget(o *spec.Operation, s *spec.State) *spec.State {
-	for _, b := range o.Choose {
-		switch {
-		case b.From != nil && !meet(b.From, []spec.StateRef{{State: s}}):
-		case len(b.When) > 0:
-			return nil
-		case b.Same:
-			return s
-		case b.To != nil:
-			return b.To.State
-		default:
-			return nil
-		}
+	branches := o.Branches(s)
+	switch {
+	case len(branches) != 1 || len(branches[0].When) > 0:
+		return nil
+	case branches[0].Same:
+		return s
+	case branches[0].To != nil:
+		return branches[0].To.State
 	}
 	return nil
 }
@@ -105,10 +101,11 @@ func dependsOnSource(o *spec.Operation) bool {
 // branches draws the branches of o that can be taken from the states from.
 func (c *Chart) branches(o *spec.Operation, n *Node, from []spec.StateRef) {
 	earlier := false
-	for _, b := range o.Choose {
-		if b.From != nil && !meet(b.From, from) {
-			continue
-		}
+	var source *spec.State // one stands for all: where they differ, each has a point of its own
+	if len(from) > 0 {
+		source = from[0].State
+	}
+	for _, b := range o.Branches(source) {
 		cond := "always"
 		switch {
 		case len(b.When) > 0:
@@ -131,9 +128,6 @@ func (c *Chart) branches(o *spec.Operation, n *Node, from []spec.StateRef) {
 		case b.Reject != "":
 			s.refused, s.Lines = true, []string{cond + ", refused with " + b.Reject}
 			c.back(n, from, s)
-		}
-		if len(b.When) == 0 { // from here on nothing is left
-			break
 		}
 	}
 }

@@ -134,17 +134,6 @@ func projectedNames(p *spec.Projection) []string {
 	return names
 }
 
-func meet(a, b []spec.StateRef) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x.State == y.State {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func stateNames(rs []spec.StateRef) []string {
 	names := make([]string, len(rs))
 	for i, r := range rs {

@@ -70,10 +70,7 @@ func branchesOf(o *spec.Operation, s *spec.State) []branch {
 		return []branch{b}
 	}
 	var bs []branch
-	for _, c := range o.Choose {
-		if c.From != nil && !among(c.From, s) {
-			continue
-		}
+	for _, c := range o.Branches(s) {
 		b := branch{when: c.When, recordOnly: c.RecordOnly, reject: c.Reject}
 		if !c.RecordOnly && c.Reject == "" {
 			b.effects = []*spec.Effects{&o.Effects, &c.Effects}
@@ -83,20 +80,8 @@ func branchesOf(o *spec.Operation, s *spec.State) []branch {
 			}
 		}
 		bs = append(bs, b)
-		if len(c.When) == 0 { // from here on nothing is left
-			break
-		}
 	}
 	return bs
-}
-
-func among(refs []spec.StateRef, s *spec.State) bool {
-	for _, r := range refs {
-		if r.State == s {
-			return true
-		}
-	}
-	return false
 }
 
 // guardNames lists the guards of o.

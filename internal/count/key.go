@@ -10,9 +10,10 @@ import (
 type Key []spec.FieldRef
 
 // Same reports whether two keys have the same fields, in any order.
-func (k Key) Same(o Key) bool { return k.within(o) && o.within(k) }
+func (k Key) Same(o Key) bool { return k.Within(o) && o.Within(k) }
 
-func (k Key) within(o Key) bool {
+// Within reports whether every field of k is one of o.
+func (k Key) Within(o Key) bool {
 	for _, f := range k {
 		if !slices.ContainsFunc(o, func(g spec.FieldRef) bool { return g.Field == f.Field }) {
 			return false
@@ -72,7 +73,7 @@ func shapeFor(m *spec.Machine, key Key, detail int64) *shape {
 	for _, op := range m.Operations {
 		for _, r := range op.Require {
 			p := r.Guard.Peers
-			if p == nil || !key.Same(p.Same) {
+			if p == nil || !Key(p.Same).Within(key) {
 				continue
 			}
 			need(p.Than, p.In...)

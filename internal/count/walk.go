@@ -1,6 +1,8 @@
 package count
 
 import (
+	"slices"
+
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -47,14 +49,15 @@ type walker struct {
 	key     Key
 	index   bool
 	project bool
-	unique  []*spec.Unique // over the key
+	ways    map[*spec.Operation]map[*spec.State][]spec.Move // by operation and source
+	unique  []*spec.Unique                                  // over the key
 	seen    map[string]bool
 	queue   []Group
 	walk    Walk
 }
 
 func explore(m *spec.Machine, key Key, index bool, detail int64) Walk {
-	w := &walker{m: m, key: key, index: index, seen: map[string]bool{}}
+	w := &walker{m: m, key: key, index: index, ways: waysOf(m), seen: map[string]bool{}}
 	w.project = m.Projection != nil && key.Same(m.Projection.Key)
 	for _, u := range m.Unique {
 		if key.Same(u.Fields) {
@@ -109,17 +112,17 @@ func (w *walker) steps(g Group, op *spec.Operation) {
 		for _, rest := range g.leave(from.State) {
 			w.call(g, rest, op, from.State, nil)
 		}
-		for _, t := range targets(op, from.State) {
-			if w.moves(op, t) { // a record of another group comes into this one
-				w.land(g, g, op, t.state, op)
+		for _, v := range w.ways[op][from.State] {
+			if w.regroups(v) { // a record of another group comes into this one
+				w.land(g, g, op, v.To, op)
 			}
 		}
 	}
 }
 
-// moves reports whether an operation gives a record another key on the way.
-func (w *walker) moves(op *spec.Operation, t target) bool {
-	return w.key.moved(&op.Effects) || t.branch != nil && w.key.moved(&t.branch.Effects)
+// regroups reports whether a move gives the record another key on the way.
+func (w *walker) regroups(v spec.Move) bool {
+	return w.key.moved(&v.Operation.Effects) || v.Branch != nil && w.key.moved(&v.Branch.Effects)
 }
 
 // call applies an operation to a record in state from (nil: it is made). The
@@ -132,11 +135,11 @@ func (w *walker) call(before, rest Group, op *spec.Operation, from *spec.State, 
 	if !w.mayPass(rest, op) {
 		return
 	}
-	for _, t := range targets(op, from) {
-		if from != nil && w.moves(op, t) { // the record leaves this group, or stays after all
+	for _, v := range w.ways[op][from] {
+		if from != nil && w.regroups(v) { // the record leaves this group, or stays after all
 			w.take(Step{Op: first, Before: before, After: rest})
 		}
-		w.land(before, rest, op, t.state, first)
+		w.land(before, rest, op, v.To, first)
 	}
 }
 
@@ -158,7 +161,7 @@ func (w *walker) land(before, rest Group, op *spec.Operation, to *spec.State, fi
 		switch w.m.Class(to, then.Operation) {
 		case spec.Transition:
 			w.call(before, rest, then.Operation, to, first)
-			if then.Operation.OnRefusalRecordOnly && len(then.Operation.Require) > 0 || branchOf(then.Operation, recordsOnly) {
+			if mayOnlyRecord(then.Operation, to) {
 				w.take(Step{Op: first, Before: before, After: rest.enter(to)})
 			}
 			return
@@ -193,7 +196,7 @@ func (w *walker) take(s Step) {
 // either way.
 func (w *walker) mayPass(rest Group, op *spec.Operation) bool {
 	for _, r := range op.Require {
-		if p := r.Guard.Peers; p != nil && w.key.Same(p.Same) {
+		if p := r.Guard.Peers; p != nil && Key(p.Same).Within(w.key) { // who shares the key shares a part of it
 			if surely, _ := rest.in(p.In...).atLeast(p.Than); surely {
 				return false
 			}
@@ -202,45 +205,23 @@ func (w *walker) mayPass(rest Group, op *spec.Operation) bool {
 	return true
 }
 
-// target is a state that an operation can lead to.
-type target struct {
-	state  *spec.State
-	branch *spec.Branch
+// waysOf lists the moves of every operation by their source; nil is that of a
+// creation.
+func waysOf(m *spec.Machine) map[*spec.Operation]map[*spec.State][]spec.Move {
+	ways := make(map[*spec.Operation]map[*spec.State][]spec.Move, len(m.Operations))
+	for _, op := range m.Operations {
+		bySource := make(map[*spec.State][]spec.Move, len(op.From))
+		for _, v := range op.Moves() {
+			bySource[v.Source()] = append(bySource[v.Source()], v)
+		}
+		ways[op] = bySource
+	}
+	return ways
 }
 
-// targets lists where an operation can lead from a state (nil: a creation).
-// Branches that reject or only record lead nowhere.
-func targets(op *spec.Operation, from *spec.State) []target {
-	if len(op.Choose) == 0 {
-		switch {
-		case len(op.Creates) > 0:
-			return []target{{state: op.Creates[0].State}}
-		case op.To != nil:
-			return []target{{state: op.To.State}}
-		}
-		return []target{{state: from}}
-	}
-	var list []target
-	for _, b := range op.Choose {
-		switch {
-		case b.Reject != "" || b.RecordOnly, from != nil && b.From != nil && !listed(from, b.From):
-		case b.To != nil:
-			list = append(list, target{b.To.State, b})
-		case b.Same && from != nil:
-			list = append(list, target{from, b})
-		}
-	}
-	return list
-}
-
-func recordsOnly(b *spec.Branch) bool { return b.RecordOnly }
-
-// branchOf reports whether a branch of the operation is of the kind.
-func branchOf(op *spec.Operation, kind func(*spec.Branch) bool) bool {
-	for _, b := range op.Choose {
-		if kind(b) {
-			return true
-		}
-	}
-	return false
+// mayOnlyRecord reports whether a call on a record in the state may be recorded
+// and change nothing.
+func mayOnlyRecord(op *spec.Operation, s *spec.State) bool {
+	return op.OnRefusalRecordOnly && len(op.Require) > 0 ||
+		slices.ContainsFunc(op.Branches(s), func(b *spec.Branch) bool { return b.RecordOnly })
 }

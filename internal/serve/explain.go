@@ -187,39 +187,26 @@ func wayTo(m *spec.Machine, from *spec.State, to []string) []string {
 		state *spec.State
 		way   []string
 	}
+	moves := make(map[*spec.State][]spec.Move)
+	for _, v := range m.Moves() {
+		if v.From != nil {
+			moves[v.From.State] = append(moves[v.From.State], v)
+		}
+	}
 	seen := map[*spec.State]bool{from: true}
 	for queue := []stop{{state: from}}; len(queue) > 0; queue = queue[1:] {
 		here := queue[0]
 		if slices.Contains(to, here.state.Name) {
 			return here.way
 		}
-		for _, o := range m.Operations {
-			if m.Class(here.state, o) != spec.Transition {
-				continue
-			}
-			for _, next := range reached(o, here.state) {
-				if !seen[next] {
-					seen[next] = true
-					queue = append(queue, stop{next, append(slices.Clone(here.way), o.Name+" leads to "+next.Name)})
-				}
+		for _, v := range moves[here.state] {
+			if !seen[v.To] {
+				seen[v.To] = true
+				queue = append(queue, stop{v.To, append(slices.Clone(here.way), v.Operation.Name+" leads to "+v.To.Name)})
 			}
 		}
 	}
 	return nil
-}
-
-// reached lists the states that an operation can lead to from one.
-func reached(o *spec.Operation, from *spec.State) []*spec.State {
-	var list []*spec.State
-	for _, b := range o.Choose {
-		if b.To != nil && (b.From == nil || slices.ContainsFunc(b.From, func(r spec.StateRef) bool { return r.State == from })) {
-			list = append(list, b.To.State)
-		}
-	}
-	if len(o.Choose) == 0 && o.To != nil {
-		list = append(list, o.To.State)
-	}
-	return list
 }
 
 func (e explainer) guard(refusal *interp.Refusal) {

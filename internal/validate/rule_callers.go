@@ -60,9 +60,9 @@ func refusesElse(m *spec.Machine, s *spec.State) bool {
 func onward(m *spec.Machine) map[*spec.State][]*spec.State {
 	next := make(map[*spec.State][]*spec.State, len(m.States))
 	for _, op := range m.Operations {
-		for _, v := range moves(op) {
-			if v.from != nil && v.leaves() {
-				next[v.source()] = append(next[v.source()], v.to)
+		for _, v := range op.Moves() {
+			if v.From != nil && v.Leaves() {
+				next[v.Source()] = append(next[v.Source()], v.To)
 			}
 		}
 	}
@@ -86,8 +86,8 @@ func done(onward map[*spec.State][]*spec.State, op *spec.Operation) map[*spec.St
 			visit(to)
 		}
 	}
-	for _, v := range moves(op) {
-		visit(v.to)
+	for _, v := range op.Moves() {
+		visit(v.To)
 	}
 	return seen
 }

@@ -88,14 +88,24 @@ func hasCreation(m *spec.Machine) bool {
 // reached marks the states that a chain of operations leads to.
 func reached(m *spec.Machine) map[*spec.State]bool {
 	seen := make(map[*spec.State]bool)
-	for grown := true; grown; {
-		grown = false
-		for _, op := range m.Operations {
-			for _, v := range moves(op) {
-				if (v.from == nil || seen[v.from.State]) && !seen[v.to] {
-					seen[v.to], grown = true, true
-				}
-			}
+	next := make(map[*spec.State][]*spec.State)
+	var queue []*spec.State
+	visit := func(s *spec.State) {
+		if !seen[s] {
+			seen[s] = true
+			queue = append(queue, s)
+		}
+	}
+	for _, v := range m.Moves() {
+		if v.From == nil {
+			visit(v.To)
+		} else {
+			next[v.From.State] = append(next[v.From.State], v.To)
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, s := range next[queue[0]] {
+			visit(s)
 		}
 	}
 	return seen
@@ -114,20 +124,12 @@ func unreachable(p *Pass) {
 	}
 }
 
-// exit is a move out of a state, with its operation.
-type exit struct {
-	op  *spec.Operation
-	way move
-}
-
-// exits lists the moves out of each state.
-func exits(m *spec.Machine) map[*spec.State][]exit {
-	out := make(map[*spec.State][]exit, len(m.States))
-	for _, op := range m.Operations {
-		for _, v := range moves(op) {
-			if v.from != nil && v.leaves() {
-				out[v.source()] = append(out[v.source()], exit{op, v})
-			}
+// exits lists the moves that lead out of each state.
+func exits(m *spec.Machine) map[*spec.State][]spec.Move {
+	out := make(map[*spec.State][]spec.Move, len(m.States))
+	for _, v := range m.Moves() {
+		if v.From != nil && v.Leaves() {
+			out[v.From.State] = append(out[v.From.State], v)
 		}
 	}
 	return out
@@ -168,7 +170,7 @@ func ownerOnly(p *Pass) {
 		free := false
 		for _, x := range out[s] {
 			// A system operation has no actor to be the owner: FSM012 speaks of it.
-			if f := ownerOf(x.op, x.way.branch); f != nil && x.op.By != spec.BySystem {
+			if f := ownerOf(x.Operation, x.Branch); f != nil && x.Operation.By != spec.BySystem {
 				owner = f
 			} else {
 				free = true
@@ -232,9 +234,9 @@ func impossibleThen(p *Pass) {
 			p.report(at("end the chain"), "the chain of `then` comes back: %s", strings.Join(cycle, " -> "))
 		}
 		var states []string
-		for _, v := range moves(op) {
-			if p.Machine.Class(v.to, next) == spec.Reject && !slices.Contains(states, v.to.Name) {
-				states = append(states, v.to.Name)
+		for _, v := range op.Moves() {
+			if p.Machine.Class(v.To, next) == spec.Reject && !slices.Contains(states, v.To.Name) {
+				states = append(states, v.To.Name)
 			}
 		}
 		if len(states) > 0 {
@@ -264,20 +266,23 @@ func thenCycle(op *spec.Operation) []string {
 }
 
 func allowedForbidden(p *Pass) {
-	for _, op := range p.Machine.Operations {
-		for _, v := range moves(op) {
-			for _, f := range p.Machine.Forbidden {
-				if v.source() != f.From.State || v.to != f.To.State {
-					continue
-				}
-				reason := ""
-				if f.Reason != "" {
-					reason = ": " + f.Reason
-				}
-				p.report(finding{pos: v.from.Pos, mark: v.source().Name, related: also(f.Pos, "forbidden here%s", reason),
-					hint: fmt.Sprintf("take %s out of `from` of %s, or remove the line under `forbidden`", v.source().Name, op.Name)},
-					"%s makes the transition %s -> %s, which line %d forbids", op.Name, v.source().Name, v.to.Name, f.Pos.Line)
+	type pair struct{ from, to *spec.State }
+	forbidden := make(map[pair][]*spec.Forbidden)
+	for _, f := range p.Machine.Forbidden {
+		forbidden[pair{f.From.State, f.To.State}] = append(forbidden[pair{f.From.State, f.To.State}], f)
+	}
+	for _, v := range p.Machine.Moves() {
+		for _, f := range forbidden[pair{v.Source(), v.To}] {
+			from, op, reason := v.Source().Name, v.Operation.Name, ""
+			if f.Reason != "" {
+				reason = ": " + f.Reason
 			}
+			hint := fmt.Sprintf("take %s out of `from` of %s", from, op)
+			if v.Branch != nil {
+				hint = fmt.Sprintf("keep %s out of the branch in line %d of %s: by its `from`, by its `when`, or by a branch above it", from, v.Branch.Pos.Line, op)
+			}
+			p.report(finding{pos: v.From.Pos, mark: from, related: also(f.Pos, "forbidden here%s", reason), hint: hint + ", or remove the line under `forbidden`"},
+				"%s makes the transition %s -> %s, which line %d forbids", op, from, v.To.Name, f.Pos.Line)
 		}
 	}
 }

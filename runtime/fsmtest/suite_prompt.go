@@ -213,12 +213,16 @@ func (m *model) allWays() []way {
 				add(o, from, c.to)
 			case cellChoose:
 				for _, b := range o.branches {
-					switch {
-					case b.From != "" && (from == nil || !slices.Contains(list(b.From), from.Name)):
-					case b.To == "same" && from != nil:
+					if b.From != "" && (from == nil || !slices.Contains(list(b.From), from.Name)) {
+						continue
+					}
+					if b.To == "same" && from != nil {
 						add(o, from, from.Name)
-					default:
+					} else {
 						add(o, from, b.To)
+					}
+					if len(b.when) == 0 { // it takes every record that comes to it
+						break
 					}
 				}
 			}
