@@ -131,15 +131,23 @@ func (s *schemaText) sqliteKeepRows() {
 	s.trigger("update_keeps", "BEFORE UPDATE ON "+t, "", update)
 }
 
-// sqliteSets checks the form of sets and the invariants that look into one.
+// sqliteSets checks the form of sets and the invariants that look into one. A set
+// is looked into when it is another one: a change of a field beside it reads none.
 func (s *schemaText) sqliteSets() {
-	var body []refusal
+	var insert, update, rules []refusal
 	for _, f := range s.m.Fields {
-		if f.Type.Kind == spec.KindSet {
-			body = append(body, s.raise(f.Name+" is not a sorted set of strings",
-				fmt.Sprintf(`EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW.%s))
-                    WHERE type <> 'text' OR value <= "before")`, column(f)))...)
+		if f.Type.Kind != spec.KindSet {
+			continue
 		}
+		col := column(f)
+		words := "SELECT value FROM json_each(NEW." + col + ")"
+		r := refusal{message: f.Name + " is not a sorted set of strings", where: []string{
+			"(EXISTS (SELECT 1 FROM json_each(NEW." + col + ") WHERE type <> 'text')\n" +
+				"        OR (SELECT json_group_array(value) FROM (" + words + " ORDER BY key))\n" +
+				"        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (" + words + ") ORDER BY value)))"}}
+		insert = append(insert, r)
+		r.where = append([]string{s.another(f)}, r.where...)
+		update = append(update, r)
 	}
 	for _, r := range s.stateRules() {
 		if r.sets {
@@ -148,11 +156,16 @@ func (s *schemaText) sqliteSets() {
 				refuse.where = append(refuse.where, `NEW."state" = `+quoteText(r.state.Stored()))
 			}
 			refuse.where = append(refuse.where, "NOT ("+r.sql("NEW.")+")")
-			body = append(body, refuse)
+			rules = append(rules, refuse)
 		}
 	}
-	s.trigger("insert_sets", "BEFORE INSERT ON "+s.table(""), "", body)
-	s.trigger("update_sets", "BEFORE UPDATE ON "+s.table(""), "", body)
+	s.trigger("insert_sets", "BEFORE INSERT ON "+s.table(""), "", append(insert, rules...))
+	s.trigger("update_sets", "BEFORE UPDATE ON "+s.table(""), "", append(update, rules...))
+}
+
+// another returns the condition that an update changes a field.
+func (s *schemaText) another(f *spec.Field) string {
+	return fmt.Sprintf("NEW.%s IS NOT OLD.%s", column(f), column(f))
 }
 
 // sqliteKeepEvents makes the log append-only.
@@ -277,7 +290,7 @@ func (s *schemaText) sqliteChanges() {
 			"NOT EXISTS (" + s.eventOf(`"n" = 0 AND "from" = OLD."state" AND "to" = NEW."state"`) + ")"}})
 	for _, f := range s.m.Fields {
 		col := column(f)
-		changed := fmt.Sprintf("NEW.%s IS NOT OLD.%s", col, col)
+		changed := s.another(f)
 		ops := writers(s.m, f)
 		if len(ops) == 0 {
 			body = append(body, refusal{message: f.Name + " never changes after the creation", where: []string{changed}})
@@ -287,7 +300,8 @@ func (s *schemaText) sqliteChanges() {
 		case spec.KindCounter:
 			body = append(body, refusal{message: f.Name + " never falls", where: []string{fmt.Sprintf("NEW.%s < OLD.%s", col, col)}})
 		case spec.KindSet:
-			body = append(body, refusal{message: f.Name + " never loses a member", where: []string{"NOT (" + s.d.covers("NEW."+col, "OLD."+col) + ")"}})
+			body = append(body, refusal{message: f.Name + " never loses a member", where: []string{
+				changed, fmt.Sprintf("EXISTS (SELECT value FROM json_each(OLD.%s) EXCEPT SELECT value FROM json_each(NEW.%s))", col, col)}})
 		}
 		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
 			changed, "NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" IN (`+operationWordList(ops)+")") + ")"}})

@@ -151,21 +151,27 @@ END;
 CREATE TRIGGER IF NOT EXISTS "jobstate_insert_sets" BEFORE INSERT ON "jobstate"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: expected is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."expected"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."expected") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."expected") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."expected")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."satisfied"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."satisfied") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."satisfied") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."satisfied")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_update_sets" BEFORE UPDATE ON "jobstate"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: expected is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."expected"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."expected" IS NOT OLD."expected"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."expected") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."expected") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."expected")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."satisfied"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."satisfied" IS NOT OLD."satisfied"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."satisfied") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."satisfied") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."satisfied")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "jobstate_events_insert_keeps" BEFORE INSERT ON "jobstate_events"
@@ -290,7 +296,8 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: jobstate: expected never changes after the creation')
     WHERE NEW."expected" IS NOT OLD."expected";
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied never loses a member')
-    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."satisfied") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
+    WHERE NEW."satisfied" IS NOT OLD."satisfied"
+      AND EXISTS (SELECT value FROM json_each(OLD."satisfied") EXCEPT SELECT value FROM json_each(NEW."satisfied"));
     SELECT RAISE(ABORT, 'fsm: jobstate: satisfied is changed by expected_event only')
     WHERE NEW."satisfied" IS NOT OLD."satisfied"
       AND NOT EXISTS (SELECT 1 FROM "jobstate_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('expected_event'));

@@ -21,14 +21,22 @@ CREATE TABLE IF NOT EXISTS "fsm_meta" (
 );
 
 -- A set is an array of strings, sorted bytewise, each once.
-CREATE OR REPLACE FUNCTION "fsm_is_set"(items json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $fsm$
-    SELECT CASE WHEN json_typeof(items) <> 'array' THEN false ELSE NOT EXISTS (
-        SELECT 1 FROM (
-            SELECT json_typeof(item) AS kind, item #>> '{}' AS word, lag(item #>> '{}') OVER (ORDER BY place) AS prior
-            FROM json_array_elements(items) WITH ORDINALITY AS list(item, place)
-        ) AS words
-        WHERE kind <> 'string' OR word COLLATE "C" <= prior COLLATE "C"
-    ) END
+CREATE OR REPLACE FUNCTION "fsm_is_set"(items json) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $fsm$
+DECLARE
+    word text;
+    prior text;
+BEGIN
+    IF json_typeof(items) <> 'array' OR jsonb_path_exists(items::jsonb, 'strict $[*] ? (@.type() <> "string")') THEN
+        RETURN false;
+    END IF;
+    FOR word IN SELECT json_array_elements_text(items) LOOP
+        IF word COLLATE "C" <= prior COLLATE "C" THEN
+            RETURN false;
+        END IF;
+        prior := word;
+    END LOOP;
+    RETURN true;
+END
 $fsm$;
 
 -- One row per Job.
@@ -308,7 +316,7 @@ BEGIN
     IF NEW."depends_on"::text IS DISTINCT FROM OLD."depends_on"::text THEN
         RAISE EXCEPTION 'fsm: batchjob: %: depends_on never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NOT (NEW."satisfied"::jsonb @> OLD."satisfied"::jsonb) THEN
+    IF NEW."satisfied"::text IS DISTINCT FROM OLD."satisfied"::text AND EXISTS (SELECT json_array_elements_text(OLD."satisfied") EXCEPT SELECT json_array_elements_text(NEW."satisfied")) THEN
         RAISE EXCEPTION 'fsm: batchjob: %: satisfied never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
     IF NEW."attempts" IS DISTINCT FROM OLD."attempts" THEN

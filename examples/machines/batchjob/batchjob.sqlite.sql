@@ -218,11 +218,13 @@ END;
 CREATE TRIGGER IF NOT EXISTS "batchjob_insert_sets" BEFORE INSERT ON "batchjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: depends_on is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."depends_on"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."depends_on") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."depends_on") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."depends_on")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: batchjob: satisfied is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."satisfied"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."satisfied") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."satisfied") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."satisfied")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: batchjob: runnable: satisfied covers depends_on does not hold')
     WHERE NEW."state" = 'runnable'
       AND NOT (NOT EXISTS (SELECT 1 FROM json_each(NEW."depends_on") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
@@ -237,11 +239,15 @@ END;
 CREATE TRIGGER IF NOT EXISTS "batchjob_update_sets" BEFORE UPDATE ON "batchjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: depends_on is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."depends_on"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."depends_on" IS NOT OLD."depends_on"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."depends_on") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."depends_on") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."depends_on")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: batchjob: satisfied is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."satisfied"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."satisfied" IS NOT OLD."satisfied"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."satisfied") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."satisfied") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."satisfied")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: batchjob: runnable: satisfied covers depends_on does not hold')
     WHERE NEW."state" = 'runnable'
       AND NOT (NOT EXISTS (SELECT 1 FROM json_each(NEW."depends_on") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
@@ -391,7 +397,8 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: batchjob: depends_on never changes after the creation')
     WHERE NEW."depends_on" IS NOT OLD."depends_on";
     SELECT RAISE(ABORT, 'fsm: batchjob: satisfied never loses a member')
-    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."satisfied") WHERE value NOT IN (SELECT value FROM json_each(NEW."satisfied"))));
+    WHERE NEW."satisfied" IS NOT OLD."satisfied"
+      AND EXISTS (SELECT value FROM json_each(OLD."satisfied") EXCEPT SELECT value FROM json_each(NEW."satisfied"));
     SELECT RAISE(ABORT, 'fsm: batchjob: satisfied is changed by dependency_succeeded only')
     WHERE NEW."satisfied" IS NOT OLD."satisfied"
       AND NOT EXISTS (SELECT 1 FROM "batchjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('dependency_succeeded'));

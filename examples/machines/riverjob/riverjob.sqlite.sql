@@ -211,15 +211,18 @@ END;
 CREATE TRIGGER IF NOT EXISTS "riverjob_insert_sets" BEFORE INSERT ON "riverjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."attempted_by"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."attempted_by") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."attempted_by") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."attempted_by")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "riverjob_update_sets" BEFORE UPDATE ON "riverjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."attempted_by"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."attempted_by") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."attempted_by") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."attempted_by")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "riverjob_events_insert_keeps" BEFORE INSERT ON "riverjob_events"
@@ -387,7 +390,8 @@ BEGIN
     WHERE NEW."attempted_at" IS NOT OLD."attempted_at"
       AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by never loses a member')
-    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."attempted_by") WHERE value NOT IN (SELECT value FROM json_each(NEW."attempted_by"))));
+    WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
+      AND EXISTS (SELECT value FROM json_each(OLD."attempted_by") EXCEPT SELECT value FROM json_each(NEW."attempted_by"));
     SELECT RAISE(ABORT, 'fsm: riverjob: attempted_by is changed by fetch only')
     WHERE NEW."attempted_by" IS NOT OLD."attempted_by"
       AND NOT EXISTS (SELECT 1 FROM "riverjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('fetch'));

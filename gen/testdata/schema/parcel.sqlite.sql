@@ -183,15 +183,18 @@ END;
 CREATE TRIGGER IF NOT EXISTS "parcel_insert_sets" BEFORE INSERT ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: tags is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."tags"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."tags") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."tags")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_update_sets" BEFORE UPDATE ON "parcel"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: tags is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."tags"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."tags" IS NOT OLD."tags"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."tags") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."tags")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "parcel_events_insert_keeps" BEFORE INSERT ON "parcel_events"
@@ -338,7 +341,8 @@ BEGIN
     WHERE NEW."size" IS NOT OLD."size"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
     SELECT RAISE(ABORT, 'fsm: parcel: tags never loses a member')
-    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
+    WHERE NEW."tags" IS NOT OLD."tags"
+      AND EXISTS (SELECT value FROM json_each(OLD."tags") EXCEPT SELECT value FROM json_each(NEW."tags"));
     SELECT RAISE(ABORT, 'fsm: parcel: tags is changed by shelve only')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('shelve'));
