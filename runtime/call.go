@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// MaxCall is the greatest size of a call in bytes: inputs, labels and reason.
-const MaxCall = 8 << 20
-
 // reserved begins the request ids that the engine makes.
 const reserved = "sys:"
 
@@ -73,12 +70,12 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 	if err := CheckText(q.Reason); err != nil {
 		return nil, invalid("reason", "%v", err)
 	}
-	size := len(q.Reason)
+	size := textSize(q.Reason)
 	for k, v := range q.Labels {
 		if err := errors.Join(CheckText(k), CheckText(v)); err != nil {
 			return nil, invalid("labels", "%q: %v", k, err)
 		}
-		size += len(k) + len(v)
+		size += textSize(k) + textSize(v)
 	}
 	q.at = Time(c.At)
 	m.tick(q)
@@ -87,16 +84,10 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 	}
 	var err error
 	if q.inputs, err = inputObject(c.Inputs); err != nil {
-		var bad *memberError
-		if errors.As(err, &bad) {
-			return nil, invalid(bad.name, "%v", bad.err)
-		}
-		return nil, err
+		return nil, m.badInput(err, op, id)
 	}
-	if size += len(q.inputs.text); size > MaxCall {
-		r := m.refusal(CodeTooLarge, op, id, "")
-		r.Message = fmt.Sprintf("it has %d bytes, at most %d are possible", size, MaxCall)
-		return nil, r
+	if size += len(q.inputs.text); size > m.options.most {
+		return nil, m.oversize(op, id, "", "it has %d bytes, at most %d are possible", size, m.options.most)
 	}
 	q.fingerprint, err = Fingerprint(op.Stored, q.Actor, q.Reason, c.Inputs)
 	return q, err

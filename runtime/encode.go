@@ -52,11 +52,16 @@ func object(members []member) (JSON, error) {
 	return JSON{string(append(b, '}'))}, nil
 }
 
-// inputObject writes inputs as a JSON object.
+// inputObject writes inputs as a JSON object, after a look at what callers wrote.
 func inputObject(inputs []Input) (JSON, error) {
 	var some [8]member
 	members := some[:0]
 	for _, in := range inputs {
+		if text, ok := in.Value.(string); ok && in.Kind == KindJSON {
+			if err := checkJSON(text); err != nil {
+				return JSON{}, &memberError{in.Name, err}
+			}
+		}
 		members = append(members, member{in.Name, in.Kind, in.Value})
 	}
 	return object(members)

@@ -26,6 +26,7 @@ type Machine[R any] struct {
 	byName   map[string]*Operation[R] // by the name in the specification
 	byStored map[string]*Operation[R]
 	joined   *joined // the caller's transaction; nil: its own ones
+	indexed  [][]int // the columns of each index that hold texts
 	leave    bool    // every at-least-once effect is of no use once the record has moved on
 
 	picks    map[*Operation[R]]*picking[R] // calls that wait to be taken along
@@ -51,6 +52,7 @@ type Options struct {
 	check            int64
 	poll             time.Duration
 	observe          Observer
+	most             int // bytes of a call, and of a record
 }
 
 // Option sets one of the Options.
@@ -101,7 +103,9 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 			longest:  5 * time.Minute,
 			check:    defaultCheck,
 			poll:     250 * time.Millisecond,
+			most:     MaxCall,
 		},
+		indexed:    indexedColumns(d.Schema),
 		quarantine: new(sync.Map),
 		byName:     map[string]*Operation[R]{},
 		byStored:   map[string]*Operation[R]{},
@@ -177,6 +181,9 @@ func (m *Machine[R]) index() error {
 	}
 	if m.options.poll <= 0 {
 		return errors.New("WithPoll needs a positive time")
+	}
+	if m.options.most < MaxCall || m.options.most > MostCall {
+		return fmt.Errorf("WithMaxCall needs %d to %d bytes, not %d", MaxCall, MostCall, m.options.most)
 	}
 	m.leave = m.leave && outbox
 	m.recovers = startup && outbox

@@ -80,6 +80,9 @@ func (m *Machine[R]) decide(op *Operation[R], c *Call[R], prev *Row, rec R, id s
 	if w.Changed, e.Changes, err = changesOf(m.schema, before.Values, s.row.Values); err != nil {
 		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
 	}
+	if err := m.fits(op, before, &s.row, w.Changed); err != nil {
+		return nil, err
+	}
 	e.Rev = s.row.Rev
 	if e.Rev == 1 || e.Rev%imageEvery == 0 {
 		if e.Image, err = imageOf(m.schema, &s.row); err != nil {
@@ -217,7 +220,7 @@ func (m *Machine[R]) thenStep(ctx context.Context, tx Tx, op *Operation[R], prev
 	}
 	inputs, err := inputObject(c.Inputs)
 	if err != nil {
-		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, prev.ID, next.Name, err)
+		return nil, m.badInput(err, next, prev.ID)
 	}
 	o.actor, o.requestN, o.inputs, o.cause = SystemActor, -1, inputs, op.Stored
 	if o.requestID != "" {

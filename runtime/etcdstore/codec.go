@@ -3,6 +3,8 @@ package etcdstore
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -201,17 +203,12 @@ func encodeEvent(e *fsm.Event, chain uint32, since int64) ([]byte, error) {
 	o.integer("request_n", e.RequestN)
 	o.some("fingerprint", e.Fingerprint)
 	if len(e.Labels) > 0 {
-		labels, err := json.Marshal(e.Labels)
-		if err != nil {
-			return nil, err
-		}
-		for k, v := range e.Labels {
-			if !utf8.ValidString(k) || !utf8.ValidString(v) {
-				return nil, fmt.Errorf("the label %q is not UTF-8", k)
-			}
-		}
 		o.name("labels")
-		o.b = append(o.b, labels...)
+		o.b = append(o.b, '{')
+		for _, k := range slices.Sorted(maps.Keys(e.Labels)) {
+			o.text(k, e.Labels[k])
+		}
+		o.b = append(o.b, '}')
 	}
 	o.raw("inputs", e.Inputs)
 	o.raw("changes", e.Changes)

@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"race", raceTests},
 		{"crowd", crowdTests},
 		{"limits", limitTests},
+		{"values", valueTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()
