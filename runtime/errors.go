@@ -31,6 +31,7 @@ const (
 	CodePurged         Code = "purged"
 	CodeSchemaMismatch Code = "schema_mismatch"
 	CodeTooLarge       Code = "too_large"
+	CodeDenied         Code = "denied"
 	CodeLocked         Code = "locked"
 	CodePoisoned       Code = "poisoned"
 	CodeBusy           Code = "busy"
@@ -71,8 +72,9 @@ var (
 	ErrPurged         = errors.New("the record was purged; its id and its requests are not used again")
 	ErrSchemaMismatch = errors.New("the store's schema is not this machine's")
 	ErrTooLarge       = errors.New("the call is too large")
+	ErrDenied         = errors.New("the database refuses the statement; nothing was applied")
 	ErrLocked         = errors.New("another process writes this store")
-	ErrPoisoned       = errors.New("the store must be opened again after an input/output error")
+	ErrPoisoned       = errors.New("the store takes no more writes, since its database failed")
 	ErrBusy           = errors.New("the store is busy; nothing was applied")
 	ErrAmbiguous      = errors.New("it is not known whether the call was applied")
 )
@@ -264,6 +266,7 @@ var sentinels = map[Code]error{
 	CodePurged:         ErrPurged,
 	CodeSchemaMismatch: ErrSchemaMismatch,
 	CodeTooLarge:       ErrTooLarge,
+	CodeDenied:         ErrDenied,
 	CodeLocked:         ErrLocked,
 	CodePoisoned:       ErrPoisoned,
 	CodeBusy:           ErrBusy,

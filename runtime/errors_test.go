@@ -33,6 +33,7 @@ var sentinels = []struct {
 	{fsm.CodeSchemaMismatch, fsm.ErrSchemaMismatch, fsm.GiveUp},
 	{fsm.CodeTooLarge, fsm.ErrTooLarge, fsm.GiveUp},
 	{fsm.CodeLocked, fsm.ErrLocked, fsm.GiveUp},
+	{fsm.CodeDenied, fsm.ErrDenied, fsm.GiveUp},
 	{fsm.CodePoisoned, fsm.ErrPoisoned, fsm.GiveUp},
 	{fsm.CodeBusy, fsm.ErrBusy, fsm.SameCall},
 	{fsm.CodeAmbiguous, fsm.ErrAmbiguous, fsm.SameCall},

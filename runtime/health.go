@@ -18,22 +18,35 @@ type Health struct {
 	Quarantined int64            // of those that were looked at
 	Findings    map[string]int64 // how many there are of each check
 	Err         error            // what ended it early
+	Store       error            // why the store takes no more writes; nil: it does
 }
 
-// Sound reports whether a check has ended and found nothing wrong.
+// Sound reports whether a check has ended and found nothing wrong, and the store
+// takes writes.
 func (h Health) Sound() bool {
-	return !h.Ended.IsZero() && !h.Running && h.Err == nil && len(h.Findings) == 0
+	return h.Store == nil && !h.Ended.IsZero() && !h.Running && h.Err == nil && len(h.Findings) == 0
 }
 
-// Health returns what the last check has found, so far when it is still running.
+// Failing is a Store that may come to take no more writes, since its database failed.
+type Failing interface {
+	Store
+	// Failed returns why; nil while it takes writes.
+	Failed() error
+}
+
+// Health returns what the last check has found, so far when it is still running,
+// and how the store is now.
 func (m *Machine[R]) Health() Health {
 	m.health.mu.Lock()
 	defer m.health.mu.Unlock()
-	if m.health.last == nil {
-		return Health{}
+	var h Health
+	if m.health.last != nil {
+		h = m.health.last.h
+		h.Findings = maps.Clone(h.Findings)
 	}
-	h := m.health.last.h
-	h.Findings = maps.Clone(h.Findings)
+	if s, ok := m.store.(Failing); ok {
+		h.Store = s.Failed()
+	}
 	return h
 }
 

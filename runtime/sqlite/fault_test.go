@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	modernc "modernc.org/sqlite"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
@@ -240,6 +242,75 @@ func TestViewIsASnapshot(t *testing.T) {
 		return err
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is found damaged gets no more writes, whether a write or a read has found it, and the
+// error and the store say so.
+func TestDamageStopsTheStore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := executionSchema(t)
+	for _, finder := range []string{"write", "read"} {
+		t.Run(finder, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "x.db")
+			store, err := sqlite.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tab := table(t, store, s)
+			if err := tab.Commit(ctx, lease("e0", "j0", 1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, path, s.Table+"_events")
+			if store, err = sqlite.Open(path); err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			if tab, err = store.Table(s); err != nil {
+				t.Fatal(err)
+			}
+			if finder == "write" {
+				err = tab.Commit(ctx, lease("e1", "j1", 1))
+			} else {
+				err = tab.View(ctx, func(r fsm.Reader) error { _, err := r.Request("e0", "lease-e0"); return err })
+			}
+			var said *sqlstore.DatabaseError
+			if !errors.Is(err, fsm.ErrPoisoned) || !errors.Is(err, sqlstore.ErrCorrupt) || !errors.As(err, &said) || said.Code != "11" {
+				t.Errorf("what found it: %v", err)
+			}
+			if err := tab.Commit(ctx, lease("e2", "j2", 1)); !errors.Is(err, fsm.ErrPoisoned) || !errors.Is(err, sqlstore.ErrCorrupt) {
+				t.Errorf("it wrote again: %v", err)
+			}
+			if !errors.Is(store.Failed(), sqlstore.ErrCorrupt) {
+				t.Errorf("the store says %v", store.Failed())
+			}
+		})
+	}
+}
+
+// damage makes the first page of a table no page at all.
+func damage(t *testing.T, path, name string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, size int64
+	if err := errors.Join(db.QueryRow(`SELECT rootpage FROM sqlite_master WHERE name = ?`, name).Scan(&page), db.QueryRow(`PRAGMA page_size`).Scan(&size), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte("no page"), (page-1)*size); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -61,7 +61,7 @@ func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (bro
 		case !t.dialect.aborted(err):
 			return true, t.lost(w, err)
 		case meaning != failConstraint:
-			return false, t.fault("write", err)
+			return false, t.blame(w, err)
 		}
 	}
 	// Nothing was written. The statements that find out why see what has been

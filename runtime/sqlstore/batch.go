@@ -72,7 +72,8 @@ func (s *Store) commitIn(ctx context.Context, in work, begun error, batch []*job
 	}
 	if begun != nil {
 		all(func(j *job) error { return j.t.fault("begin a transaction", begun) })
-		return false, s.dialect.failure(begun) == failOther
+		meaning := s.dialect.failure(begun)
+		return false, meaning == failOpen || meaning == failStop
 	}
 	done := false
 	defer func() {

@@ -41,9 +41,10 @@ type Dialect interface {
 	// hold ends a query of the row that a transaction decides on: it locks the
 	// row. Empty: the write lock does it.
 	hold() string
-	// hidden reports whether an error is of a constraint that may be about a row
-	// which the transaction cannot see yet, so that a new one is to decide again.
-	hidden(err error) bool
+	// hidden reports whether an error is of a constraint of the machine's tables that
+	// may be about a row which the transaction cannot see yet, so that a new one is to
+	// decide again.
+	hidden(err error, table string) bool
 	// savepoint reports whether an error within a transaction makes it useless
 	// unless it goes back to a savepoint.
 	savepoint() bool
@@ -118,18 +119,4 @@ const (
 	forStore       use = iota // it is the store's own
 	forTransaction            // it is in a transaction of the caller's
 	forReading                // it must not write
-)
-
-// failure is the meaning of a database's error.
-type failure uint8
-
-const (
-	failOther      failure = iota
-	failConstraint         // a rule of the schema: this statement did nothing
-	failBusy               // a lock was not to be had: nothing was written
-	failFull               // no space: nothing was written, unless it was the commit
-	failTooLarge           // a value is larger than the database takes
-	failSchema             // a table or column is missing
-	failLost               // the connection is gone: nothing was written, unless it was the commit
-	failGone               // there is no transaction any more: the database took it back
 )

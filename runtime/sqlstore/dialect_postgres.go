@@ -3,12 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -194,8 +191,26 @@ func (*postgres) makingAgain(err error) bool {
 // hold: a foreign key of the user's that refers to the row waits for nobody.
 func (*postgres) hold() string { return " FOR NO KEY UPDATE" }
 
-// hidden: a unique index knows rows that came after the transaction's snapshot.
-func (*postgres) hidden(err error) bool { return sqlState(err) == "23505" }
+// hidden: a unique index knows rows that came after the transaction's snapshot. One
+// that is not of the generated schema is a rule of the user's, which nobody else tells of.
+func (p *postgres) hidden(err error, table string) bool {
+	if sqlState(err) != "23505" {
+		return false
+	}
+	name := p.rule(err, "")
+	if name == "" || len(name) >= maxIdentifier { // it is not told, or was cut off
+		return true
+	}
+	for _, ours := range []string{"_pkey", "_events_", "_outbox_", "_groups_", "_unique_"} {
+		if strings.HasPrefix(name, table+ours) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxIdentifier is the length in bytes that the server cuts names off at.
+const maxIdentifier = 63
 
 // savepoint: any error makes the whole transaction useless.
 func (*postgres) savepoint() bool { return true }
@@ -296,86 +311,6 @@ func (p *postgres) lockGroup(table string, try bool) string {
 		return `SELECT pg_try_advisory_xact_lock(` + lock + `::integer`
 	}
 	return `SELECT 1 FROM pg_advisory_xact_lock(` + lock
-}
-
-// sqlState returns the server's code of an error; empty when it is not the
-// server that speaks.
-func sqlState(err error) string {
-	var coded interface{ SQLState() string }
-	if errors.As(err, &coded) && len(coded.SQLState()) == 5 {
-		return coded.SQLState()
-	}
-	return ""
-}
-
-func (*postgres) failure(err error) failure {
-	if err == nil {
-		return failOther
-	}
-	state := sqlState(err)
-	switch state {
-	case "":
-		return lostConnection(err)
-	case "40001", "40P01", "55P03", "57014": // the last one: a statement that took too long
-		return failBusy
-	case "40002": // a constraint at the commit: the whole transaction is gone
-		return failConstraint
-	case "42P01", "42703", "3F000":
-		return failSchema
-	case "25P03", "57P01", "57P02", "57P03", "57P05": // the server ended the session
-		return failLost
-	case "53100":
-		return failFull
-	}
-	switch state[:2] {
-	case "23", "FS":
-		return failConstraint
-	case "08":
-		return failLost
-	case "54":
-		return failTooLarge
-	}
-	return failOther
-}
-
-// aborted: the server says so, and it says it of the statement. What it says of
-// itself (it ends, its disk fails) or of a statement it does not know the end of
-// leaves the outcome open; so does a cancelled statement, since the cancellation
-// may have come late.
-func (p *postgres) aborted(err error) bool {
-	state := sqlState(err)
-	if state == "" {
-		return p.failure(err) == failGone
-	}
-	switch state {
-	case "40003", "25P03":
-		return false
-	}
-	switch state[:2] {
-	case "08", "57", "58", "XX", "F0":
-		return false
-	}
-	return true
-}
-
-// lostConnection knows the errors of a connection that broke. What the driver
-// thinks of the statement's fate is not asked: pgx calls a lost COMMIT safe to
-// retry.
-func lostConnection(err error) failure {
-	if strings.Contains(err.Error(), "commit unexpectedly resulted in rollback") {
-		return failGone
-	}
-	var network net.Error
-	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
-		context.DeadlineExceeded, context.Canceled} { // the store's own deadline: callers' contexts are asked before
-		if errors.Is(err, gone) {
-			return failLost
-		}
-	}
-	if errors.As(err, &network) || strings.Contains(err.Error(), "conn closed") {
-		return failLost
-	}
-	return failOther
 }
 
 // stateSuffix is what pgx puts after the message.

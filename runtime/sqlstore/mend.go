@@ -36,8 +36,7 @@ func (x *txn) mendFault(err error) error {
 	if x.err != nil {
 		return x.err
 	}
-	switch x.t.dialect.failure(err) {
-	case failOther:
+	if x.t.dialect.failure(err) == failOpen {
 		return err
 	}
 	return x.t.fault("mend", err)

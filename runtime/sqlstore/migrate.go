@@ -270,7 +270,7 @@ func (t *table) unfit(m *meta, err error) error {
 			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}}
 	}
 	switch t.dialect.failure(err) {
-	case failBusy, failFull, failGone, failLost, failTooLarge:
+	case failBusy, failSlow, failGone, failLost, failTooLarge, failStop:
 		return t.fault("rebuild the tables", err)
 	}
 	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,

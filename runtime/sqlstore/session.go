@@ -181,7 +181,7 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
-	reading bool                      // its sessions cannot write, and need no setting that is for writers
+	reading bool // its sessions cannot write, and need no setting that is for writers
 	mu      sync.Mutex
 	free    []*session
 	closed  bool

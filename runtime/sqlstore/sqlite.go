@@ -149,7 +149,7 @@ func (sqlite) makingAgain(error) bool { return false }
 
 func (sqlite) hold() string { return "" }
 
-func (sqlite) hidden(error) bool { return false }
+func (sqlite) hidden(error, string) bool { return false }
 
 // savepoint: a constraint takes back its own statement only.
 func (sqlite) savepoint() bool { return false }
@@ -244,61 +244,6 @@ func (sqlite) order(column string, optional, descending bool) []string {
 func (sqlite) lock() string { return "" }
 
 func (sqlite) lockGroup(string, bool) string { return "" }
-
-// The primary result codes that matter here.
-const (
-	sqliteError      = 1
-	sqliteBusy       = 5
-	sqliteLocked     = 6
-	sqliteFull       = 13
-	sqliteTooBig     = 18
-	sqliteConstraint = 19
-)
-
-// failure reads the result code where the driver offers it as a method, and
-// SQLite's own words otherwise.
-func (sqlite) failure(err error) failure {
-	if err == nil {
-		return failOther
-	}
-	message := err.Error()
-	code := 0
-	var coded interface{ Code() int }
-	if errors.As(err, &coded) {
-		code = coded.Code() & 0xff
-	}
-	said := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(message, w) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case said("no transaction is active"):
-		return failGone
-	case code == sqliteError && said("no such table", "no such column", "has no column"), code == 0 && said("no such table", "no such column"):
-		return failSchema
-	case code == sqliteConstraint || code == 0 && said("constraint failed", "fsm: "):
-		return failConstraint
-	case code == sqliteBusy || code == sqliteLocked || code == 0 && said("database is locked", "database table is locked"):
-		return failBusy
-	case code == sqliteFull || code == 0 && said("database or disk is full"):
-		return failFull
-	case code == sqliteTooBig || code == 0 && said("string or blob too big"):
-		return failTooLarge
-	}
-	return failOther
-}
-
-func (d sqlite) aborted(err error) bool {
-	switch d.failure(err) {
-	case failBusy, failConstraint, failGone:
-		return true
-	}
-	return false
-}
 
 // codeSuffix is what some drivers put after the message.
 var codeSuffix = regexp.MustCompile(` \(\d+\)$`)

@@ -237,5 +237,13 @@ func (s *Store) poisoned(machine string) error {
 	return nil
 }
 
+// Failed returns why the store takes no more writes, and nil while it does.
+func (s *Store) Failed() error {
+	if cause := s.poison.Load(); cause != nil {
+		return *cause
+	}
+	return nil
+}
+
 // poisonWith makes the store refuse writes from now on.
 func (s *Store) poisonWith(err error) { s.poison.CompareAndSwap(nil, &err) }

@@ -67,12 +67,18 @@ func (t *table) fault(doing string, err error) error {
 	switch t.dialect.failure(err) {
 	case failConstraint:
 		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}}
-	case failBusy, failFull, failGone, failLost:
+	case failBusy, failSlow, failGone, failLost:
 		return refusal(fsm.CodeBusy)
+	case failDenied:
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}}
+	case failStop:
+		err = damaged(err)
+		t.store.poisonWith(err)
+		return refusal(fsm.CodePoisoned)
 	case failTooLarge:
 		return refusal(fsm.CodeTooLarge)
 	case failSchema:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.mend(), Cause: err}}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.mend() + " (" + err.Error() + ")", Cause: err}}
 	}
 	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
 }
@@ -223,7 +229,7 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	loosen()
 	if err != nil {
 		meaning := t.dialect.failure(err)
-		broken = meaning == failOther || meaning == failLost
+		broken = meaning == failOpen || meaning == failLost || meaning == failStop
 		return t.fault("begin a transaction", err)
 	}
 	x := &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t, q: s.within(tx)}, tx: tx, mode: how}
@@ -248,7 +254,7 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		if errors.As(x.err, &more) {
 			return more
 		}
-		if t.dialect.failure(err) == failBusy && sqlState(err) != "57014" { // that one may be the effect's own time limit
+		if t.dialect.failure(err) == failBusy { // failSlow may be the effect's own time limit
 			return &metOther{err}
 		}
 		return err
@@ -288,7 +294,10 @@ func (t *table) lost(w *fsm.Write, err error) error {
 	if t.dialect.aborted(err) {
 		return t.fault("commit", err)
 	}
-	if t.store.file != "" { // a server knows its files by itself; only the connection is in doubt
+	if t.dialect.failure(err) == failStop {
+		err = damaged(err)
+		t.store.poisonWith(err)
+	} else if t.store.file != "" { // a server knows its files by itself; only the connection is in doubt
 		t.store.poisonWith(err)
 	}
 	lost := &fsm.AmbiguousError{Machine: t.schema.Machine, Err: err}

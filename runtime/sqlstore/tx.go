@@ -304,14 +304,19 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 	}
-	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause) {
+	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
 		x.err = &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}}
 		return x.err
 	}
-	err := x.t.fault("write", cause)
+	return x.t.blame(w, cause)
+}
+
+// blame is fault for a write.
+func (t *table) blame(w *fsm.Write, cause error) error {
+	err := t.fault("write", cause)
 	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {
-		refusal.ID, refusal.Operation = id, e.Operation
+		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
 	}
 	return err
 }
