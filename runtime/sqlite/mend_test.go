@@ -72,7 +72,7 @@ func TestRepair(t *testing.T) {
 			}
 			before := triggers(t, path)
 			store := open(t, path)
-			m, err := openParcels(t, store)
+			m, err := joinParcels(t, store)
 			if err != nil {
 				t.Fatal(err)
 			}

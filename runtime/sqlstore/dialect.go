@@ -50,18 +50,20 @@ type Dialect interface {
 	savepoint() bool
 	// objects returns the names of the tables, indexes, triggers and views.
 	objects(ctx context.Context, q querier) (map[string]bool, error)
-	// reshape makes the machine's tables fit another specification. The indexes,
-	// triggers and views that the generator made are gone afterwards and are made
-	// anew by the schema.
-	reshape(ctx context.Context, q querier, s *fsm.Schema, tables string) error
+	// work returns the stages that make the machine's objects in the database those
+	// of the generated schema; none: they are. It changes nothing and takes no lock.
+	// m is nil where the meta table does not know the machine. Objects that others
+	// have made stay, or the work is refused with *UserObjectError.
+	work(ctx context.Context, q querier, t *table, m *meta, want []piece) ([]stage, error)
+	// unlink stops a session from enforcing foreign keys, outside of a transaction,
+	// or lets it go on. Nothing where no table is rebuilt.
+	unlink(ctx context.Context, q querier, off bool) error
 
 	// schema returns the text of the generated schema, up to a level, as this
 	// server takes it.
 	schema(text, level string) (string, error)
 	// columns returns the query for the names of a table's columns.
 	columns(table string) string
-	// addChain gives an older log its column for the chain of checksums.
-	addChain(ctx context.Context, q querier, s *fsm.Schema, tables string) error
 	// unguarded runs f while no trigger of the table looks at what it does, in
 	// the transaction of q. It needs the rights of the table's owner.
 	unguarded(ctx context.Context, q querier, table string, f func() error) error
@@ -111,6 +113,9 @@ type Dialect interface {
 	// the schema; empty when the error does not say.
 	rule(err error, machine string) string
 }
+
+// stage is one part of a migration.
+type stage func(ctx context.Context, q querier) error
 
 // use is what a session is for.
 type use uint8

@@ -228,21 +228,9 @@ func (*postgres) objects(ctx context.Context, q querier) (map[string]bool, error
 var errByScript = errors.New("tables on a PostgreSQL server are not changed by a program; " +
 	"print the migration with `fsmgen diff --sql postgres OLD NEW` and run it on the server")
 
-// reshape refuses: tables that many programs use are changed by a reviewed
-// script, not by the first program that starts.
-func (*postgres) reshape(context.Context, querier, *fsm.Schema, string) error {
-	return errByScript
-}
-
 func (*postgres) columns(table string) string {
 	return `SELECT attname::text FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
 		WHERE relnamespace = current_schema()::regnamespace AND relname = ` + literal(table) + ` AND attnum > 0 AND NOT attisdropped`
-}
-
-// addChain: a column with a default is added without a rewrite of the table.
-func (*postgres) addChain(ctx context.Context, q querier, s *fsm.Schema, _ string) error {
-	_, err := q.exec(ctx, "ALTER TABLE "+quote(s.Table+"_events")+` ADD COLUMN "chain" bigint NOT NULL DEFAULT 0`)
-	return err
 }
 
 func (p *postgres) unguarded(ctx context.Context, q querier, table string, f func() error) error {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -147,18 +146,27 @@ func (t *table) hasChain(ctx context.Context, q querier) (bool, error) {
 	return slices.Contains(names, "chain"), err
 }
 
-// Migrate creates what is missing and notes version, hash and level, in one
-// transaction. Tables of another specification of this machine are rebuilt when
-// their rows fit the new one: columns of the same name keep their values, new
-// ones begin absent, empty or at 0. Otherwise nothing changes and the refusal
-// says what does not fit.
+// Migrate makes the machine's objects in the database those of the generated
+// schema, and notes version, hash and level, in one transaction. Where they are
+// already, it writes nothing and waits for no lock. Tables of another
+// specification of this machine are changed when their rows fit the new one:
+// columns of the same name keep their values, new ones begin with their default,
+// absent, empty or at 0. Otherwise nothing changes and the refusal says what does
+// not fit. What others have made in the database stays as it is.
 func (t *table) Migrate(ctx context.Context) error {
 	script, tables, err := t.script()
 	if err != nil {
 		return err
 	}
+	want, err := pieces(script)
+	if err != nil {
+		return fmt.Errorf("sqlstore: the generated schema of %s: %w", t.schema.Machine, err)
+	}
+	if done, err := t.upToDate(ctx, want); done || err != nil {
+		return err
+	}
 	// The meta table is made first: making it takes the write lock.
-	return t.transact(ctx, "", func(x *txn) error {
+	return t.transactAs(ctx, mode{tables: true}, "", func(x *txn) error {
 		if t.dialect.patience() > 0 {
 			// An index of many rows takes its time, as long as the caller waits.
 			x.ctx = ctx
@@ -174,8 +182,36 @@ func (t *table) Migrate(ctx context.Context) error {
 				return t.fault("take the write lock", err)
 			}
 		}
-		return t.migrate(x, script, tables)
+		return t.migrate(x, want)
 	})
+}
+
+// upToDate reports whether there is nothing to migrate. It only reads.
+func (t *table) upToDate(ctx context.Context, want []piece) (bool, error) {
+	if err := t.store.poisoned(t.schema.Machine); err != nil { // or for reading only
+		return false, err
+	}
+	s, err := t.store.readers.take(ctx)
+	if err != nil {
+		return false, t.unopened(ctx, err)
+	}
+	defer t.store.readers.give(s, false)
+	m, err := t.meta(ctx, s)
+	if err != nil {
+		return false, t.fault("read the meta table", err)
+	}
+	if m == nil || *m != t.ownMeta() {
+		return false, nil
+	}
+	steps, err := t.dialect.work(ctx, s, t, m, want)
+	if err != nil {
+		return false, t.unfit(m, err)
+	}
+	return len(steps) == 0, nil
+}
+
+func (t *table) ownMeta() meta {
+	return meta{t.schema.Version, t.schema.Hash, t.enforce(), t.dialect.Name()}
 }
 
 // making is fault for statements that make tables: where another program makes
@@ -194,7 +230,7 @@ func metaTable(tables string) string {
 	return statement + ";"
 }
 
-func (t *table) migrate(x *txn, script, tables string) error {
+func (t *table) migrate(x *txn, want []piece) error {
 	q := txQuerier{x.tx, patience(0)}
 	m, err := t.meta(x.ctx, q)
 	if err != nil {
@@ -213,38 +249,37 @@ func (t *table) migrate(x *txn, script, tables string) error {
 			return t.fault("read the schema", err)
 		}
 	}
-	switch {
-	case m == nil:
-	case m.hash != t.schema.Hash || m.enforce != t.enforce():
-		err = t.dialect.reshape(x.ctx, q, t.schema, tables)
-	case !chained:
-		err = t.dialect.addChain(x.ctx, q, t.schema, tables)
+	steps, err := t.dialect.work(x.ctx, q, t, m, want)
+	for i := 0; i < len(steps) && err == nil; i++ {
+		err = steps[i](x.ctx, q)
+	}
+	if err == nil && !chained {
+		err = t.dialect.unguarded(x.ctx, q, t.schema.Table+"_events", func() error {
+			_, err := q.exec(x.ctx, chainEvents(t.part("_events")))
+			return err
+		})
 	}
 	if err != nil {
 		return t.unfit(m, err)
 	}
-	if !chained {
-		if err := t.dialect.unguarded(x.ctx, q, t.schema.Table+"_events", func() error {
-			_, err := q.exec(x.ctx, chainEvents(t.part("_events")))
-			return err
-		}); err != nil {
-			return t.unfit(m, err)
-		}
-	}
-	if _, err := x.tx.ExecContext(x.ctx, script); err != nil {
-		return t.unfit(m, err)
+	return t.note(x.ctx, q, m)
+}
+
+// note writes down which specification the tables are made for.
+func (t *table) note(ctx context.Context, q querier, m *meta) error {
+	if m != nil && *m == t.ownMeta() {
+		return nil
 	}
 	if m != nil && m.hash != t.schema.Hash {
-		if err := t.succeed(x.ctx, q, m); err != nil {
+		if err := t.succeed(ctx, q, m); err != nil {
 			return t.fault("note which specifications are open", err)
 		}
 	}
-	var res sql.Result
+	text := t.statement(`UPDATE "fsm_meta" SET "version" = ?, "hash" = ?, "enforce" = ?, "dialect" = ? WHERE "machine" = ?`)
 	if m == nil {
-		res, err = q.exec(x.ctx, t.statement(`INSERT INTO "fsm_meta" ("version", "hash", "enforce", "dialect", "machine") VALUES (?, ?, ?, ?, ?)`), t.metaArgs()...)
-	} else {
-		res, err = q.exec(x.ctx, t.statement(`UPDATE "fsm_meta" SET "version" = ?, "hash" = ?, "enforce" = ?, "dialect" = ? WHERE "machine" = ?`), t.metaArgs()...)
+		text = t.statement(`INSERT INTO "fsm_meta" ("version", "hash", "enforce", "dialect", "machine") VALUES (?, ?, ?, ?, ?)`)
 	}
+	res, err := q.exec(ctx, text, t.metaArgs()...)
 	if err != nil {
 		return t.fault("note the specification", err)
 	}
@@ -261,6 +296,11 @@ func (t *table) metaArgs() []any {
 
 // unfit says why tables cannot become those of this specification.
 func (t *table) unfit(m *meta, err error) error {
+	var others *UserObjectError
+	if errors.As(err, &others) {
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+			Message: err.Error() + "; nothing was changed", Cause: err}}
+	}
 	if m == nil || t.dialect.makingAgain(err) {
 		return t.making("create the tables", err)
 	}
@@ -273,6 +313,10 @@ func (t *table) unfit(m *meta, err error) error {
 	case failBusy, failSlow, failGone, failLost, failTooLarge, failStop:
 		return t.fault("rebuild the tables", err)
 	}
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d: %v; mend them first", m.version, m.hash, t.schema.Version, err), Cause: err}}
+	versions := fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d", m.version, m.hash, t.schema.Version)
+	if m.hash == t.schema.Hash {
+		versions = "the rows do not fit the generated schema"
+	}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Cause: err,
+		Message: fmt.Sprintf("%s: %v; nothing was changed; correct the rows first, with the program of version %d", versions, err, m.version)}}
 }

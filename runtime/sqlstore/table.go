@@ -153,6 +153,7 @@ const attempts = 20
 type mode struct {
 	strict  bool // sees no other writer at all: for who counts other records
 	careful bool // a savepoint before each write: for who must hear why one was refused
+	tables  bool // it changes tables
 }
 
 // anew says that the transaction is to be run again in a mode that does more.
@@ -172,7 +173,10 @@ func (m *metOther) Unwrap() error { return m.err }
 // transact runs f in one transaction. Where several may write, one that met
 // another is run again.
 func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) error {
-	var how mode
+	return t.transactAs(ctx, mode{}, claim, f)
+}
+
+func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*txn) error) error {
 	begun := time.Now()
 	for i := 1; ; i++ {
 		err := t.once(ctx, claim, how, f)
@@ -181,6 +185,7 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 		}
 		var more *anew
 		if errors.As(err, &more) && more.mode != how {
+			more.mode.tables = how.tables
 			how = more.mode
 			continue
 		}
@@ -225,6 +230,13 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		defer cut()
 	}
 	loosen := s.leash(cut)
+	if how.tables {
+		if err := t.dialect.unlink(steady, s, true); err != nil {
+			broken = true
+			return t.fault("begin to migrate", err)
+		}
+		defer func() { broken = broken || t.dialect.unlink(steady, s, false) != nil }()
+	}
 	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation(how.strict)})
 	loosen()
 	if err != nil {

@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// unlink: no table is rebuilt.
+func (*postgres) unlink(context.Context, querier, bool) error { return nil }
+
+// work compares the catalog with the schema. Tables that many programs use are
+// changed by a reviewed script, not by the first program that starts: what is
+// done here are columns, indexes, functions and triggers of the engine's own.
+func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want []piece) ([]stage, error) {
+	if m != nil && (m.hash != t.schema.Hash || m.enforce != t.enforce()) {
+		return nil, errByScript
+	}
+	have, err := p.catalog(ctx, q, t)
+	if err != nil {
+		return nil, err
+	}
+	var statements []string
+	for _, w := range want {
+		texts, err := p.compare(ctx, q, t, w, have, m == nil)
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, texts...)
+	}
+	steps := make([]stage, len(statements))
+	for i, text := range statements {
+		steps[i] = func(ctx context.Context, q querier) error {
+			_, err := q.exec(ctx, text)
+			return err
+		}
+	}
+	return steps, nil
+}
+
+// catalog returns what the schema holds, by kind and name, with its text as far as
+// it can be compared: the body of a function, what pg_get_triggerdef says.
+func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
+	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND (proname LIKE $1 OR proname = 'fsm_is_set')`
+	triggers := `UNION ALL SELECT 'trigger', tgname::text, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
+		WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND relname LIKE $1`
+	if p.is(CockroachDB) { // it has neither
+		functions, triggers = `SELECT 'function', '', '' WHERE $1::text IS NULL`, ""
+	}
+	rows, err := q.query(ctx, functions+` `+triggers+`
+		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text, ''
+		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND (relname LIKE $1 OR relname = 'fsm_meta')`,
+		strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(t.schema.Table)+"%")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	have := map[string]string{}
+	for rows.Next() {
+		var kind, name, text string
+		if err := rows.Scan(&kind, &name, &text); err != nil {
+			return nil, err
+		}
+		have[kind+" "+name] = text
+	}
+	return have, rows.Err()
+}
+
+// compare returns the statements that make one wanted object.
+func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, have map[string]string, first bool) ([]string, error) {
+	text, there := have[w.kind+" "+w.name]
+	switch w.kind {
+	case "drop":
+		if _, there = have["index "+w.name]; there {
+			return []string{w.text}, nil
+		}
+		return nil, nil
+	case "function":
+		if !there || text != functionForm(w.text) {
+			return []string{w.text}, nil
+		}
+		return nil, nil
+	case "trigger":
+		switch {
+		case !there:
+			return []string{w.text}, nil
+		case triggerForm(text) != triggerForm(w.text):
+			return []string{"DROP TRIGGER IF EXISTS " + quote(w.name) + " ON " + quote(w.table), w.text}, nil
+		}
+		return nil, nil
+	}
+	for _, kind := range []string{"table", "index", "view", "relation"} {
+		if _, taken := have[kind+" "+w.name]; taken && kind != w.kind {
+			return nil, &UserObjectError{kind, w.name, fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", w.kind, t.schema.Machine)}
+		}
+	}
+	switch {
+	case !there:
+		return []string{w.text}, nil
+	case w.kind == "table" && w.name != "fsm_meta":
+		return p.additions(ctx, q, t, w, first)
+	}
+	return nil, nil
+}
+
+// additions returns what adds the columns that a table lacks.
+func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, first bool) ([]string, error) {
+	names, err := column(ctx, q, p.columns(w.name))
+	if err != nil {
+		return nil, err
+	}
+	columns, _, _ := tableItems(w.text)
+	var statements []string
+	for _, c := range columns {
+		switch {
+		case slices.Contains(names, c.name):
+		case first:
+			return nil, &UserObjectError{"table", w.name, fmt.Sprintf("has the name of a table that the machine %s needs, and no column %q; rename it", t.schema.Machine, c.name)}
+		default:
+			statements = append(statements, "ALTER TABLE "+quote(w.name)+" ADD COLUMN "+c.text)
+		}
+	}
+	return statements, nil
+}
+
+// functionForm returns what the catalog says of a function: its body, and the
+// settings it runs with.
+func functionForm(text string) string {
+	head, body, _ := strings.Cut(text, "$fsm$")
+	body, _, _ = strings.Cut(body, "$fsm$")
+	for _, m := range functionSetting.FindAllStringSubmatch(head, -1) {
+		body += "; " + m[1] + "=" + strings.TrimSpace(m[2])
+	}
+	return body
+}
+
+var (
+	functionSetting = regexp.MustCompile(`(?i)\bSET (\w+) (?:=|TO) ((?:[\w"$.]+, )*[\w"$.]+)`)
+	triggerHead     = regexp.MustCompile(`(?i)\b(BEFORE|AFTER|INSTEAD OF)\s+(.*?)\s+ON\s`)
+	triggerWords    = regexp.MustCompile(`::[a-z]+(?: varying)?|[\s()"]+`)
+)
+
+// triggerForm brings the text of a trigger, ours or the catalog's, into one form:
+// without quotes, parentheses and casts, which the catalog sets its own way, and
+// with the events in one order.
+func triggerForm(text string) string {
+	text = strings.TrimSuffix(strings.Replace(text, "OR REPLACE ", "", 1), ";")
+	if m := triggerHead.FindStringSubmatchIndex(text); m != nil {
+		events := regexp.MustCompile(`(?i)\s+OR\s+`).Split(text[m[4]:m[5]], -1)
+		slices.Sort(events)
+		text = text[:m[4]] + strings.Join(events, " OR ") + text[m[5]:]
+	}
+	list := strings.Fields(triggerWords.ReplaceAllString(text, " "))
+	for i, w := range list {
+		if at := strings.LastIndexByte(w, '.'); at >= 0 && i > 0 && strings.EqualFold(list[i-1], "ON") || strings.EqualFold(list[max(i-1, 0)], "FUNCTION") {
+			list[i] = w[at+1:] // the table and the function, without their schema
+		}
+	}
+	return strings.ToUpper(strings.Join(list, " "))
+}

@@ -1,0 +1,124 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// misfitError says which rows keep a table from becoming the wanted one.
+type misfitError struct {
+	text string
+	err  error
+}
+
+func (e *misfitError) Error() string { return e.text }
+func (e *misfitError) Unwrap() error { return e.err }
+
+// rowsAgainst is the message about rows that break a rule.
+func rowsAgainst(ids []string, more int, rule string) string {
+	text := "the row " + fmt.Sprintf("%q", ids[0]) + " breaks "
+	if more > 0 {
+		text = fmt.Sprintf("the row %q and %d more break ", ids[0], more)
+	}
+	return text + rule
+}
+
+// misfit finds the rows that err is about. The old table is there.
+func (w *sqliteWork) misfit(ctx context.Context, q querier, name string, err error) error {
+	if w.failure(err) != failConstraint && w.failure(err) != failOther {
+		return err
+	}
+	var columns, rules []item
+	for _, p := range w.want {
+		if p.kind == "table" && p.name == name {
+			columns, rules, _ = tableItems(p.text)
+		}
+	}
+	view := w.after(ctx, q, name, columns)
+	if view == "" {
+		return err
+	}
+	for _, c := range columns {
+		if strings.Contains(c.is, " NOT NULL") {
+			if bad := w.rows(ctx, q, view, quote(c.name)+" IS NULL"); bad != "" {
+				return &misfitError{strings.Replace(bad, "§", fmt.Sprintf("the rule that %s is mandatory", c.name), 1), err}
+			}
+		}
+	}
+	for _, k := range rules {
+		if k.check != "" {
+			if bad := w.rows(ctx, q, view, "NOT ("+k.cond+")"); bad != "" {
+				return &misfitError{strings.Replace(bad, "§", fmt.Sprintf("the rule %q", k.check), 1), err}
+			}
+		}
+	}
+	return err
+}
+
+// after returns a query for the rows of a table as the migration would leave them.
+func (w *sqliteWork) after(ctx context.Context, q querier, name string, columns []item) string {
+	before, err := column(ctx, q, w.columns(name))
+	if err != nil {
+		return ""
+	}
+	var list []string
+	for _, c := range columns {
+		value := "NULL"
+		_, constant, given := strings.Cut(c.text, " DEFAULT ")
+		switch i := w.t.schema.Column(c.name); {
+		case slices.Contains(before, c.name):
+			value = quote(c.name)
+		case given:
+			value = constant
+		case i >= 0 && name == w.t.schema.Table:
+			value = blank(w.t.schema.Columns[i].Kind)
+		}
+		list = append(list, value+" AS "+quote(c.name))
+	}
+	return "(SELECT " + strings.Join(list, ", ") + " FROM " + quote(name) + ")"
+}
+
+// rows returns the message about the rows of a query that a condition is true of,
+// with § for the rule; empty when there are none.
+func (w *sqliteWork) rows(ctx context.Context, q querier, from, condition string) string {
+	ids, err := column(ctx, q, `SELECT "id" FROM `+from+" WHERE "+condition+` ORDER BY "id" LIMIT 101`)
+	if err != nil || len(ids) == 0 {
+		return ""
+	}
+	return rowsAgainst(ids, len(ids)-1, "§")
+}
+
+// twice finds rows that a unique index would not take.
+func (w *sqliteWork) twice(ctx context.Context, q querier, p piece) error {
+	list := tokens(p.text)
+	begin, end, where := 0, 0, ""
+	for i, depth := 0, 0; i < len(list) && end == 0; i++ {
+		switch list[i].text {
+		case "(":
+			if depth++; depth == 1 {
+				begin = list[i].end
+			}
+		case ")":
+			if depth--; depth == 0 {
+				end = list[i].begin
+				where = strings.TrimSuffix(strings.TrimSpace(p.text[list[i].end:]), ";")
+			}
+		}
+	}
+	if end == 0 || !strings.HasPrefix(p.is, "UNIQUE ") {
+		return nil
+	}
+	keys := p.text[begin:end]
+	having := "count(*) > 1"
+	for _, k := range strings.Split(keys, ", ") { // an absent value never collides
+		having += " AND " + k + " IS NOT NULL"
+	}
+	ids, err := column(ctx, q, fmt.Sprintf(`SELECT group_concat("id", '", "') FROM %s %s GROUP BY %s HAVING %s LIMIT 1`,
+		quote(p.table), where, keys, having))
+	if err != nil || len(ids) == 0 {
+		return nil
+	}
+	return &misfitError{text: fmt.Sprintf("the rows \"%.200s\" break the unique rule %q", ids[0], p.name)}
+}
