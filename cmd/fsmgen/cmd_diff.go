@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/internal/migration"
+	"github.com/fsmgen/fsmgen/internal/traffic"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -34,7 +35,10 @@ input; --against reads the old one from git.
 
 With --sql it prints the migration of a database instead: rows of states under
 ` + "`removed`" + ` move, with an event each. With --rows it prints the queries that list
-the rows which do not fit the new version. Neither looks at a database.
+the rows which do not fit the new version. Neither looks at a database, but for
+--sql sqlite with --database FILE: indexes and triggers that you have made over
+the table of the records are made again. Without it the migration stops before
+one would be lost.
 
 With --json it prints one object: old and new (file, machine, version, hash),
 breaking, changes (code, class, message, hint, and its place in old and new), and
@@ -58,6 +62,7 @@ counts of them by class.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&o.sql, "sql", "", "print the migration for sqlite or postgres")
 	cmd.Flags().StringVar(&o.rows, "rows", "", "print the queries for rows that do not fit, for sqlite or postgres")
+	cmd.Flags().StringVar(&o.database, "database", "", "with --sql sqlite: the file whose own indexes and triggers the migration is to keep")
 	cmd.Flags().StringVar(&o.enforce, "enforce", "full", "level of enforcement of the database: none, checks or full")
 	c.quietFlag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("sql", "rows", "format", "json")
@@ -70,7 +75,7 @@ counts of them by class.`,
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	against, format, sql, rows, enforce string
+	against, format, sql, rows, enforce, database string
 }
 
 func (c *cli) diff(args []string, o diffOptions) error {
@@ -115,7 +120,11 @@ func (c *cli) diff(args []string, o diffOptions) error {
 
 // migration prints the SQL of a migration, or the queries that belong to it.
 func (c *cli) migration(old, next *source, o diffOptions) error {
-	m, err := migration.New(old.machine, next.machine, cmp.Or(o.sql, o.rows), o.enforce)
+	others, err := c.others(old, o.sql, o.database)
+	if err != nil {
+		return err
+	}
+	m, err := migration.New(old.machine, next.machine, cmp.Or(o.sql, o.rows), o.enforce, others...)
 	switch {
 	case errors.Is(err, migration.ErrNone):
 		return usageError{err}
@@ -131,6 +140,28 @@ func (c *cli) migration(old, next *source, o diffOptions) error {
 		c.printf("-- %s\n%s;\n", q.Rule, q.SQL)
 	}
 	return nil
+}
+
+// others reads the indexes and triggers over the table of the records in a SQLite
+// file.
+func (c *cli) others(old *source, dialect, path string) ([]migration.Object, error) {
+	switch {
+	case path == "":
+		return nil, nil
+	case dialect != migration.SQLite:
+		return nil, usagef("--database is for the migration of a SQLite file; write it with --sql sqlite")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
+	defer cancel()
+	found, err := traffic.Objects(ctx, path, old.machine.Name)
+	if err != nil {
+		return nil, usagef("cannot read %s: %w", path, err)
+	}
+	var list []migration.Object
+	for _, o := range found {
+		list = append(list, migration.Object(o))
+	}
+	return list, nil
 }
 
 // versions loads the old and the new specification. The new one must be sound;

@@ -13,6 +13,8 @@
 // schema that the generator writes. It does not invent values: a field that
 // becomes mandatory must be set by an operation of the old version first, and
 // what the log cannot express any more (a field of another type, a sequence over
-// other groups, a field that goes while the version stays) needs an empty table. It does not keep what somebody else made
-// over the rebuilt SQLite table: such triggers and indexes are to be made again.
+// other groups, a field that goes while the version stays) needs an empty table.
+// What others have made in the database stays, or nothing changes: a SQLite table
+// that must be made anew stops the script when it has an index or a trigger that
+// the script does not make again.
 package migration

@@ -21,7 +21,12 @@ const (
 type Query struct {
 	Rule string // that the rows break
 	SQL  string // one statement, without a semicolon
+	who  string // the column that names the row, or several
 }
+
+// Object is an index or a trigger that somebody else made over the table of the
+// records in a SQLite file.
+type Object struct{ Kind, Name, SQL string }
 
 // Migration is the way of one database from one version to the next.
 type Migration struct {
@@ -32,8 +37,10 @@ type Migration struct {
 // ErrNone says that no SQL leads from one version to the other.
 var ErrNone = errors.New("there is no migration")
 
-// New returns the migration of a database with that level of enforcement.
-func New(old, next *spec.Machine, dialect, enforce string) (*Migration, error) {
+// New returns the migration of a database with that level of enforcement. A table
+// of SQLite that must be made anew loses the indexes and triggers of others: the
+// script makes those again that are given, and stops when it meets another one.
+func New(old, next *spec.Machine, dialect, enforce string, others ...Object) (*Migration, error) {
 	if old.Name != next.Name {
 		return nil, fmt.Errorf("%w: machine %s is called %s, and its tables carry the name", ErrNone, old.Name, next.Name)
 	}
@@ -59,6 +66,11 @@ func New(old, next *spec.Machine, dialect, enforce string) (*Migration, error) {
 	if dialect == Postgres {
 		write = p.postgres
 	}
+	p.others = slices.DeleteFunc(slices.Clone(others), p.made)
+	if err := p.goOn(); err != nil {
+		return nil, err
+	}
+	p.queried = m.Queries
 	p.head(m.Queries)
 	write()
 	m.Script = p.out.String()
@@ -74,6 +86,8 @@ type plan struct {
 	reasons          []string // why the table must be empty
 	alone            []string // why programs of the old version must not work on the tables any more
 	lost             []string // effects that nothing performs any more, or within a transaction only
+	others           []Object // SQLite: to be made again when the table is made anew
+	queried          []Query
 	out              strings.Builder
 }
 
@@ -178,7 +192,7 @@ func (p *plan) head(queries []Query) {
 	p.line("--")
 	if p.dialect == SQLite {
 		p.line("-- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE")
-		p.line("-- Triggers and indexes of your own on the table %s are gone afterwards.", n.Name)
+		p.line("-- Tables, indexes, triggers and views of your own stay as they are, or nothing changes.")
 	} else {
 		if len(p.alone) == 0 {
 			p.line("-- Programs of version %d may go on meanwhile and afterwards, until they are retired.", o.Version)
@@ -201,7 +215,7 @@ func (p *plan) head(queries []Query) {
 	}
 	if len(queries) > 0 {
 		p.line("--")
-		p.line("-- Rows that these queries return do not fit; mend them with the old version first:")
+		p.line("-- Nothing changes while these queries return rows; correct them with the old version first:")
 		for _, q := range queries {
 			p.line("--   %s:", q.Rule)
 			p.line("--     %s;", q.SQL)

@@ -12,7 +12,7 @@ import (
 // migration would leave them, so they can ask for new columns and states.
 func (p *plan) queries() []Query {
 	var list []Query
-	add := func(rule, sql string) { list = append(list, Query{rule, sql}) }
+	add := func(rule, sql string) { list = append(list, Query{rule, sql, "id"}) }
 	if len(p.reasons) > 0 {
 		add("the table must be empty", `SELECT "id", "state" FROM `+p.table(""))
 	}
@@ -41,7 +41,7 @@ func (p *plan) queries() []Query {
 	for _, x := range p.next.indexes {
 		same := func(o index) bool { return o.unique && o.keys == x.keys && o.where == x.where }
 		if x.unique && !slices.ContainsFunc(p.old.indexes, same) {
-			add(x.name, p.twice(x))
+			list = append(list, Query{x.name, p.twice(x), "ids"})
 		}
 	}
 	return list

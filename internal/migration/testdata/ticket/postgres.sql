@@ -4,7 +4,7 @@
 -- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE
 -- Run it on the search path on which the tables are.
 --
--- Rows that these queries return do not fit; mend them with the old version first:
+-- Nothing changes while these queries return rows; correct them with the old version first:
 --   no effect waits for a record in the removed state on_hold:
 --     SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold';
 --   place is mandatory:

@@ -2,9 +2,9 @@
 -- to version 2 (hash 0000de185dea), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE
--- Triggers and indexes of your own on the table ticket are gone afterwards.
+-- Tables, indexes, triggers and views of your own stay as they are, or nothing changes.
 --
--- Rows that these queries return do not fit; mend them with the old version first:
+-- Nothing changes while these queries return rows; correct them with the old version first:
 --   no effect waits for a record in the removed state on_hold:
 --     SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold';
 --   place is mandatory:
@@ -22,6 +22,7 @@
 --   ticket_unique_one_number:
 --     SELECT "queue", "number", count(*) AS "records", group_concat("id") AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1;
 
+-- Rows that refer to the table stay while it is made anew.
 PRAGMA foreign_keys = OFF;
 BEGIN IMMEDIATE;
 
@@ -34,6 +35,43 @@ CREATE TEMP TRIGGER "fsm_migration_guard" BEFORE INSERT ON "fsm_migration" BEGIN
     WHERE EXISTS (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold');
 END;
 INSERT INTO "fsm_migration" VALUES (CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
+
+-- Every row fits.
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'no effect waits for a record in the removed state on_hold' || '; nothing was changed')
+FROM (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'place is mandatory' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'invariant: reminders <= 3' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0 AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3)) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'open: owner is absent' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "owner" IS NULL)) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'open: due is absent' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR "due" IS NULL)) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'held: tries >= 1' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'taken' OR "tries" >= 1)) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("id") || ' breaks the rule: ' || 'solved: tries >= 1' || '; nothing was changed')
+FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'solved' OR "tries" >= 1)) LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("ids") || ' breaks the rule: ' || 'ticket_unique_one_number' || '; nothing was changed')
+FROM (SELECT "queue", "number", count(*) AS "records", group_concat("id") AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1) LIMIT 1;
+
+-- What others have made can go on.
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" would be lost; print this script with --database FILE, and it is made again' || '; nothing was changed')
+FROM sqlite_master WHERE lower("tbl_name") = 'ticket' AND "type" IN ('index', 'trigger') AND "sql" IS NOT NULL
+    AND "name" NOT IN ('ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the column "' || "name" || '" would be lost, which is not of the machine''s making; call Migrate of the program, which keeps it' || '; nothing was changed')
+FROM pragma_table_xinfo('ticket')
+WHERE "name" NOT IN ('id', 'state', 'rev', 'created_at', 'updated_at', 'number', 'queue', 'priority', 'owner', 'due', 'note', 'place', 'colour', 'tries', 'tags') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" names the column '||'"colour", which goes; drop it first' || '; nothing was changed')
+FROM sqlite_master WHERE "type" IN ('view', 'trigger') AND lower("tbl_name") <> 'ticket' AND "sql" LIKE '%"colour"%'
+    AND "sql" LIKE '%ticket%' AND "name" NOT IN ('') LIMIT 1;
+SAVEPOINT "fsm_probe";
+CREATE TABLE "fsm_probe" ("a");
+ALTER TABLE "fsm_probe" RENAME TO "fsm_probed";
+ROLLBACK TO "fsm_probe";
+RELEASE "fsm_probe";
+CREATE TEMP TABLE "fsm_dangling" AS SELECT DISTINCT m."name" AS "table", c."rowid" AS "row", c."fkid" AS "key"
+FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
+WHERE m."type" = 'table' AND lower(f."table") = 'ticket';
 
 -- What the generator made over the tables is made anew below.
 DROP TRIGGER IF EXISTS "ticket_insert_keeps";
@@ -87,7 +125,8 @@ DROP TABLE temp."fsm_moved";
 DROP TABLE temp."fsm_crc";
 
 -- The table in its new form.
-CREATE TABLE "ticket_new" (
+PRAGMA legacy_alter_table = ON;
+CREATE TABLE "ticket_fsm_new" (
     "id" TEXT NOT NULL PRIMARY KEY,
     "state" TEXT NOT NULL,
     "rev" INTEGER NOT NULL,
@@ -126,7 +165,7 @@ CREATE TABLE "ticket_new" (
     CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
     CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "ticket_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "watchers", "reminders")
+INSERT INTO "ticket_fsm_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "watchers", "reminders")
 SELECT "id",
     CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END,
     "rev" + ("state" IN ('on_hold')),
@@ -146,8 +185,7 @@ SELECT "id",
     0
 FROM "ticket";
 DROP TABLE "ticket";
-PRAGMA legacy_alter_table = ON;
-ALTER TABLE "ticket_new" RENAME TO "ticket";
+ALTER TABLE "ticket_fsm_new" RENAME TO "ticket";
 PRAGMA legacy_alter_table = OFF;
 
 -- Which specification each machine's tables were made for.
@@ -515,6 +553,19 @@ BEGIN
     WHERE OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
 END;
 
+
+-- What others have made goes on.
+SAVEPOINT "fsm_probe";
+CREATE TABLE "fsm_probe" ("a");
+ALTER TABLE "fsm_probe" RENAME TO "fsm_probed";
+ROLLBACK TO "fsm_probe";
+RELEASE "fsm_probe";
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || coalesce("row", '') || ' of the table "' || "table" || '" would refer to no record' || '; nothing was changed')
+FROM (SELECT DISTINCT m."name" AS "table", c."rowid" AS "row", c."fkid" AS "key"
+FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_key_check(m."name") AS c
+WHERE m."type" = 'table' AND lower(f."table") = 'ticket'
+EXCEPT SELECT * FROM temp."fsm_dangling") LIMIT 1;
+DROP TABLE temp."fsm_dangling";
 UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
 
 -- Which earlier versions may be open beside this one.
@@ -530,3 +581,4 @@ DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214
 INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 DROP TABLE temp."fsm_migration";
 COMMIT;
+PRAGMA foreign_keys = ON;
