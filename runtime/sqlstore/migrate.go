@@ -309,9 +309,9 @@ func (t *table) unfit(m *meta, err error) error {
 			"the tables are those of version %d (hash %.12s, level %s), the program is version %d (hash %.12s, level %s): %v",
 			m.version, m.hash, m.enforce, t.schema.Version, t.schema.Hash, t.enforce(), err)}}
 	}
-	switch t.dialect.failure(err) {
-	case failBusy, failSlow, failGone, failLost, failTooLarge, failStop:
-		return t.fault("rebuild the tables", err)
+	var rows *misfitError
+	if f := t.dialect.failure(err); !errors.As(err, &rows) && (f == failTooLarge || f.class() != definite) {
+		return t.fault("change the tables", err)
 	}
 	versions := fmt.Sprintf("the rows of version %d (hash %.12s) do not fit version %d", m.version, m.hash, t.schema.Version)
 	if m.hash == t.schema.Hash {

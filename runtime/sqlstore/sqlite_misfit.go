@@ -27,7 +27,9 @@ func rowsAgainst(ids []string, more int, rule string) string {
 
 // misfit finds the rows that err is about. The old table is there.
 func (w *sqliteWork) misfit(ctx context.Context, q querier, name string, err error) error {
-	if w.failure(err) != failConstraint && w.failure(err) != failOther {
+	switch w.failure(err) {
+	case failConstraint, failDenied, failSchema, failOpen: // of the statement, not of the file
+	default:
 		return err
 	}
 	var columns, rules []item
