@@ -291,7 +291,7 @@ func (s *schemaText) postgresEventHasRow() {
 		`        WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"`,
 		`          AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM `+log+` AS l WHERE l."id" = NEW."id") AS newest`,
 		`                WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM `+log+` AS p`,
-		`                    WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '`+markPurge+`'))`,
+		`                    WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" IN ('`+markPurge+`', '`+forgotten+`')))`,
 		`            OR `+row+`)) THEN`,
 		`        RETURN NULL;`,
 		`    END IF;`,

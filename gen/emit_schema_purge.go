@@ -13,6 +13,7 @@ import (
 const (
 	markPurge = "__purge"  // operation of the mark
 	stub      = "__purged" // operation of an event that was emptied
+	forgotten = "__forget" // operation of the mark once the rest of the log goes, too
 )
 
 // finished returns the states whose records may be purged.
@@ -29,9 +30,13 @@ func finished(m *spec.Machine) []*spec.State {
 // marked returns the condition that the log of a record ends with the mark, and
 // more of that end. It is one look at the end of an index: asked at each event of
 // a log, a search for the mark would cost the square of the log's length.
-func (s *schemaText) marked(id, more string) string {
+func (s *schemaText) marked(id, more string) string { return s.endsWith(id, markPurge, more) }
+
+// endsWith returns the condition that a log ends with an event of the operation
+// that is recorded only.
+func (s *schemaText) endsWith(id, operation, more string) string {
 	return `EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM ` + s.table("_events") + ` AS p WHERE p."id" = ` + id +
-		` ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '` + markPurge + `' AND newest."n" > 0` + more + ")"
+		` ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '` + operation + `' AND newest."n" > 0` + more + ")"
 }
 
 // notPurged returns the condition under which a row must not be deleted; empty:
@@ -61,7 +66,7 @@ func (s *schemaText) gone() []string {
 	return []string{
 		`OLD."operation" <> '` + markPurge + `'`,
 		s.marked(`OLD."id"`, ""),
-		"NOT EXISTS (SELECT 1 FROM " + s.table("") + ` AS r WHERE r."id" = OLD."id")`,
+		s.rowless(),
 	}
 }
 
@@ -70,15 +75,50 @@ func (s *schemaText) removes() []string {
 	return append(s.gone(), `OLD."request_n" < 0`, `NOT (OLD."rev" = 1 AND OLD."n" = 0)`)
 }
 
+// forgets are the conditions under which the mark says that what is left of the log
+// goes: it is what the log ends with, and nothing else of it changes.
+func (s *schemaText) forgets(same string) []string {
+	where := []string{
+		`NEW."operation" = '` + forgotten + `'`,
+		`OLD."operation" = '` + markPurge + `'`,
+		s.marked(`OLD."id"`, ` AND newest."rev" = OLD."rev" AND newest."n" = OLD."n"`),
+		s.rowless(),
+	}
+	columns := []string{"id", "rev", "n", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "version", "sum", "chain"}
+	for _, c := range append(columns, s.placeColumn()) {
+		where = append(where, "NEW."+quoteName(c)+" "+same+" OLD."+quoteName(c))
+	}
+	return where
+}
+
+// leaves are the conditions under which an event of such a log may be deleted: the
+// mark is the last one to go.
+func (s *schemaText) leaves() []string {
+	return []string{
+		s.endsWith(`OLD."id"`, forgotten, ` AND (OLD."operation" <> '`+forgotten+`'
+          OR NOT EXISTS (SELECT 1 FROM `+s.table("_events")+` AS o WHERE o."id" = OLD."id" AND (o."rev" <> OLD."rev" OR o."n" <> OLD."n")))`),
+		s.rowless(),
+	}
+}
+
+// rowless is the condition that an event's record is gone.
+func (s *schemaText) rowless() string {
+	return "NOT EXISTS (SELECT 1 FROM " + s.table("") + ` AS r WHERE r."id" = OLD."id")`
+}
+
+// placeColumn is the column that gives an event its place in the log of all records.
+func (s *schemaText) placeColumn() string {
+	if s.d.name == "sqlite" {
+		return "seq"
+	}
+	return "xid"
+}
+
 // buries are the conditions under which an event may be emptied. same is the
 // operator that takes two absent values for equal.
 func (s *schemaText) buries(same string) []string {
 	kept := []string{"id", "rev", "n", "from", "to", "request_id", "request_n", "fingerprint", "version"}
-	if s.d.name == "sqlite" {
-		kept = append(kept, "seq")
-	} else {
-		kept = append(kept, "xid")
-	}
+	kept = append(kept, s.placeColumn())
 	where := append(s.gone(), `NEW."operation" = '`+stub+`'`, `NEW."name" = '`+stub+`'`, `NEW."actor" = ''`, `NEW."reason" = ''`)
 	for _, c := range kept {
 		where = append(where, "NEW."+quoteName(c)+" "+same+" OLD."+quoteName(c))
@@ -91,14 +131,19 @@ func (s *schemaText) buries(same string) []string {
 
 // postgresKeepEvents is the body of the function that keeps the log.
 func (s *schemaText) postgresKeepEvents() []string {
-	allow := func(op, row string, conditions []string) []string {
-		lines := []string{"IF TG_OP = '" + op + "' THEN", "    IF " + conditions[0]}
-		for _, c := range conditions[1:] {
-			lines = append(lines, "        AND "+c)
+	allow := func(op, row string, shapes ...[]string) []string {
+		lines := []string{"IF TG_OP = '" + op + "' THEN"}
+		for _, conditions := range shapes {
+			lines = append(lines, "    IF "+conditions[0])
+			for _, c := range conditions[1:] {
+				lines = append(lines, "        AND "+c)
+			}
+			lines[len(lines)-1] += " THEN"
+			lines = append(lines, "        RETURN "+row+";", "    END IF;")
 		}
-		lines[len(lines)-1] += " THEN"
-		return append(lines, "        RETURN "+row+";", "    END IF;", "END IF;")
+		return append(lines, "END IF;")
 	}
-	body := append(allow("DELETE", "OLD", s.removes()), allow("UPDATE", "NEW", s.buries("IS NOT DISTINCT FROM"))...)
+	const same = "IS NOT DISTINCT FROM"
+	body := append(allow("DELETE", "OLD", s.removes(), s.leaves()), allow("UPDATE", "NEW", s.buries(same), s.forgets(same))...)
 	return append(body, s.refuse(stateRemoval, "the log is append-only: "+"%s", "lower(TG_OP)"))
 }

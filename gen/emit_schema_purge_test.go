@@ -63,8 +63,29 @@ func TestSchemaPurges(t *testing.T) {
 			p.refused("the events of another record", own, mark, row, strings.Replace(events, id, quoteText(other.id), 1))
 			p.must(mark, row, events, stubs)
 			p.stubsStay(r)
+			p.forgets(r)
 		}
 	})
+}
+
+// forgets removes what is left of a purged record in the one way that there is, and
+// tries others.
+func (p *prompt) forgets(r *made) {
+	p.t.Helper()
+	own := []string{"fsm: " + p.m.Name + ": "}
+	id, log := quoteText(r.id), quoteName(p.m.Name+"_events")
+	say := fmt.Sprintf(`UPDATE %s SET "operation" = '__forget' WHERE "id" = %s AND "operation" = '__purge'`, log, id)
+	rest := fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s AND "operation" <> '__forget'`, log, id)
+	mark := fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s`, log, id)
+	p.refused("what is left, at once", own, mark)
+	p.refused("the rest of a log that is not forgotten", own, rest)
+	p.refused("the mark before the rest", own, say, fmt.Sprintf(`DELETE FROM %s WHERE "id" = %s AND "operation" = '__forget'`, log, id))
+	p.refused("a stub that says so", own, strings.Replace(say, "'__purge'", "'__purged'", 1))
+	p.refused("an edit that says so", own, strings.Replace(say, "SET ", `SET "actor" = 'eve', `, 1))
+	p.refused("another word", own, strings.Replace(say, "'__forget'", "'__purged'", 1))
+	alive := p.record(p.m.States[0])
+	p.refused("the log of a record", own, strings.ReplaceAll(mark, id, quoteText(alive.id)))
+	p.must(say, rest, mark)
 }
 
 // stubsStay tries to use the id of a purged record again.

@@ -181,10 +181,15 @@ func (s *schemaText) sqliteKeepEvents() {
 	})
 	s.trigger("events_update", "BEFORE UPDATE ON "+t, "", []refusal{{
 		message: "the log is append-only: an event never changes",
-		where:   []string{"NOT (" + strings.Join(s.buries("IS"), "\n      AND ") + ")"}}})
+		where:   []string{neither(s.buries("IS")), neither(s.forgets("IS"))}}})
 	s.trigger("events_delete", "BEFORE DELETE ON "+t, "", []refusal{{
 		message: "the log is append-only: an event is never deleted",
-		where:   []string{"NOT (" + strings.Join(s.removes(), "\n      AND ") + ")"}}})
+		where:   []string{neither(s.removes()), neither(s.leaves())}}})
+}
+
+// neither returns the condition that not all of the conditions hold.
+func neither(conditions []string) string {
+	return "NOT (" + strings.Join(conditions, "\n      AND ") + ")"
 }
 
 // sqliteEventMoves ties an event to a move of the machine and to the record as

@@ -199,6 +199,21 @@ type Mender interface {
 	Bury(w *Write) (bool, error)
 }
 
+// Graveyard is a Reader that finds what Bury left. Forget needs it.
+type Graveyard interface {
+	// Graves returns at most limit events by which Bury ended a log before the
+	// time, by id above after, ascending.
+	Graves(after string, before time.Time, limit int) ([]Event, error)
+}
+
+// Forgetter is a Mender that removes what Bury left. Forget needs it.
+type Forgetter interface {
+	Mender
+	// Forget removes all events of an id whose log Bury ended before the time. It
+	// reports false and does nothing where there is no such log, or a row.
+	Forget(id string, before time.Time) (bool, error)
+}
+
 // What Commit and Write answer when nothing was written.
 var (
 	// ErrMoved: the record is not at the revision and state that the write was decided on.

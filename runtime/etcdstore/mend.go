@@ -4,11 +4,15 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-var _ fsm.Mender = (*txn)(nil)
+var (
+	_ fsm.Forgetter = (*txn)(nil)
+	_ fsm.Graveyard = reader{}
+)
 
 // The operations of the mark that a buried record leaves, and of the events that
 // were emptied.
@@ -259,4 +263,101 @@ func between(sp span, kept []string) (list []span) {
 		sp.from = next(key)
 	}
 	return append(list, sp)
+}
+
+// Graves returns the marks of records that were buried before a time.
+func (r reader) Graves(afterID string, before time.Time, limit int) ([]fsm.Event, error) {
+	if err := r.trackAll(); err != nil {
+		return nil, err
+	}
+	prefix := r.t.keys.base + partEvent
+	sp := below(prefix)
+	if afterID != "" {
+		sp.from = after(prefix + afterID + "\x00")
+	}
+	var marks []fsm.Event
+	var last entry // of the record that the walk is at
+	look := func() error {
+		id, _, _ := strings.Cut(strings.TrimPrefix(last.key, prefix), "\x00")
+		mark, err := r.grave(id, last.value, before)
+		if err == nil && mark != nil {
+			marks = append(marks, *mark)
+		}
+		return err
+	}
+	full := func() bool { return limit > 0 && len(marks) == limit }
+	err := r.walk(sp, false, func(e entry) (bool, error) {
+		id, _, _ := strings.Cut(strings.TrimPrefix(e.key, prefix), "\x00")
+		var err error
+		if last.key != "" && !strings.HasPrefix(last.key, prefix+id+"\x00") {
+			err = look()
+		}
+		last = e
+		return !full(), err
+	})
+	if err == nil && last.key != "" && !full() {
+		err = look()
+	}
+	return marks, err
+}
+
+// grave returns the mark that a log ends with, of a record that was buried before
+// a time. text is the last event.
+func (r reader) grave(id string, text []byte, before time.Time) (*fsm.Event, error) {
+	mark, err := decodeEvent(id, text)
+	if err != nil || !isMark(&mark) || !mark.At.Before(before) {
+		return nil, nil //nolint:nilerror // what cannot be read is no mark; the audit tells of it
+	}
+	row := r.t.keys.row(id)
+	if err := r.load(row); err != nil {
+		return nil, err
+	}
+	r.track(row)
+	if _, there, err := r.get(row); there || err != nil {
+		return nil, err
+	}
+	return &mark, nil
+}
+
+// Forget removes what is left of a record that was buried before a time.
+func (x *txn) Forget(id string, before time.Time) (bool, error) {
+	if err := x.claim(partRow + id); err != nil {
+		return false, err
+	}
+	t := x.t
+	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
+	var last []byte
+	var names []string
+	err := x.walk(t.keys.events(id), false, func(at entry) (bool, error) {
+		e, since, err := decodeLogged(id, at.value)
+		if err != nil {
+			return false, err
+		}
+		last = at.value
+		names = append(names, at.key, t.keys.log(since, id, place(e.Rev, e.N)))
+		if e.RequestID != "" && e.RequestN >= 0 {
+			names = append(names, t.keys.batch(e.RequestID, e.RequestN))
+		}
+		return true, nil
+	})
+	if err != nil || last == nil {
+		return false, err
+	}
+	if mark, err := x.grave(id, last, before); mark == nil || err != nil {
+		return false, err
+	}
+	requests := below(t.keys.request(id, ""))
+	err = x.walk(requests, true, func(at entry) (bool, error) {
+		names = append(names, at.key)
+		return true, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, key := range names {
+		x.over.drop(key)
+	}
+	x.over.put(t.keys.written(), nil)
+	x.gone = append(x.gone, t.keys.events(id), requests)
+	return true, nil
 }

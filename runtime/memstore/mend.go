@@ -2,12 +2,17 @@ package memstore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-var _ fsm.Mender = (*view)(nil)
+var (
+	_ fsm.Forgetter = (*view)(nil)
+	_ fsm.Graveyard = (*view)(nil)
+)
 
 // The operations of the mark that a buried record leaves, and of the events that
 // were emptied.
@@ -122,4 +127,60 @@ func (t *table) resettle(tx *Tx, key requestKey, id string, left map[spot]fsm.Ev
 		return
 	}
 	t.requests[key] = next
+}
+
+// Graves returns the marks of records that were buried before a time.
+func (v *view) Graves(after string, before time.Time, limit int) ([]fsm.Event, error) {
+	var marks []fsm.Event
+	for _, id := range slices.Sorted(maps.Keys(v.table.events)) {
+		if last := v.table.grave(id, before); last != nil && id > after {
+			marks = append(marks, *last)
+		}
+		if limit > 0 && len(marks) == limit {
+			break
+		}
+	}
+	return marks, nil
+}
+
+// grave returns the mark that a log ends with, of a record that was buried before
+// a time.
+func (t *table) grave(id string, before time.Time) *fsm.Event {
+	events := t.events[id]
+	if _, there := t.rows[id]; there || len(events) == 0 {
+		return nil
+	}
+	if last := &events[len(events)-1]; mark(*last) && last.At.Before(before) {
+		return last
+	}
+	return nil
+}
+
+// Forget removes what is left of a record that was buried before a time.
+func (v *view) Forget(id string, before time.Time) (bool, error) {
+	if v.tx.done {
+		return false, errEnded
+	}
+	t := v.table
+	if t.grave(id, before) == nil {
+		return false, nil
+	}
+	events := t.events[id]
+	v.tx.later(func() { t.events[id] = events })
+	delete(t.events, id)
+	for i := range t.log {
+		if e := t.log[i]; e.ID == id {
+			v.tx.later(func() { t.log[i] = e })
+			t.log[i] = fsm.Event{}
+		}
+	}
+	for i := range events {
+		if events[i].RequestID == "" {
+			continue
+		}
+		for _, key := range requestKeys(&events[i]) {
+			t.resettle(v.tx, key, id, nil)
+		}
+	}
+	return true, nil
 }

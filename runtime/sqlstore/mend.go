@@ -2,11 +2,15 @@ package sqlstore
 
 import (
 	"fmt"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-var _ fsm.Mender = (*txn)(nil)
+var (
+	_ fsm.Forgetter = (*txn)(nil)
+	_ fsm.Graveyard = (*reader)(nil)
+)
 
 // Restore puts a row in the place of what is stored under its id, with the
 // triggers of the table out of the way. It needs the rights of the table's owner.
@@ -69,6 +73,43 @@ func (x *txn) Bury(w *fsm.Write) (bool, error) {
 	}
 	if err != nil {
 		return false, x.mendFault(fmt.Errorf("bury %q: %w", id, err))
+	}
+	return true, nil
+}
+
+// graves is the condition on an event that it ends the log of a record that was
+// buried before a time.
+func (t *table) graves() string {
+	events := t.part("_events")
+	return fmt.Sprintf(`%[1]s."operation" = '__purge' AND %[1]s."n" > 0 AND %[1]s."at" < ?
+		AND NOT EXISTS (SELECT 1 FROM %[2]s AS r WHERE r."id" = %[1]s."id")
+		AND NOT EXISTS (SELECT 1 FROM %[1]s AS l WHERE l."id" = %[1]s."id" AND (l."rev", l."n") > (%[1]s."rev", %[1]s."n"))`, events, t.name)
+}
+
+// Graves returns the marks of records that were buried before a time.
+func (r *reader) Graves(after string, before time.Time, limit int) ([]fsm.Event, error) {
+	text := r.t.statement(`SELECT %s, "chain" FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
+		quoted(eventColumns), r.t.part("_events"), r.t.graves(), r.t.dialect.limit("?"))
+	return r.events(text, after, r.t.bind(before), unlimited(limit))
+}
+
+// Forget removes what is left of a buried record in the order that the schema
+// allows: the mark says so, the other events, the mark.
+func (x *txn) Forget(id string, before time.Time) (bool, error) {
+	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
+	events := x.t.part("_events")
+	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.graves()), id, x.t.bind(before))
+	if err == nil && n == 0 {
+		return false, nil
+	}
+	if err == nil {
+		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__forget'`, events), id)
+	}
+	if err == nil {
+		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?`, events), id)
+	}
+	if err != nil {
+		return false, x.mendFault(fmt.Errorf("forget %q: %w", id, err))
 	}
 	return true, nil
 }

@@ -154,6 +154,67 @@ var mendTests = []test{
 		// Its places are free.
 		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p5", Lane: "a", Label: fsm.Some("p1")})))
 	}},
+	{"what a purge left can be forgotten", func(b *bench) {
+		if b.cannotForget() {
+			return
+		}
+		d := b.open()
+		purged := func(id string) {
+			out := d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id}, RegisterInput{ID: id, Lane: "l " + id})))
+			outs, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "pick " + id, Actor: "ann"}, "l "+id, instant.Add(time.Hour)))
+			if err != nil {
+				d.Fatal(err)
+			}
+			out = d.must(d.Apply(d.ctx, outs[0], Expel(Meta{Actor: "root", Reason: "r"})))
+			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve"}, instant)))
+			n, err := d.Purge(d.ctx, fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"})
+			if n != 1 || err != nil {
+				d.Fatalf("purged %d, %v", n, err)
+			}
+		}
+		d.register("p0", "a")
+		for _, id := range []string{"p1", "p2", "p3"} {
+			purged(id)
+		}
+		d.register("p4", "a")
+		forget := func(want int, o fsm.ForgetOptions) {
+			d.Helper()
+			if n, err := d.Forget(d.ctx, o); n != want || err != nil {
+				d.Errorf("forgotten: %d, %v; want %d", n, err, want)
+			}
+		}
+		before := d.dump()
+		forget(0, fsm.ForgetOptions{Before: instant}) // they were purged at the instant
+		d.same(before, d.dump())
+		if _, err := d.Forget(d.ctx, fsm.ForgetOptions{}); !errors.Is(err, fsm.ErrInvalidInput) {
+			d.Errorf("without a time: %v", err)
+		}
+		o := fsm.ForgetOptions{Before: instant.Add(time.Second), Limit: 2}
+		forget(2, o)
+		if _, err := d.Apply(d.ctx, fsm.Ref{ID: "p3"}, annotation("x")); !errors.Is(err, fsm.ErrPurged) {
+			d.Errorf("the one that is left: %v, want ErrPurged", err)
+		}
+		forget(1, o)
+		forget(0, o)
+		for _, id := range []string{"p1", "p2", "p3"} {
+			if n := len(d.events(id)); n != 0 {
+				d.Errorf("%d events of %s are left", n, id)
+			}
+			if _, err := d.Apply(d.ctx, fsm.Ref{ID: id}, annotation("x")); !errors.Is(err, fsm.ErrNotFound) {
+				d.Errorf("%s: %v, want ErrNotFound", id, err)
+			}
+		}
+		if got := fmt.Sprint(d.ids(fsm.Query{})); got != "[p0 p4]" {
+			d.Errorf("there are %s, want p0 and p4", got)
+		}
+		// Ids and requests are free, those of the machine too.
+		purged("p1")
+		forget(1, o)
+		d.must(d.Create(d.ctx, Register(Meta{RequestID: "make p1"}, RegisterInput{ID: "p2", Lane: "a"})))
+		for f, err := range d.Audit(d.ctx) {
+			d.Errorf("audit: %v, %v", f, err)
+		}
+	}},
 	{"two who purge converge", func(b *bench) {
 		if b.cannotMend() {
 			return // what the store says then is tested above
@@ -249,6 +310,17 @@ var mendTests = []test{
 		}
 		d.must(d.Apply(d.ctx, p, annotation("and on")))
 	}},
+}
+
+// cannotForget reports whether the store's Tx is no Forgetter.
+func (b *bench) cannotForget() bool {
+	b.Helper()
+	can := false
+	b.update(func(tx fsm.Tx) error {
+		_, can = tx.(fsm.Forgetter)
+		return nil
+	})
+	return !can
 }
 
 // cannotMend reports whether the store's Tx is no Mender.

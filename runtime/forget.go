@@ -1,0 +1,148 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ForgetOptions say what Forget removes.
+type ForgetOptions struct {
+	Before time.Time // what is left of records that were purged before it; required
+	Limit  int       // of at most so many records; 0: all
+}
+
+// Forget removes what Purge left of records, each in a transaction of its own, and
+// returns of how many. Nothing is left of them then, which gives up what Purge
+// keeps: their ids and request ids can be used again, so a late retry is applied
+// as new or finds no record, and neither an audit nor the log knows that they were
+// there, or who removed them. Choose a time before which nobody retries any more.
+// Who is interrupted calls it again.
+//
+// Where the audit follows a projection, what is left of a record stays while its
+// group has records: without it the audit would take their steps for wrong. It
+// goes with the last one of them.
+func (m *Machine[R]) Forget(ctx context.Context, o ForgetOptions) (int, error) {
+	if o.Before.IsZero() {
+		r := m.refusal(CodeInvalidInput, nil, "", "")
+		r.Name, r.Message = "before", "Forget needs the time before which the records were purged"
+		return 0, r
+	}
+	if p := m.d.Projection; p != nil && len(p.Moves) > 0 {
+		return m.forgetGroups(ctx, &o)
+	}
+	return m.forgetMarks(ctx, &o, func(*Event) bool { return true })
+}
+
+// forgetMarks forgets the records whose mark fits.
+func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *Event) bool) (int, error) {
+	removed := 0
+	for after := ""; ; {
+		marks, err := m.graves(ctx, after, o.Before)
+		if err != nil {
+			return removed, err
+		}
+		for i := range marks {
+			after = marks[i].ID
+			if !fits(&marks[i]) {
+				continue
+			}
+			gone, err := m.forgetOne(ctx, &marks[i], o.Before)
+			if err != nil {
+				return removed, err
+			}
+			if gone {
+				removed++
+			}
+			if o.Limit > 0 && removed == o.Limit {
+				return removed, nil
+			}
+		}
+		if len(marks) < pageSize {
+			return removed, nil
+		}
+	}
+}
+
+func (m *Machine[R]) graves(ctx context.Context, after string, before time.Time) (marks []Event, err error) {
+	err = m.table.View(ctx, func(r Reader) error {
+		g, ok := r.(Graveyard)
+		if !ok {
+			return fmt.Errorf("forget %s: this store cannot remove what is left of records", m.schema.Machine)
+		}
+		var err error
+		marks, err = g.Graves(after, before, pageSize)
+		return err
+	})
+	return marks, err
+}
+
+func (m *Machine[R]) forgetOne(ctx context.Context, mark *Event, before time.Time) (gone bool, err error) {
+	u := m.unit(&Operation[R]{Name: "forget"}, mark.ID, "")
+	u.try = func(tx Tx, _ bool) (err error) {
+		g, ok := tx.(Forgetter)
+		if !ok {
+			return fmt.Errorf("forget %s %q: this store cannot remove what is left of records", m.schema.Machine, mark.ID)
+		}
+		gone, err = g.Forget(mark.ID, before)
+		return err
+	}
+	u.find = func(r Reader) (bool, error) {
+		gone = true
+		for e, err := range r.Events(mark.ID, 0) {
+			gone = err == nil && e.RequestID != mark.RequestID
+			return gone, err
+		}
+		return gone, nil
+	}
+	return gone, m.run(ctx, u)
+}
+
+// forgetGroups forgets the records of the groups that have no record any more, and
+// never had one that moved on to another group.
+func (m *Machine[R]) forgetGroups(ctx context.Context, o *ForgetOptions) (int, error) {
+	alive := map[uint64]bool{}
+	for row, err := range m.rows(ctx, Query{}) {
+		if err != nil {
+			return 0, err
+		}
+		if err := m.groupsOf(ctx, &row, alive); err != nil {
+			return 0, err
+		}
+	}
+	return m.forgetMarks(ctx, o, func(mark *Event) bool {
+		inputs, _ := mark.Inputs.members()
+		n, said := numberOf(inputs["group"])
+		return said && !alive[n]
+	})
+}
+
+// groupsOf notes the groups that a record is or was in.
+func (m *Machine[R]) groupsOf(ctx context.Context, row *Row, groups map[uint64]bool) error {
+	note := func(row *Row) error {
+		key, err := m.d.Projection.groupOf(m.schema, row)
+		if err == nil {
+			groups[groupNumber(key)] = true
+		}
+		return err
+	}
+	if err := note(row); err != nil {
+		return err
+	}
+	return m.table.View(ctx, func(r Reader) error {
+		var folded Row
+		for e, err := range r.Events(row.ID, 0) {
+			if err == nil {
+				err = foldEvent(m.schema, &folded, &e)
+			}
+			if err == nil {
+				err = note(&folded)
+			}
+			if err != nil {
+				return errors.Join(fmt.Errorf("forget %s: the log of %q does not tell its groups", m.schema.Machine, row.ID), err)
+			}
+		}
+		return nil
+	})
+}
