@@ -32,7 +32,6 @@ const (
 	CodeSchemaMismatch Code = "schema_mismatch"
 	CodeTooLarge       Code = "too_large"
 	CodeDenied         Code = "denied"
-	CodeLocked         Code = "locked"
 	CodePoisoned       Code = "poisoned"
 	CodeBusy           Code = "busy"
 	CodeAmbiguous      Code = "ambiguous"
@@ -73,7 +72,6 @@ var (
 	ErrSchemaMismatch = errors.New("the store's schema is not this machine's")
 	ErrTooLarge       = errors.New("the call is too large")
 	ErrDenied         = errors.New("the database refuses the statement; nothing was applied")
-	ErrLocked         = errors.New("another process writes this store")
 	ErrPoisoned       = errors.New("the store takes no more writes, since its database failed")
 	ErrBusy           = errors.New("the store is busy; nothing was applied")
 	ErrAmbiguous      = errors.New("it is not known whether the call was applied")
@@ -267,7 +265,6 @@ var sentinels = map[Code]error{
 	CodeSchemaMismatch: ErrSchemaMismatch,
 	CodeTooLarge:       ErrTooLarge,
 	CodeDenied:         ErrDenied,
-	CodeLocked:         ErrLocked,
 	CodePoisoned:       ErrPoisoned,
 	CodeBusy:           ErrBusy,
 	CodeAmbiguous:      ErrAmbiguous,

@@ -32,7 +32,6 @@ var sentinels = []struct {
 	{fsm.CodeQuarantined, fsm.ErrQuarantined, fsm.GiveUp},
 	{fsm.CodeSchemaMismatch, fsm.ErrSchemaMismatch, fsm.GiveUp},
 	{fsm.CodeTooLarge, fsm.ErrTooLarge, fsm.GiveUp},
-	{fsm.CodeLocked, fsm.ErrLocked, fsm.GiveUp},
 	{fsm.CodeDenied, fsm.ErrDenied, fsm.GiveUp},
 	{fsm.CodePoisoned, fsm.ErrPoisoned, fsm.GiveUp},
 	{fsm.CodeBusy, fsm.ErrBusy, fsm.SameCall},

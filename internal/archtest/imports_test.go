@@ -19,11 +19,12 @@ var rules = map[string]struct {
 	own   []string // paths within the module, with everything below
 	other []string // modules outside the standard library
 }{
-	"runtime":                {},
+	"runtime":                {own: []string{"runtime/internal/call"}},
 	"runtime/internal":       {own: []string{"runtime"}},
+	"runtime/internal/call":  {},
 	"runtime/memstore":       {own: []string{"runtime", "runtime/internal"}},
 	"runtime/etcdstore":      {own: []string{"runtime", "runtime/internal"}},
-	"runtime/sqlstore":       {own: []string{"runtime"}},
+	"runtime/sqlstore":       {own: []string{"runtime", "runtime/internal"}},
 	"runtime/storetest":      {own: []string{"runtime"}},
 	"runtime/fsmtest":        {own: []string{"runtime", "runtime/memstore"}},
 	"runtime/sqlite":         {own: []string{"runtime", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},

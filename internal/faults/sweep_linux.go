@@ -340,19 +340,11 @@ func (s *Subject) take(ctx context.Context, n int, seen map[string]bool) (batch 
 	return batch, rows.Err()
 }
 
-// sweepAll opens the store, waiting while another process has it to itself, and
-// sweeps until it is killed.
+// sweepAll opens the store and sweeps until it is killed.
 func sweepAll(ctx context.Context, d Driver, place string, sweep func(*Subject) error) error {
-	var s *Subject
-	for {
-		var err error
-		if s, _, err = d.Open(ctx, place, false); err == nil {
-			break
-		}
-		if !errors.Is(err, fsm.ErrLocked) {
-			return err
-		}
-		time.Sleep(time.Millisecond)
+	s, _, err := d.Open(ctx, place, false)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintln(os.Stdout, "sweeping")
 	for {

@@ -166,7 +166,7 @@ func fail(span trace.Span, err error, outcome string) {
 	}
 	span.SetAttributes(keyError.String(outcome))
 	switch fsm.Code(outcome) {
-	case fsm.CodeAmbiguous, fsm.CodeEffect, fsm.CodeQuarantined, fsm.CodeSchemaMismatch, fsm.CodeDenied, fsm.CodeLocked, fsm.CodePoisoned, fsm.CodeBusy, "error":
+	case fsm.CodeAmbiguous, fsm.CodeEffect, fsm.CodeQuarantined, fsm.CodeSchemaMismatch, fsm.CodeDenied, fsm.CodePoisoned, fsm.CodeBusy, "error":
 		span.SetStatus(codes.Error, err.Error())
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-// Who forges the last event of a record and all that is computed from it is found by
-// the next event, when the store that wrote the one before is still open: it knows the
-// chain. A store that was opened since takes what stands in the log.
-func TestForgedEndOfALog(t *testing.T) {
+// The chain goes on from what stands in the log, whoever has changed that since: a store
+// forgets what it wrote itself when another program has written. So the last event of a
+// record, forged with all that is computed from it, is found by neither; only a copy of
+// the log elsewhere tells.
+func TestChainGoesOnFromTheLog(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]bool{"while the store is open": false, "and the store opened again": true} {
 		t.Run(name, func(t *testing.T) {
@@ -58,12 +57,8 @@ func TestForgedEndOfALog(t *testing.T) {
 				}
 				found = append(found, f.Check)
 			}
-			want := []string{fsm.CheckHistory}
-			if again {
-				want = nil
-			}
-			if diff := cmp.Diff(want, found); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
+			if len(found) > 0 {
+				t.Errorf("findings: %q", found)
 			}
 		})
 	}

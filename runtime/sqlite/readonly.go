@@ -20,7 +20,7 @@ func openReadOnly(path string, o options) (*sqlstore.Store, error) {
 		return nil, fmt.Errorf("sqlite: %s is no file", path)
 	}
 	query := url.Values{"mode": {"ro"}, "_dqs": {"0"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", o.busy.Milliseconds()), "query_only(1)", "trusted_schema(0)", "cell_size_check(1)",
+		fmt.Sprintf("busy_timeout(%d)", own.Milliseconds()), "query_only(1)", "trusted_schema(0)", "cell_size_check(1)",
 	}}
 	store, err := newReadOnly(path, query, o)
 	if err != nil && (strings.Contains(err.Error(), "unable to open database file") || strings.Contains(err.Error(), "attempt to write a readonly database")) {
@@ -43,7 +43,7 @@ func newReadOnly(path string, query url.Values, o options) (*sqlstore.Store, err
 	db.SetMaxIdleConns(o.readers)
 	db.SetConnMaxLifetime(0)
 	store, err := sqlstore.New(db, sqlstore.SQLite(), append(o.store, sqlstore.WithReadOnly(),
-		sqlstore.WithMaxReaders(o.readers), sqlstore.WithRelease(db.Close))...)
+		sqlstore.WithMaxReaders(o.readers), sqlstore.WithWait(o.busy), sqlstore.WithRelease(db.Close))...)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -2,12 +2,15 @@
 // modernc.org/sqlite: no cgo, no server.
 //
 // The database is in WAL mode with synchronous=FULL: an acknowledged transition
-// survives a crash of the process and of the machine. One process writes a
-// file, see package sqlstore; any number may read it by other means. A path
-// that is no file (":memory:") is refused: tests use memstore.
+// survives a crash of the process and of the machine. Processes that write one
+// file take turns, a transaction each, so that a new version of a program may
+// begin before the old one ends; see package sqlstore. In one process all of them
+// have to use one SQLite library: two would undo each other's locks. A path that
+// is no file (":memory:") is refused: tests use memstore.
 //
-// What it does not do: it opens no file on a network file system safely. SQLite
-// needs locks and shared memory that such systems do not give.
+// What it does not do: it opens no file on a network file system (NFS, SMB)
+// safely. SQLite needs locks and shared memory that such systems do not give, and
+// processes of two machines would not see each other's writes.
 package sqlite
 
 import (
@@ -43,8 +46,9 @@ func WithEnforce(level string) Option {
 	return func(o *options) { o.store = append(o.store, sqlstore.WithEnforce(level)) }
 }
 
-// WithBusyTimeout sets how long a call waits for another program's lock before
-// it is refused with fsm.CodeBusy. The default is 5 s.
+// WithBusyTimeout sets how long a call waits, in all, before it is refused with
+// fsm.CodeBusy: for the locks of other programs, and for other calls of this one.
+// The time counts from the call on. The default is 5 s.
 func WithBusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d } }
 
 // WithMaxReaders bounds how many reads run at the same time. The default is 4.
@@ -59,8 +63,7 @@ func WithMaxReaders(n int) Option { return func(o *options) { o.readers = max(n,
 func WithReadOnly() Option { return func(o *options) { o.readOnly = true } }
 
 // Open opens the store in the file at path and makes the file when there is
-// none. It makes no tables: the generated Migrate does. Returns a *fsm.Refusal
-// with fsm.CodeLocked when another store holds the file.
+// none. It makes no tables: the generated Migrate does.
 func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 	o, err := optionsFor(path, opts)
 	if err != nil {
@@ -69,13 +72,13 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 	if o.readOnly {
 		return openReadOnly(path, o)
 	}
-	write, err := sql.Open("sqlite", dsn(path, o.busy, false))
+	write, err := sql.Open("sqlite", dsn(path, own, false))
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	write.SetMaxOpenConns(1)
 	write.SetConnMaxLifetime(0)
-	read, err := sql.Open("sqlite", dsn(path, o.busy, true))
+	read, err := sql.Open("sqlite", dsn(path, own, true))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: %w", err), write.Close())
 	}
@@ -83,7 +86,7 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 	read.SetMaxIdleConns(o.readers)
 	read.SetConnMaxLifetime(0)
 	store, err := sqlstore.New(write, sqlstore.SQLite(), append(o.store,
-		sqlstore.WithReaders(read), sqlstore.WithMaxReaders(o.readers),
+		sqlstore.WithReaders(read), sqlstore.WithMaxReaders(o.readers), sqlstore.WithWait(o.busy),
 		sqlstore.WithRelease(write.Close), sqlstore.WithRelease(read.Close))...)
 	if err != nil {
 		return nil, errors.Join(err, read.Close(), write.Close())
@@ -129,6 +132,9 @@ func optionsFor(path string, opts []Option) (options, error) {
 	}
 	return o, nil
 }
+
+// own is the busy timeout of the store's own connections: it does the waiting.
+const own = time.Millisecond
 
 // dsn returns the driver's name of the database with every setting that the
 // store asks for. The first one is the busy timeout, since the others may have

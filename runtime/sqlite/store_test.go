@@ -79,23 +79,45 @@ func TestRefusesWhatIsNoFile(t *testing.T) {
 	}
 }
 
-func TestSecondStoreIsLocked(t *testing.T) {
+// Stores of one process take turns at a file, as those of several do, and a database
+// that was lent to a store comes back as it was.
+func TestStoresShareAFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	store := open(t, path)
-	if _, err := sqlite.Open(path); !errors.Is(err, fsm.ErrLocked) {
-		t.Fatalf("second store: got %v, want ErrLocked", err)
-	}
-	if _, err := sqlstore.New(foreign(t, path, settings), sqlstore.SQLite()); !errors.Is(err, fsm.ErrLocked) {
-		t.Fatalf("second store over a foreign database: got %v, want ErrLocked", err)
-	}
-	if err := store.Close(); err != nil {
+	lent := foreign(t, path, settings)
+	lent.SetMaxOpenConns(1)
+	other, err := sqlstore.New(lent, sqlstore.SQLite())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatalf("second Close: %v", err)
+	s := executionSchema(t)
+	tabs := []fsm.Table{table(t, open(t, path), s), table(t, open(t, path), s), table(t, other, s)}
+	var wg sync.WaitGroup
+	for n, tab := range tabs {
+		for g := range 4 {
+			wg.Go(func() {
+				for i := range 10 {
+					id := fmt.Sprintf("e%d-%d-%d", n, g, i)
+					if err := tab.Commit(t.Context(), lease(id, "job "+id, 1)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
 	}
-	open(t, path)
+	wg.Wait()
+	for range 2 {
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var rows, timeout int
+	if err := lent.QueryRow(`SELECT count(*) FROM "execution"`).Scan(&rows); err != nil || rows != 120 {
+		t.Errorf("%d rows, want 120: %v", rows, err)
+	}
+	if err := lent.QueryRow("PRAGMA busy_timeout").Scan(&timeout); err != nil || timeout != 5000 {
+		t.Errorf("the busy timeout is %d, want 5000: %v", timeout, err)
+	}
 }
 
 func TestClosedStore(t *testing.T) {

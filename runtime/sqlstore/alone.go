@@ -7,15 +7,15 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // commitAlone commits one write by itself, in one statement to a server. One that
 // met another writer is made again.
 func (t *table) commitAlone(ctx context.Context, w *fsm.Write) error {
-	begun := time.Now()
 	for i := 1; ; i++ {
 		err := t.onceAlone(ctx, w)
-		if i == attempts || !errors.Is(err, fsm.ErrBusy) || time.Since(begun) > t.dialect.patience() {
+		if i == attempts || !errors.Is(err, fsm.ErrBusy) {
 			return err
 		}
 		if !linger(ctx, i) {
@@ -24,14 +24,10 @@ func (t *table) commitAlone(ctx context.Context, w *fsm.Write) error {
 	}
 }
 
-// linger waits before the i-th repetition, with jitter; false when ctx ends first.
+// linger waits before the i-th repetition, with jitter; false when the call may wait
+// no longer.
 func linger(ctx context.Context, i int) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(time.Duration(rand.Int64N(int64(i) * int64(time.Millisecond)))):
-		return true
-	}
+	return call.Nap(ctx, time.Duration(rand.Int64N(int64(i)*int64(time.Millisecond)))) == nil
 }
 
 func (t *table) onceAlone(ctx context.Context, w *fsm.Write) error {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // commitTogether commits a batch in one transaction, where one session writes
@@ -13,17 +15,25 @@ import (
 // is refused before it changed anything costs the others nothing. Is one refused
 // half done, the transaction begins anew with a savepoint before each write.
 func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
+	all := batch
 	if s.poison.Load() != nil {
-		for _, j := range batch {
+		for _, j := range all {
 			j.answer(s.poisoned(j.t.schema.Machine))
 		}
-		return false
+		batch = nil
 	}
+	batch = on.fitting(batch)
 	again, broken := s.commitOnce(on, batch, false)
 	if again && !broken {
+		if err := s.begin(context.Background(), on); err != nil { // it is still this process's turn
+			for _, j := range batch {
+				j.answer(j.t.fault("begin a transaction", err))
+			}
+			return s.breaks(err)
+		}
 		_, broken = s.commitOnce(on, batch, true)
 	}
-	for _, j := range batch {
+	for _, j := range all {
 		if j.fate == pending { // the transaction could not even be taken back
 			j.answer(j.refuse(fsm.CodeBusy, errTakenBack))
 		}
@@ -34,27 +44,93 @@ func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 // commitOnce is one try at a batch. again says that it has to be made with
 // savepoints, and that nothing was written and nobody answered.
 func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, broken bool) {
-	ctx := context.WithoutCancel(batch[0].ctx)
+	ctx := context.Background()
+	if len(batch) > 0 {
+		ctx = context.WithoutCancel(batch[0].ctx)
+	}
+	w, indirect := on.work.(sqlWork)
+	on.work = nil
+	if indirect {
+		return s.commitIn(ctx, w, batch, careful)
+	}
+	if err := on.straight(ctx, func(d *direct) {
+		again, broken = s.commitIn(ctx, d, batch, careful)
+	}); err != nil {
+		for _, j := range batch {
+			j.answer(j.t.fault("write", err))
+		}
+		return false, true
+	}
+	return again, broken
+}
+
+// win waits for this process's turn and for SQLite's write lock, and begins the
+// transaction of a batch with them.
+func (s *Store) win(ctx context.Context, on *session) (broken bool, err error) {
+	if err := on.turn(ctx, s.writers.turns); err != nil {
+		return false, err
+	}
+	err = on.patiently(ctx, func() error { return s.begin(ctx, on) })
+	return err != nil && !errors.Is(err, call.ErrOver) && s.breaks(err), err
+}
+
+// breaks reports whether a session is of no more use after an error.
+func (s *Store) breaks(err error) bool {
+	meaning := s.dialect.failure(err)
+	return meaning == failOpen || meaning == failStop
+}
+
+// begin begins the transaction of a batch, or leaves no trace of it.
+func (s *Store) begin(ctx context.Context, on *session) error {
+	ctx = context.WithoutCancel(ctx)
 	if !on.indirect {
-		err := on.straight(ctx, func(d *direct) {
-			again, broken = s.commitIn(ctx, d, d.begin(ctx), batch, careful)
-		})
+		var begun error
+		err := on.straight(ctx, func(d *direct) { begun = s.beginIn(ctx, on, d) })
 		if err == nil {
-			return again, broken
+			return begun
 		}
 		on.indirect = errors.Is(err, errIndirect)
 	}
-	w := sqlWork{session: on}
-	var err error
-	if w.tx, err = on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)}); err == nil {
-		if _, err := on.exec(ctx, s.dialect.claim()); err != nil {
-			for _, j := range batch {
-				j.answer(j.t.fault("take the write lock", err))
-			}
-			return false, s.takeBack(ctx, w)
-		}
+	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)})
+	if err != nil {
+		return err
 	}
-	return s.commitIn(ctx, w, err, batch, careful)
+	w := sqlWork{session: on, tx: tx}
+	if _, err = on.tryExec(ctx, s.dialect.claim()); err == nil {
+		_, err = on.others.look(ctx, on)
+	}
+	if err != nil {
+		return errors.Join(err, w.rollback(ctx))
+	}
+	on.work = w
+	return nil
+}
+
+// beginIn is begin straight on the driver's connection.
+func (s *Store) beginIn(ctx context.Context, on *session, d *direct) error {
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	changed, err := on.others.look(ctx, d)
+	if err != nil {
+		return errors.Join(err, d.rollback(ctx))
+	}
+	if changed {
+		d.links.forget()
+	}
+	on.work = d
+	return nil
+}
+
+// fitting answers the jobs whose tables are no longer theirs, and returns the others.
+func (s *session) fitting(batch []*job) []*job {
+	return slices.DeleteFunc(slices.Clone(batch), func(j *job) bool {
+		err := s.stillFits(context.WithoutCancel(j.ctx), j.t)
+		if err != nil {
+			j.answer(err)
+		}
+		return err != nil
+	})
 }
 
 // takeBack ends a transaction without a trace.
@@ -63,17 +139,12 @@ func (s *Store) takeBack(ctx context.Context, w work) (broken bool) {
 	return err != nil && s.dialect.failure(err) != failGone
 }
 
-// commitIn is one try in a transaction, unless begun says that there is none.
-func (s *Store) commitIn(ctx context.Context, in work, begun error, batch []*job, careful bool) (again, broken bool) {
+// commitIn is one try in a transaction that has begun.
+func (s *Store) commitIn(ctx context.Context, in work, batch []*job, careful bool) (again, broken bool) {
 	all := func(answer func(j *job) error) {
 		for _, j := range batch {
 			j.answer(answer(j))
 		}
-	}
-	if begun != nil {
-		all(func(j *job) error { return j.t.fault("begin a transaction", begun) })
-		meaning := s.dialect.failure(begun)
-		return false, meaning == failOpen || meaning == failStop
 	}
 	done := false
 	defer func() {

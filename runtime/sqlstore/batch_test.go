@@ -200,7 +200,7 @@ func TestCommitTogether(t *testing.T) {
 		"no transaction":          {writes: "ab", refuse: map[string][]error{"begin": {busy}}, asked: say("begin"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
 		"no transaction any more": {writes: "ab", refuse: map[string][]error{"begin": {broke}}, asked: say("begin"), want: []error{broke, broke}, broken: true},
 		"the lock is taken":       {writes: "ab", refuse: map[string][]error{"claim": {busy}}, asked: say("begin", "claim", "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
-		"the lock cannot be had":  {writes: "ab", refuse: map[string][]error{"claim": {broke}}, asked: say("begin", "claim", "rollback"), want: []error{broke, broke}},
+		"the lock cannot be had":  {writes: "ab", refuse: map[string][]error{"claim": {broke}}, asked: say("begin", "claim", "rollback"), want: []error{broke, broke}, broken: true},
 		"no savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{save: {nil, broke}},
 			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, "rollback"), want: []error{broke, broke}},
 		"no way to the savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{back: {broke}},
@@ -233,7 +233,7 @@ func TestCommitTogether(t *testing.T) {
 				}
 			}
 			s, on, batch := together(t, db, c.writes)
-			if broken := s.commitTogether(on, batch); broken != c.broken {
+			if broken := wonAndCommitted(s, on, batch); broken != c.broken {
 				t.Errorf("broken is %t, want %t", broken, c.broken)
 			}
 			if diff := cmp.Diff(asked, db.asked); diff != "" {
@@ -276,7 +276,7 @@ func together(t *testing.T, db *scriptedDB, writes string) (*Store, *session, []
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	s := &Store{dialect: SQLite(), file: "a file"}
+	s := &Store{dialect: SQLite(), file: "a file", writers: newPool(nil, SQLite(), 1)}
 	tab, err := newTable(s, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
 	if err != nil {
 		t.Fatal(err)
@@ -294,13 +294,25 @@ func together(t *testing.T, db *scriptedDB, writes string) (*Store, *session, []
 	return s, &session{conn: conn}, batch
 }
 
+// wonAndCommitted is a round of the committer with a batch that was gathered.
+func wonAndCommitted(s *Store, on *session, batch []*job) (broken bool) {
+	broken, err := s.win(context.Background(), on)
+	if err == nil {
+		return s.commitTogether(on, batch)
+	}
+	for _, j := range batch {
+		j.answer(j.t.fault("begin a transaction", err))
+	}
+	return broken
+}
+
 // A store that must be opened anew writes nothing.
 func TestPoisonedStoreCommitsNothing(t *testing.T) {
 	t.Parallel()
 	db := &scriptedDB{}
 	s, on, batch := together(t, db, "ab")
 	s.poisonWith(errAny)
-	if broken := s.commitTogether(on, batch); broken || db.asked != nil {
+	if broken := wonAndCommitted(s, on, batch); broken || slices.Contains(db.asked, "commit") {
 		t.Errorf("broken is %t, asked %q", broken, db.asked)
 	}
 	for i, j := range batch {
@@ -317,7 +329,7 @@ func TestBatchOutlivesItsFirstCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	batch[0].ctx = ctx
 	cancel()
-	if broken := s.commitTogether(on, batch); broken || batch[0].err != nil || batch[1].err != nil {
+	if broken := wonAndCommitted(s, on, batch); broken || batch[0].err != nil || batch[1].err != nil {
 		t.Errorf("broken is %t, got %v and %v", broken, batch[0].err, batch[1].err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // A store commits what waits together (group commit), without a timer: while one
@@ -59,6 +60,10 @@ type committer struct {
 	// run commits a batch in a session and gives every job its fate. It returns
 	// whether the session is broken.
 	run func(s *session, batch []*job) (broken bool)
+	// win, where there is one, waits in a session for the right to write. What waits is
+	// gathered afterwards, so that nobody is in a batch who could not leave it; run,
+	// which may get no job then, ends what win began.
+	win func(ctx context.Context, s *session) (broken bool, err error)
 	// mates reports whether j can be in the batch of first.
 	mates func(first, j *job) bool
 	room  chan struct{}
@@ -80,8 +85,10 @@ func (c *committer) commit(ctx context.Context, t *table, w *fsm.Write) error {
 	}
 	select {
 	case c.room <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	default:
+		if err := c.enter(ctx); err != nil {
+			return t.unopened(ctx, err)
+		}
 	}
 	defer func() { <-c.room }()
 	j := &job{ctx: ctx, t: t, w: w}
@@ -98,15 +105,29 @@ func (c *committer) commit(ctx context.Context, t *table, w *fsm.Write) error {
 	c.queue = append(c.queue, j)
 	c.call() // all may have gone meanwhile
 	c.mu.Unlock()
+	waiting, done := call.Waiting(ctx)
+	defer done()
 	select {
 	case <-j.wake:
-	case <-ctx.Done():
+	case <-waiting.Done():
 		if c.leave(j) {
-			return ctx.Err()
+			return t.unopened(ctx, call.ErrOver)
 		}
 		<-j.wake
 	}
 	return j.outcome()
+}
+
+// enter waits until there is room in the queue.
+func (c *committer) enter(ctx context.Context) error {
+	waiting, done := call.Waiting(ctx)
+	defer done()
+	select {
+	case c.room <- struct{}{}:
+		return nil
+	case <-waiting.Done():
+		return call.Ended(ctx)
+	}
 }
 
 // outcome is what Commit answers.
@@ -184,13 +205,14 @@ func (c *committer) round(ctx context.Context, first *job) {
 			}
 		}
 	}()
-	s, err := c.sessions.take(ctx)
+	ctx = call.Within(ctx, c.sessions.limit) // a steward's, who looks then whether anybody waits any more
+	s, refusal, err := c.ready(ctx)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, call.ErrOver) {
 			batch = c.gather(first, func(_, _ *job) bool { return true }) // it would be the same for all of them
 		}
 		for _, b := range batch {
-			b.answer(b.t.unopened(b.ctx, err))
+			b.answer(refusal(b))
 		}
 		return
 	}
@@ -201,8 +223,29 @@ func (c *committer) round(ctx context.Context, first *job) {
 	if slices.ContainsFunc(batch, decided) {
 		work = slices.DeleteFunc(slices.Clone(batch), decided)
 	}
-	broken = len(work) > 0 && c.run(s, work)
+	broken = (len(work) > 0 || c.win != nil) && c.run(s, work)
 	c.overtake(work)
+}
+
+// ready returns a session that may write, or what to tell those who wait for one.
+func (c *committer) ready(ctx context.Context) (s *session, refusal func(*job) error, err error) {
+	if s, err = c.sessions.take(ctx); err != nil {
+		return nil, func(j *job) error { return j.t.unopened(j.ctx, err) }, err
+	}
+	if c.win == nil {
+		return s, nil, nil
+	}
+	broken, err := c.win(ctx, s)
+	if err == nil {
+		return s, nil, nil
+	}
+	c.sessions.give(s, broken)
+	return nil, func(j *job) error {
+		if ctx.Err() != nil || errors.Is(err, call.ErrOver) {
+			return j.t.unopened(j.ctx, err)
+		}
+		return j.t.fault("begin a transaction", err)
+	}, err
 }
 
 var (

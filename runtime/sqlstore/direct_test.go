@@ -24,11 +24,11 @@ func TestStraightStatementsEnd(t *testing.T) {
 		for _, j := range batch {
 			j.fate = pending
 		}
-		if broken := s.commitTogether(on, batch); broken || batch[0].err != nil || batch[1].err != nil {
+		if broken := wonAndCommitted(s, on, batch); broken || batch[0].err != nil || batch[1].err != nil {
 			t.Fatalf("broken is %t, got %v and %v", broken, batch[0].err, batch[1].err)
 		}
 	}
-	const want = 4 // begin, an event, a move, commit
+	const want = 5 // begin, whether others have written, an event, a move, commit
 	if db.prepared != want || db.closed != 0 {
 		t.Errorf("%d statements prepared and %d closed, want %d and none", db.prepared, db.closed, want)
 	}
@@ -38,7 +38,7 @@ func TestStraightStatementsEnd(t *testing.T) {
 		}
 	}
 	on.close(true)
-	if diff := cmp.Diff([]string{"closed", "closed", "closed", "closed", "gone"}, db.ends); diff != "" {
+	if diff := cmp.Diff([]string{"closed", "closed", "closed", "closed", "closed", "gone"}, db.ends); diff != "" {
 		t.Errorf("at the end (-want +got):\n%s", diff)
 	}
 }
@@ -54,13 +54,13 @@ func TestStraightPanic(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		s.commitTogether(on, batch)
+		wonAndCommitted(s, on, batch)
 	}()
 	if diff := cmp.Diff([]string{"begin immediate", "log a", "move a", "rollback"}, db.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	on.close(true)
-	if diff := cmp.Diff([]string{"closed", "closed", "closed", "closed", "gone"}, db.ends); diff != "" {
+	if diff := cmp.Diff([]string{"closed", "closed", "closed", "closed", "closed", "gone"}, db.ends); diff != "" {
 		t.Errorf("at the end (-want +got):\n%s", diff)
 	}
 }
@@ -82,7 +82,7 @@ func TestIndirect(t *testing.T) {
 			s, on, batch := together(t, c.db, "a")
 			for range 2 {
 				c.db.asked, batch[0].fate = nil, pending
-				if broken := s.commitTogether(on, batch); broken || batch[0].err != nil {
+				if broken := wonAndCommitted(s, on, batch); broken || batch[0].err != nil {
 					t.Errorf("broken is %t, got %v", broken, batch[0].err)
 				}
 				if diff := cmp.Diff([]string{"begin", "claim", "log a", "move a", "commit"}, c.db.asked); diff != "" {
@@ -250,11 +250,11 @@ func TestUnformedWrite(t *testing.T) {
 	s, on, batch := together(t, db, "a")
 	batch[0].w.Event.Name = "other"
 	batch[0].w.Event.To = "elsewhere"
-	if broken := s.commitTogether(on, batch); broken || batch[0].err != nil {
+	if broken := wonAndCommitted(s, on, batch); broken || batch[0].err != nil {
 		t.Errorf("broken is %t, got %v", broken, batch[0].err)
 	}
-	if len(on.direct.forms) != 0 || len(on.direct.texts) != 4 {
-		t.Errorf("%d statements by form and %d by text, want none and 4", len(on.direct.forms), len(on.direct.texts))
+	if len(on.direct.forms) != 0 || len(on.direct.texts) != 5 {
+		t.Errorf("%d statements by form and %d by text, want none and 5", len(on.direct.forms), len(on.direct.texts))
 	}
 }
 

@@ -21,8 +21,13 @@
 //   - Cancelling a context ends waiting, and ends a transaction before its commit
 //     as a whole. A commit that has begun is not cut off, but for the deadline that
 //     a server's answer has.
-//   - One process writes a SQLite file: a lock on a file beside it (name + ".lock")
-//     is held for the store's life; a second store gets fsm.CodeLocked.
+//   - Processes that write one SQLite file take turns, a transaction each, by a lock
+//     on a file beside it (name + ".lock"), first come first served. What a store
+//     remembers of the file it forgets when another has written. On a system that
+//     is neither Unix nor Windows SQLite's own lock has to do, by which the one that
+//     writes most gets most turns.
+//   - A call waits for all of that together as long as WithWait says from its
+//     beginning on, or until its context ends, and no wait begins after that.
 //   - A database whose settings would break these promises is refused, never
 //     changed (but for PostgreSQL's synchronous_commit, raised for the store's own
 //     sessions where it is off or local): every connection is asked what its settings are before its first use.

@@ -41,6 +41,10 @@ func (l *links) at(id string) *link {
 	return &l.by[maphash.String(l.seed, id)%maxLinks]
 }
 
+// forget is for when somebody else has written: a record that was forgotten and made
+// again, or a log that was redacted, has other chains at the same revisions.
+func (l *links) forget() { clear(l.by) }
+
 // before returns the chain of the event before that of a formed write, unless it
 // is to be looked up by the statement that appends it.
 func (x *txn) before(d *direct, w *fsm.Write) (chain uint32, known bool, err error) {

@@ -57,7 +57,7 @@ func TestLinks(t *testing.T) {
 					db.refuse["commit"] = []error{code{"database is locked", 5}}
 				}
 				at.w.Event.Sum = uint32(i) + 1
-				s.commitTogether(on, []*job{at})
+				wonAndCommitted(s, on, []*job{at})
 				if (at.err == nil) != (step == 'w') {
 					t.Fatalf("step %d: %v", i, at.err)
 				}
@@ -108,7 +108,7 @@ func TestNoLinkOfWhatWasTakenBack(t *testing.T) {
 			db := &scriptedDB{prepares: true, refuse: map[string][]error{}}
 			s, on, batch := together(t, db, "ab")
 			a, b := batch[0], batch[1]
-			commit := func(jobs ...*job) { s.commitTogether(on, jobs) }
+			commit := func(jobs ...*job) { wonAndCommitted(s, on, jobs) }
 			for range 3 {
 				commit(a)
 				a = moved(a, 1)
@@ -174,8 +174,8 @@ func TestWordsAreBounded(t *testing.T) {
 	for i := range maxWorded - 1 {
 		d.forms[form{changed: uint64(i)}] = &scriptedStmt{d: db}
 	}
-	for _, want := range []struct{ words, params, prepared int }{{1, 1, 4}, {1, 3, 6}, {1, 4, 8}, {1, 4, 8}} { // the first event finds room, nothing behind it does; what is the same is found, once the chain is known
-		if broken := s.commitTogether(on, batch); broken || batch[0].err != nil {
+	for _, want := range []struct{ words, params, prepared int }{{1, 1, 5}, {1, 3, 7}, {1, 4, 9}, {1, 4, 9}} { // the first event finds room, nothing behind it does; what is the same is found, once the chain is known
+		if broken := wonAndCommitted(s, on, batch); broken || batch[0].err != nil {
 			t.Fatalf("broken is %t, got %v", broken, batch[0].err)
 		}
 		var words, params int
@@ -202,11 +202,11 @@ func TestChainThatCannotBeRead(t *testing.T) {
 	s, on, batch := together(t, db, "a")
 	at := batch[0]
 	for range 2 {
-		s.commitTogether(on, []*job{at})
+		wonAndCommitted(s, on, []*job{at})
 		at = moved(at, 1)
 	}
 	db.asked = nil
-	s.commitTogether(on, []*job{at})
+	wonAndCommitted(s, on, []*job{at})
 	if !errors.Is(at.err, errAny) || db.has("log a") {
 		t.Errorf("got %v, asked %q", at.err, db.asked)
 	}

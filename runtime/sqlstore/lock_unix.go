@@ -5,39 +5,50 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
-
-	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// lockFile takes an exclusive lock on the file beside the database and returns
-// what gives it back. SQLite's own locks do not do: they end when anything in
-// the process closes the database's file, a backup that reads it for example.
-// The lock file stays: removing it would let two processes lock two files of
-// one name.
-func lockFile(database string) (func() error, error) {
-	if resolved, err := filepath.EvalSymlinks(database); err == nil {
-		database = resolved
-	}
-	name := database + ".lock"
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+// flocked is a file that is locked by flock, which belongs to the open file: two
+// stores of one process take turns as those of two do.
+type flocked struct{ *os.File }
+
+func openLock(name string, mode fs.FileMode) (fileLock, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open the lock beside the database: %w", err)
 	}
+	return flocked{f}, nil
+}
+
+func (f flocked) flock(how int) error {
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(f.Fd()), how)
 		if !errors.Is(err, syscall.EINTR) {
-			break
+			return err
 		}
 	}
+}
+
+func (f flocked) try() (bool, error) {
+	switch err := f.flock(syscall.LOCK_EX | syscall.LOCK_NB); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, nil
+	default:
+		return false, f.failed("lock", err)
+	}
+}
+
+func (f flocked) lock() error   { return f.failed("lock", f.flock(syscall.LOCK_EX)) }
+func (f flocked) unlock() error { return f.failed("unlock", f.flock(syscall.LOCK_UN)) }
+func (f flocked) close() error  { return f.Close() }
+
+func (f flocked) failed(doing string, err error) error {
 	if err == nil {
-		return f.Close, nil
+		return nil
 	}
-	_ = f.Close() // it holds nothing
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeLocked, Machine: "store", Message: fmt.Sprintf("%q is locked; close the other store, or the process that holds it", name)}}
-	}
-	return nil, fmt.Errorf("sqlstore: lock %s: %w", name, err)
+	return fmt.Errorf("sqlstore: %s %s: %w", doing, f.Name(), err)
 }

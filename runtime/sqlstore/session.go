@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // querier runs statements in a session or in a caller's transaction.
@@ -71,6 +72,10 @@ type session struct {
 	stmts map[string]*sql.Stmt
 	patience
 	dog      watchdog
+	others   others  // what is known of other writers
+	waited   string  // how long the connection was opened to wait by itself
+	turns    *turns  // nil: it is not its turn
+	work     work    // the transaction of a batch, between its begin and its first write
 	direct   *direct // nil until a batch is written
 	indirect bool    // its driver does not do for that
 }
@@ -99,6 +104,24 @@ func (s *session) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	for n := 0; ; n++ {
+		res, err := s.tryExec(ctx, text, args...)
+		if !s.met(ctx, err, n) {
+			return res, err
+		}
+	}
+}
+
+func (s *session) query(ctx context.Context, text string, args ...any) (*rows, error) {
+	for n := 0; ; n++ {
+		r, err := s.tryQuery(ctx, text, args...)
+		if !s.met(ctx, err, n) {
+			return r, err
+		}
+	}
+}
+
+func (s *session) tryExec(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	ctx, done := s.dog.bound(ctx)
 	defer done()
 	if s.stmts == nil {
@@ -111,7 +134,7 @@ func (s *session) exec(ctx context.Context, text string, args ...any) (sql.Resul
 	return st.ExecContext(ctx, args...)
 }
 
-func (s *session) query(ctx context.Context, text string, args ...any) (*rows, error) {
+func (s *session) tryQuery(ctx context.Context, text string, args ...any) (*rows, error) {
 	ctx, done := s.dog.bound(ctx)
 	if s.stmts == nil {
 		r, err := s.conn.QueryContext(ctx, text, args...)
@@ -140,7 +163,9 @@ func (s *session) forget() {
 // nobody inherits what it was doing.
 func (s *session) close(broken bool) {
 	s.forget()
-	if broken {
+	if !broken {
+		s.impatient()
+	} else {
 		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // this error is the purpose
 	}
 	s.conn.Close()
@@ -181,7 +206,9 @@ type pool struct {
 	db      *sql.DB
 	dialect Dialect
 	slots   chan struct{}
-	reading bool // its sessions cannot write, and need no setting that is for writers
+	reading bool          // its sessions cannot write, and need no setting that is for writers
+	limit   time.Duration // of the waits of a call that has none of its own; 0: none
+	turns   *turns        // among the processes that write the file
 	mu      sync.Mutex
 	free    []*session
 	closed  bool
@@ -199,15 +226,16 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	ctx = call.Within(ctx, p.limit)
 	select {
 	case p.slots <- struct{}{}:
 	default:
-		ctx, done := patience(p.dialect.patience()).bound(ctx)
+		waiting, done := call.Waiting(ctx)
 		defer done()
 		select {
 		case p.slots <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-waiting.Done():
+			return nil, call.Ended(ctx)
 		}
 	}
 	s, err := p.next(ctx)
@@ -232,25 +260,41 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 	}
 	p.mu.Unlock()
 	s := &session{patience: patience(p.dialect.patience())}
+	for n := 0; ; n++ {
+		err := p.open(ctx, s)
+		if err == nil {
+			return s, nil
+		}
+		if !s.met(ctx, err, n) {
+			return nil, err
+		}
+	}
+}
+
+// open opens the connection of a session.
+func (p *pool) open(ctx context.Context, s *session) error {
 	s.dog.limit = p.dialect.patience()
 	if p.dialect.writers() != 0 {
 		s.stmts = map[string]*sql.Stmt{}
 	}
-	opening, done := s.bound(ctx)
+	opening, done := call.Waiting(ctx)
 	defer done()
 	var err error
 	if s.conn, err = p.db.Conn(opening); err != nil {
-		return nil, fmt.Errorf("sqlstore: open a connection: %w", err)
+		return fmt.Errorf("sqlstore: open a connection: %w", err)
 	}
 	use := forStore
 	if p.reading {
 		use = forReading
 	}
-	if err := p.dialect.settings(ctx, s, use); err != nil {
-		s.close(true)
-		return nil, err
+	err = p.dialect.settings(ctx, s, use)
+	if err == nil && s.stmts != nil {
+		err = s.gentle(ctx)
 	}
-	return s, nil
+	if err != nil {
+		s.close(true)
+	}
+	return err
 }
 
 // give puts a session back.
@@ -271,6 +315,10 @@ func (p *pool) give(s *session, broken bool) {
 		}
 	} else if broken {
 		s.close(true)
+	}
+	if s.turns != nil {
+		_ = s.turns.leave() // one that fails is met by the next who takes it
+		s.turns = nil
 	}
 	<-p.slots
 }

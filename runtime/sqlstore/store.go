@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -21,6 +22,7 @@ type Store struct {
 	enforce  string
 	reading  bool           // see WithReadOnly
 	file     string         // of the database; empty with a server
+	wait     time.Duration  // how long a call may wait
 	release  []func() error // what Close undoes at the end, last first
 	poison   atomic.Pointer[error]
 	closing  sync.Once
@@ -43,6 +45,7 @@ type options struct {
 	maxReaders int
 	enforce    string
 	readOnly   bool
+	wait       time.Duration
 	release    []func() error
 }
 
@@ -64,13 +67,21 @@ func WithRelease(f func() error) Option {
 	return func(o *options) { o.release = append(o.release, f) }
 }
 
+// WithWait sets how long a call waits, in all, before it is refused with
+// fsm.CodeBusy: for a connection, for a place in a batch, for the locks of other
+// programs and between its tries. The time counts from the call on. The default is
+// 5 s, with a server what it is given for an answer.
+func WithWait(d time.Duration) Option { return func(o *options) { o.wait = d } }
+
 // New returns a store over db. It refuses a database whose settings would
-// break the store's promises, and one that another store holds. The caller
-// keeps owning db, but must not close it before the store; the store keeps one
+// break the store's promises. The caller keeps owning db, but must not close it before the store; the store keeps one
 // connection of it for writing and a few for reading. A db that has but one
 // connection serves both, one after the other.
 func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
-	o := options{maxReaders: 4, enforce: "full"}
+	o := options{maxReaders: 4, enforce: "full", wait: d.patience()}
+	if o.wait == 0 {
+		o.wait = 5 * time.Second
+	}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -79,7 +90,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("sqlstore: unknown enforcement level %q; expected none, checks or full", o.enforce)
 	}
-	s := &Store{dialect: d, enforce: o.enforce, running: map[*sql.Tx]*txn{}}
+	s := &Store{dialect: d, enforce: o.enforce, wait: o.wait, running: map[*sql.Tx]*txn{}}
 	writers := d.writers()
 	switch most := db.Stats().MaxOpenConnections; {
 	case o.readOnly:
@@ -100,6 +111,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	s.writers.reading = o.readOnly
 	if d.writers() == 1 {
 		s.commits = newCommitter(s.writers, 1, func(_, _ *job) bool { return true }, s.commitTogether)
+		s.commits.win = s.win
 	} else {
 		s.commits = newCommitter(s.writers, min(leaders, writers), togetherInStatement, s.commitStatement)
 	}
@@ -111,6 +123,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	default:
 		s.readers = newPool(db, d, o.maxReaders)
 	}
+	s.writers.limit, s.readers.limit = s.wait, s.wait
 	if err := s.open(); err != nil {
 		s.writers.close()
 		return nil, err
@@ -119,7 +132,8 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// open takes the lock and asks the first session for its settings.
+// open asks the first session for its settings, and opens the lock that the file's
+// writers take turns by.
 func (s *Store) open() error {
 	ctx := context.Background()
 	conn, err := s.writers.take(ctx)
@@ -131,11 +145,11 @@ func (s *Store) open() error {
 	if err != nil || s.file == "" || s.reading {
 		return err
 	}
-	unlock, err := lockFile(s.file)
-	if err != nil {
+	s.writers.turns, err = newTurns(s.file)
+	if err != nil || s.writers.turns == nil {
 		return err
 	}
-	s.release = append(s.release, unlock)
+	s.release = append(s.release, s.writers.turns.close)
 	return nil
 }
 

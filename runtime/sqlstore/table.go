@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // table is the store's part for one machine.
@@ -97,7 +97,7 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 	if w.Row == nil && t.dialect.writers() != 1 {
 		return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
 	}
-	return t.store.commits.commit(ctx, t, w)
+	return t.store.commits.commit(call.Within(ctx, t.store.wait), t, w)
 }
 
 // View runs f over one consistent snapshot.
@@ -107,6 +107,7 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 			return fmt.Errorf("sqlstore: %w", err)
 		}
 	}
+	ctx = call.Within(ctx, t.store.wait)
 	s, err := t.store.readers.take(ctx)
 	if err != nil {
 		return t.unopened(ctx, err)
@@ -177,7 +178,7 @@ func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) 
 }
 
 func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*txn) error) error {
-	begun := time.Now()
+	ctx = call.Within(ctx, t.store.wait)
 	for i := 1; ; i++ {
 		err := t.once(ctx, claim, how, f)
 		if t.dialect.writers() == 1 {
@@ -194,7 +195,7 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 		if errors.As(err, &met) {
 			again, err = true, met.err
 		}
-		if !again || i >= attempts || time.Since(begun) > t.dialect.patience() {
+		if !again || i >= attempts {
 			return err
 		}
 		if !linger(ctx, i) {
@@ -220,6 +221,9 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return err
 	}
+	if err := s.turn(ctx, t.store.writers.turns); err != nil {
+		return t.unopened(ctx, err)
+	}
 	// From here the context is only asked, never handed down: a statement that
 	// is cut off would leave open how much of it happened. What bounds them is the
 	// session's patience. BEGIN and COMMIT run under the context of the
@@ -237,9 +241,16 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		}
 		defer func() { broken = broken || t.dialect.unlink(steady, s, false) != nil }()
 	}
-	tx, err := s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation(how.strict)})
+	var tx *sql.Tx
+	err = s.patiently(ctx, func() (err error) {
+		tx, err = s.conn.BeginTx(steady, &sql.TxOptions{Isolation: t.dialect.isolation(how.strict)})
+		return err
+	})
 	loosen()
 	if err != nil {
+		if ctx.Err() != nil && t.dialect.failure(err) == failBusy {
+			return ctx.Err()
+		}
 		meaning := t.dialect.failure(err)
 		broken = meaning == failOpen || meaning == failLost || meaning == failStop
 		return t.fault("begin a transaction", err)
@@ -257,8 +268,14 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		}
 	}()
 	if claim != "" {
-		if _, err := s.exec(x.ctx, claim); err != nil {
+		if err := s.patiently(ctx, func() error { _, err := s.tryExec(x.ctx, claim); return err }); err != nil {
+			if ctx.Err() != nil && t.dialect.failure(err) == failBusy {
+				return ctx.Err()
+			}
 			return t.fault("take the write lock", err)
+		}
+		if err := s.catchUp(x.ctx, t); err != nil {
+			return err
 		}
 	}
 	if err := f(x); err != nil {

@@ -1,0 +1,98 @@
+// Package call carries how long a call may still wait, from where the program
+// makes it to everything that waits for it: a place in a pool or a batch, a lock
+// of another program, a pause before another try. Each of them gets what is left.
+// None begins when nothing is left, so a call is refused when its time is over
+// and not when all those waits have had theirs.
+package call
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrOver is the cause of a wait's end: the call has waited as long as it may.
+var ErrOver = errors.New("the call has waited as long as it may")
+
+type key struct{}
+
+// Begin returns the context of a call that begins now and may wait for d.
+func Begin(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, key{}, time.Now().Add(d))
+}
+
+// Within is Begin for a part of a call: it may wait for d, but no longer than the
+// call. d 0 is no limit of its own.
+func Within(ctx context.Context, d time.Duration) context.Context {
+	if d == 0 {
+		return ctx
+	}
+	if until, ok := Until(ctx); ok && time.Until(until) <= d {
+		return ctx
+	}
+	return Begin(ctx, d)
+}
+
+// Free returns a context for calls of a program's code that a call runs: each of
+// them has a time of its own.
+func Free(ctx context.Context) context.Context {
+	if _, ok := Until(ctx); !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, time.Time{})
+}
+
+// Until returns when the call of ctx may wait no longer; false: it may as long as
+// its context lasts.
+func Until(ctx context.Context) (time.Time, bool) {
+	until, _ := ctx.Value(key{}).(time.Time)
+	return until, !until.IsZero()
+}
+
+// Waiting returns the context of a wait of the call. Its cause is ErrOver unless
+// the call's own context ends first.
+func Waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, ok := Until(ctx)
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, until, ErrOver)
+}
+
+// Err returns why the call may not wait, or nil: it is asked before a wait.
+func Err(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if until, ok := Until(ctx); ok && !time.Now().Before(until) {
+		return ErrOver
+	}
+	return nil
+}
+
+// Nap waits for d, or as long as the call may. Its error says that the call may
+// wait no longer; then there is nothing to be tried again.
+func Nap(ctx context.Context, d time.Duration) error {
+	if err := Err(ctx); err != nil {
+		return err
+	}
+	if until, ok := Until(ctx); ok {
+		d = min(d, time.Until(until))
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return Err(ctx)
+	}
+}
+
+// Ended returns why a wait of the call is over.
+func Ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return ErrOver
+}
