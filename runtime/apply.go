@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -177,7 +178,11 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 	outs := make([]Outcome[R], len(items))
 	u := m.unit(work[0].q.op, work[0].ref.ID, work[0].q.requestAt(work[0].ref.Rev))
 	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAll(work) }, outs)
+	ids := idsOf(work)
 	u.try = func(tx Tx, again bool) (err error) {
+		if err := lockAll(tx, ids); err != nil {
+			return err
+		}
 		for i, w := range work {
 			if outs[i], err = m.applyIn(ctx, tx, w.q, w.ref, again); err != nil {
 				return fmt.Errorf("item %d: %w", i, err)
@@ -199,6 +204,30 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 		return nil, err
 	}
 	return outs, nil
+}
+
+// idsOf returns the ids of several records in their order; nil of one, which is
+// locked when it is its turn.
+func idsOf[R any](work []target[R]) []string {
+	ids := make([]string, len(work))
+	for i := range work {
+		ids[i] = work[i].ref.ID
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 1 {
+		return nil
+	}
+	return ids
+}
+
+// lockAll locks records in the one order in which several are waited for.
+func lockAll(tx Tx, ids []string) error {
+	for _, id := range ids {
+		if _, err := tx.Row(id); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // nowhere reports whether a target is nil, as such or as a pointer to a record.

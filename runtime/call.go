@@ -18,8 +18,9 @@ type request[R any] struct {
 	at          time.Time
 	fingerprint string
 	inputs      JSON
-	own         bool  // RequestID was made here, so nobody can have used it before
-	tried       int64 // the revision of an earlier try, where the caller named none
+	begun       time.Time // when the call was made
+	own         bool      // RequestID was made here, so nobody can have used it before
+	tried       int64     // the revision of an earlier try, where the caller named none
 }
 
 // prepare checks what can be checked of a call without a record.
@@ -28,7 +29,7 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 	if op == nil || m.byName[op.Name] != op {
 		return nil, errors.New("the call's operation is not one of this machine")
 	}
-	q := &request[R]{Call: c, op: op}
+	q := &request[R]{Call: c, op: op, begun: m.now()}
 	invalid := func(name, format string, args ...any) error {
 		r := m.refusal(CodeInvalidInput, op, id, "")
 		r.Name, r.Message = name, fmt.Sprintf(format, args...)

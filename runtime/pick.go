@@ -69,6 +69,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		var over *passedOver
 		var held *heldByOther
 		switch {
+		case errors.Is(err, errOver):
 		case errors.As(err, &over):
 			passOver[over.id] = true
 		case errors.As(err, &held) && time.Since(begun) < busyLimit:
@@ -239,6 +240,12 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 	}
 	if guard := s.write.Event.Guard; guard != "" { // it would be recorded only: it does not pass `require`
 		return out, true, &passedOver{row.ID, fmt.Errorf("guard %s", guard)}
+	}
+	if err := m.over(q, s, s.write.Event.At); err != nil {
+		return out, true, err
+	}
+	if m.joined == nil && m.over(q, s, m.now()) != nil {
+		return out, true, errOver
 	}
 	last, events, err := m.follow(ctx, tx, s, q.at, o.try)
 	if err != nil {

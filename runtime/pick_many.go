@@ -175,7 +175,17 @@ func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
 		if err != nil {
 			return err
 		}
-		return tx.WriteMany(writesOf(steps))
+		if err := tx.WriteMany(writesOf(steps)); err != nil {
+			return err
+		}
+		for _, j := range batch {
+			for _, s := range j.steps {
+				if m.over(j.q, s, m.now()) != nil { // it is found out which call is too late
+					return errOver
+				}
+			}
+		}
+		return nil
 	})
 	if slow || err != nil {
 		for _, j := range batch {

@@ -180,7 +180,13 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 			return nil
 		}
 		asked := time.Now()
-		outs, err := w.do.Claim(ctx, n, w.machine.now().Add(w.opt.Lease))
+		outs, err := w.claimSome(ctx, n)
+		if time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
+			for _, out := range outs {
+				w.observe(WorkerEvent{Kind: WorkerLost, ID: out.Current.ID, Err: fmt.Errorf("%w: its lease was over when the claim was answered", ErrLost)})
+			}
+			outs = nil
+		}
 		for range n - len(outs) {
 			free <- struct{}{}
 		}
@@ -203,6 +209,14 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		w.pause(ctx)
 	}
 	return nil
+}
+
+// claimSome picks up to n records. A claim that has no answer in half of the lease
+// is of no use: what it might yet get had little time left.
+func (w *Worker[R]) claimSome(ctx context.Context, n int) ([]Outcome[R], error) {
+	ctx, cancel := context.WithTimeout(ctx, w.opt.Lease/2)
+	defer cancel()
+	return w.do.Claim(ctx, n, w.machine.now().Add(w.opt.Lease))
 }
 
 // places takes one free place, waiting for it, and all others that are free.

@@ -155,7 +155,7 @@ func TestWorkerWhoseClaimWaits(t *testing.T) {
 		}, fsm.WorkerOptions{})
 		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if store.bulks.Load() == 1 {
-				time.Sleep(45 * time.Second)
+				time.Sleep(25 * time.Second)
 			}
 			return table.Update(ctx, f)
 		}

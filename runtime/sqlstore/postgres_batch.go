@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,7 +44,41 @@ func (s *Store) commitStatement(on *session, batch []*job) (broken bool) {
 
 // togetherInStatement reports whether two writes fit in one statement.
 func togetherInStatement(first, j *job) bool {
-	return first.t == j.t && alike(first.w, j.w)
+	return first.t == j.t && alike(first.w, j.w) && first.t.places(first.w) <= 1 && first.t.places(j.w) <= 1
+}
+
+// places returns how many keys a write may wait for that others wait for too: the
+// places of unique rules that it takes. Of a move any place counts double, for
+// its row is locked before. Such a write goes alone.
+func (t *table) places(w *fsm.Write) (n int) {
+	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
+		switch {
+		case u.States != nil && !slices.Contains(u.States, w.Row.State):
+		case w.Prev.Rev == 0:
+			n++
+		case u.States != nil && !slices.Contains(u.States, w.PrevState),
+			slices.ContainsFunc(w.Changed, func(c int) bool { return slices.Contains(u.Columns, t.schema.Columns[c].Stored) }):
+			n += 2
+		}
+	}
+	return n
+}
+
+// placeOf returns the place of the first unique rule that a write's row is in, as a
+// text that orders.
+func (t *table) placeOf(w *fsm.Write) string {
+	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
+		if u.States == nil || slices.Contains(u.States, w.Row.State) {
+			var b strings.Builder
+			for _, c := range u.Columns {
+				fmt.Fprintf(&b, "%v\x00", w.Row.Values[t.schema.Column(c)])
+			}
+			return b.String()
+		}
+	}
+	return ""
 }
 
 // alike reports whether two writes fit in one statement of their machine.
@@ -123,7 +158,10 @@ func (g *grid) from() {
 // rows are the ids it wrote. Behind is that of single.
 func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	n := len(writes)
-	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
+	// Rows are passed over, keys are waited for: in the order of the places, for all batches.
+	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int {
+		return cmp.Or(strings.Compare(t.placeOf(a), t.placeOf(b)), strings.Compare(a.Prev.ID, b.Prev.ID))
+	})
 	w := func(i int) *fsm.Write { return writes[i] }
 	labels, absent := make([]any, n), make([]uint32, n)
 	for i := range writes {
@@ -372,8 +410,8 @@ func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape
 	g.put("), r AS (INSERT INTO ", t.name, " (", t.columns, ") SELECT ", strings.Join(list, ", "), " FROM w)")
 }
 
-// manyMoves writes the part that changes rows, in the order of their ids, as
-// every batch does. A column that one of the writes changes is set for all:
+// manyMoves writes the part that changes rows. It passes over those that another
+// transaction has locked: they go alone, and wait while they hold nothing. A column that one of the writes changes is set for all:
 // what is not changed is what was there.
 func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
 	to := `i."state"`
@@ -430,12 +468,14 @@ func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
 	if g.silent {
 		return
 	}
-	g.put("WITH w AS (UPDATE ", t.name, ` AS r SET "rev" = i."rev", "updated_at" = i."updated_at"`)
+	g.put("WITH l AS MATERIALIZED (SELECT i.* FROM ")
+	g.from()
+	g.put(" JOIN ", t.name, ` AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1`, strings.Replace(t.dialect.lock(), "UPDATE", "UPDATE OF r", 1))
+	g.put("), w AS (UPDATE ", t.name, ` AS r SET "rev" = i."rev", "updated_at" = i."updated_at"`)
 	if key.state {
 		g.put(`, "state" = `, to)
 	}
-	g.put(set.String(), " FROM ")
-	g.from()
+	g.put(set.String(), " FROM l AS i")
 	g.put(` WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from"`)
 	switch {
 	case key.old && key.each:

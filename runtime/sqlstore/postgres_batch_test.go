@@ -28,7 +28,16 @@ func step(change func(w *fsm.Write)) *fsm.Write {
 // events say no more than their rows.
 func TestWhoSharesAStatement(t *testing.T) {
 	t.Parallel()
-	tab, other := &table{}, &table{}
+	unique := func(n int, states ...string) *table {
+		s := &fsm.Schema{Columns: []fsm.Column{{Name: "a", Stored: "a"}}}
+		for range n {
+			s.Uniques = append(s.Uniques, fsm.UniqueRule{States: states, Columns: []string{"a"}})
+		}
+		return &table{schema: s}
+	}
+	tab, other := unique(0), unique(0)
+	one, two, enters, within := unique(1), unique(2), unique(1, "off"), unique(1, "on", "off")
+	moved := step(func(w *fsm.Write) { w.Row.Values, w.Changed = []any{"v"}, []int{0} })
 	creation := step(func(w *fsm.Write) {
 		w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From, w.Outbox.Rev = 0, "", 1, 1, "", 1
 	})
@@ -38,6 +47,12 @@ func TestWhoSharesAStatement(t *testing.T) {
 		t    *table
 		want bool
 	}{
+		"creations that take a place each": {creation, creation, one, true},
+		"creations that take two":          {creation, creation, two, false},
+		"moves that take a place":          {base, base, enters, false},
+		"moves to another place":           {base, moved, within, false},
+		"moves within a place":             {base, base, within, true},
+
 		"two moves":                   {base, base, tab, true},
 		"two creations":               {creation, creation, tab, true},
 		"a move and a creation":       {base, creation, tab, false},
@@ -56,10 +71,14 @@ func TestWhoSharesAStatement(t *testing.T) {
 		"an effect of another record": {base, step(func(w *fsm.Write) { w.Outbox.ID = "y" }), tab, false},
 		"an effect of another step":   {base, step(func(w *fsm.Write) { w.Outbox.Rev = 3 }), tab, false},
 	} {
-		if got := togetherInStatement(&job{t: tab, w: c.a}, &job{t: c.t, w: c.b}); got != c.want {
+		first := tab
+		if c.t != other {
+			first = c.t
+		}
+		if got := togetherInStatement(&job{t: first, w: c.a}, &job{t: c.t, w: c.b}); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
-		if got := togetherInStatement(&job{t: c.t, w: c.b}, &job{t: tab, w: c.a}); got != c.want {
+		if got := togetherInStatement(&job{t: c.t, w: c.b}, &job{t: first, w: c.a}); got != c.want {
 			t.Errorf("%s, the other way round: %t, want %t", name, got, c.want)
 		}
 	}
@@ -89,7 +108,7 @@ func (d *writtenDB) ExecContext(_ context.Context, text string, _ []driver.Named
 
 func (d *writtenDB) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
 	d.asked = append(d.asked, text)
-	if !strings.HasPrefix(text, "WITH w AS") { // why nothing was written: nobody is there
+	if !strings.HasPrefix(text, "WITH ") { // why nothing was written: nobody is there
 		return noRows{}, nil
 	}
 	return &idRows{d, d.ids}, d.refuse

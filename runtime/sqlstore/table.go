@@ -171,6 +171,14 @@ type metOther struct{ err error }
 func (m *metOther) Error() string { return m.err.Error() }
 func (m *metOther) Unwrap() error { return m.err }
 
+// metGroup ends a transaction that needs a second group which another one has. It
+// is run again when that one has ended, which is waited for with empty hands.
+type metGroup struct{ q fsm.PeerQuery }
+
+func (g *metGroup) Error() string {
+	return "sqlstore: another transaction has a group of " + g.q.Name + "; the transaction has to be run again from its beginning; return this error"
+}
+
 // transact runs f in one transaction. Where several may write, one that met
 // another is run again.
 func (t *table) transact(ctx context.Context, claim string, f func(*txn) error) error {
@@ -192,6 +200,16 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 		}
 		var met *metOther
 		again := errors.Is(err, fsm.ErrBusy)
+		var group *metGroup
+		if errors.As(err, &group) {
+			err = t.once(ctx, "", mode{}, func(x *txn) error {
+				_, _, err := x.group(&group.q)
+				return err
+			})
+			if again = err == nil || errors.Is(err, fsm.ErrBusy); err == nil {
+				err = &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: group}}
+			}
+		}
 		if errors.As(err, &met) {
 			again, err = true, met.err
 		}
@@ -282,6 +300,10 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		var more *anew
 		if errors.As(x.err, &more) {
 			return more
+		}
+		var group *metGroup
+		if errors.As(x.err, &group) {
+			return group
 		}
 		if t.dialect.failure(err) == failBusy { // failSlow may be the effect's own time limit
 			return &metOther{err}

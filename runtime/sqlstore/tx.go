@@ -21,6 +21,7 @@ type txn struct {
 	mode    mode
 	nested  bool     // there is a savepoint
 	kept    *fsm.Row // a row that is locked and was read, until somebody asks for it or writes
+	grouped bool     // it has locked a group
 	foreign Querier  // where tx is nil: the transaction
 }
 
@@ -388,18 +389,26 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	if err != nil || !whole && !q.Sequence {
 		return key, whole, err
 	}
-	text := x.t.dialect.lockGroup(quote(x.t.schema.Table+"_groups"), q.Try)
+	// Only the first group is waited for: who waits for another one, with that in hand, might
+	// be waited for. In a caller's transaction the caller's order counts.
+	try := q.Try || x.grouped && !x.adopted
+	text := x.t.dialect.lockGroup(quote(x.t.schema.Table+"_groups"), try)
 	if text == "" || x.err != nil {
 		return key, whole, x.err
 	}
 	x.kept = nil
-	if n, _, err := x.integer(text, q.Name, key); err != nil || n != 1 {
-		if err == nil {
-			err = fsm.ErrHeld
-		}
+	n, _, err := x.integer(text, q.Name, key)
+	switch {
+	case err != nil:
 		return key, whole, err
+	case n == 1:
+		x.grouped = true
+		return key, whole, nil
+	case q.Try:
+		return key, whole, fsm.ErrHeld
 	}
-	return key, whole, nil
+	x.err = &metGroup{*q}
+	return key, whole, x.err
 }
 
 func groupQuery(q *fsm.PeerQuery) fsm.Query {

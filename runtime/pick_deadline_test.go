@@ -1,0 +1,97 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// A deadline that goes by between the decision and the commit is not committed: the
+// call is told so, whichever way it is made. One that the caller gave as over stays.
+func TestPickWhoseDeadlineGoesBy(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"in a round": 1, "in a transaction": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			var slow time.Duration // what the clock gains at each look at it
+			clock := func() time.Time { now = now.Add(slow); return now }
+			m := open(t, memstore.New(), storetest.Schema(), fsm.WithClock(clock))
+			for _, id := range []string{"p1", "p2"} {
+				must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+			}
+			hold := func(until time.Time) error {
+				_, err := m.Pick(t.Context(), n, storetest.Hold(w1, "a", until))
+				return err
+			}
+			slow = time.Second
+			err := hold(now.Add(2500 * time.Millisecond))
+			var refused *fsm.Refusal
+			if !errors.As(err, &refused) || refused.Code != fsm.CodeInvalidInput || refused.Name != "due" {
+				t.Fatalf("got %v, want a refusal that names the deadline", err)
+			}
+			for p := range m.List(t.Context(), fsm.Query{}) {
+				if p.Rev != 1 {
+					t.Errorf("%s was taken", p.ID)
+				}
+			}
+			if err := hold(now.Add(-time.Hour)); err != nil {
+				t.Errorf("a deadline that was over before: %v", err)
+			}
+		})
+	}
+}
+
+// A worker gives a claim half of its lease, and does not begin on what it got with a
+// lease that was over at the answer.
+func TestWorkerWhoseClaimIsLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w hands
+		began := 0
+		w.start(t, memstore.New(), 1, func(ctx context.Context, h *handle) error {
+			began++
+			return w.send(ctx, h, "done")
+		}, fsm.WorkerOptions{})
+		claims, lost := 0, 0
+		var limit time.Duration
+		late, err := fsm.NewWorker(w.m, "w1", fsm.WorkerFuncs[storetest.Parcel]{
+			Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
+				if claims++; claims > 1 {
+					return nil, fsm.ErrNothingToDo
+				}
+				end, _ := ctx.Deadline()
+				limit = time.Until(end)
+				outs, err := w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
+				time.Sleep(time.Minute)
+				return outs, err
+			},
+			Beat:   func(context.Context, *handle, time.Time) error { return nil },
+			Beats:  func(*storetest.Parcel) bool { return true },
+			Work:   func(context.Context, *handle) error { began++; return nil },
+			Failed: func(context.Context, *handle, error) error { return nil },
+		}, fsm.WorkerOptions{Lease: time.Minute, Log: slog.New(slog.DiscardHandler), Observe: func(e fsm.WorkerEvent) {
+			if e.Kind == fsm.WorkerLost && e.ID == "p1" && errors.Is(e.Err, fsm.ErrLost) {
+				lost++
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer stop()
+		if err := late.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if began != 0 || lost != 1 || limit != 30*time.Second {
+			t.Errorf("%d began, %d were lost, a claim has %v; want 0, 1 and half of the lease", began, lost, limit)
+		}
+	})
+}
