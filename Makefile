@@ -34,15 +34,28 @@ generate: ## write all generated code anew
 	cd examples/downstream && $(GO) generate ./... && $(GO) tool fsmgen schema > fsmgen.schema.json
 
 .PHONY: test
-test: ## every test
-	$(GO) test ./...
+test: ## every deterministic test
+	$(GO) run ./internal/pgtest/with $(GO) test ./...
 	cd internal/schemacheck && $(GO) test ./...
 	cd runtime/fsmotel && $(GO) test ./...
 	cd examples/downstream && $(GO) test ./...
 
 # The random tests of make test draw the same cases each time, so that a change
 # is judged by itself; this looks for new ones.
-test race: export RAPID_SEED ?= 1
+test race campaigns: export RAPID_SEED ?= 1
+
+.PHONY: campaigns
+campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)
+	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
+		$(GO) test -count=1 -timeout 30m ./internal/faults ./internal/fuzzmachines ./internal/difftest ./gen ./runtime/postgres
+
+.PHONY: portable
+portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64
+	$(GO) run ./internal/portable . runtime/fsmotel examples/downstream internal/schemacheck internal/bench
+
+.PHONY: empty-machine
+empty-machine: ## make demo and make test in fresh clones, nothing cached, with and without PostgreSQL, as root and not, in odd folders (ONLY=user,blank)
+	.ci/empty-machine $(ONLY)
 
 .PHONY: properties
 properties: ## the tests with random cases, with new ones and 20 000 of each
@@ -76,7 +89,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 
 .PHONY: fuzz-machines
 fuzz-machines: ## generate N (200) random machines, compile them and run their tests
-	$(GO) test ./internal/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 60m -args -machines $(N) -tested $(N)
+	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 60m -args -machines $(N) -tested $(N)
 
 .PHONY: crash
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
@@ -86,7 +99,7 @@ crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 faults: ## break processes, disks, servers and connections; print the figures, in minutes with FORM=short (Linux, strace, PostgreSQL, C compiler)
 	@case '$(FORM)' in long) long=1;; short) long=;; *) echo "FORM is '$(FORM)'; write long or short" >&2; exit 2;; esac; \
 	table=$$(mktemp); trap 'rm -f "$$table"' EXIT; failed=; \
-	export FSMGEN_FAULTS_LONG=$$long FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
+	export FSMGEN_CAMPAIGNS=1 FSMGEN_FAULTS_LONG=$$long FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
 	$(GO) test ./internal/faults -count=1 -v -timeout 120m || failed=1; \
 	$(GO) test ./examples/webhook -run '^TestKills$$' -count=1 -v -timeout 60m || failed=1; \
 	(cd internal/e2e && $(GO) test ./mattn ./ncruces -p 1 -count=1 -v -timeout 60m) || failed=1; \

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 )
 
@@ -16,9 +17,12 @@ func TestGeneratedOverPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles five packages")
 	}
-	for _, name := range five {
+	for i, name := range five {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if i > 0 {
+				campaign.Only(t)
+			}
 			out := runShipped(t, name, []string{"FSMGEN_POSTGRES_URL=" + pgtest.DSN(t)}, "-test.v", "-test.run", "^Test/^postgres$")
 			c := regexp.MustCompile(name + `: \d+ operations.* (\d+) durable cases, (\d+) attempts past the engine`).FindStringSubmatch(out)
 			if c == nil {

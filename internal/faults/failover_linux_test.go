@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/faults"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 )
 
 // The primary dies under load, and its synchronous standby takes over.
 func TestFailOver(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("needs two servers; run without -short")
 	}

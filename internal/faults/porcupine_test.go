@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/faults/histories"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -21,6 +22,7 @@ var quiet = postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
 // without faults and with one caller at a time could have given. The test over
 // etcd is in internal/e2e.
 func TestLinearizable(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("makes thousands of calls; run without -short")
 	}

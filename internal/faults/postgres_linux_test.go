@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/faults"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -72,6 +73,7 @@ func work(t *testing.T, l *faults.Load, more int) {
 // Every process of the server is killed again and again, with a server that
 // does not wait for its log unless it is told to: the store tells it.
 func TestServerKills(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("kills a server; run without -short")
 	}
@@ -157,6 +159,7 @@ func killHandWritten(t *testing.T, server *pgtest.Server, kills, most int) (lost
 
 // The server stops dead for longer than the callers wait, and goes on.
 func TestServerStops(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("stops a server; run without -short")
 	}
@@ -241,6 +244,7 @@ func careless(t *testing.T, dsn, calm string, rounds int, fault func(*faults.Car
 // Connections end before and after what was sent arrives, or it arrives when
 // the caller has gone; answers take long.
 func TestConnectionCuts(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("cuts hundreds of connections; run without -short")
 	}

@@ -9,6 +9,7 @@ import (
 
 	modernc "modernc.org/sqlite"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/faults"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -24,6 +25,7 @@ var (
 func TestMain(m *testing.M) { faults.Main(m, moderncSQLite, postgresPgx) }
 
 func TestProcessKills(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("kills processes; run without -short")
 	}
@@ -39,6 +41,7 @@ func TestProcessKills(t *testing.T) {
 }
 
 func TestSweeperKills(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("kills processes; run without -short")
 	}
@@ -60,6 +63,7 @@ func TestSweeperKills(t *testing.T) {
 }
 
 func TestPowerCut(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("replays thousands of power cuts; run without -short")
 	}
@@ -70,6 +74,7 @@ func TestPowerCut(t *testing.T) {
 }
 
 func TestIOErrors(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("fails hundreds of system calls; run without -short")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/faults"
 )
 
@@ -56,6 +57,7 @@ func TestReadTrace(t *testing.T) {
 
 // After a cut everything synced is there, and of the rest any part may be.
 func TestDiskCut(t *testing.T) {
+	campaign.Only(t)
 	t.Parallel()
 	block := func(c byte) []byte { return []byte(strings.Repeat(string(c), 1024)) }
 	seen := map[string]bool{}

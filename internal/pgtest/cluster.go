@@ -32,6 +32,7 @@ type cluster struct {
 	log   bytes.Buffer
 
 	settings []string // name=value, beyond those of every cluster
+	name     string   // of its folder, where it is free; else the folder has a name of its own
 }
 
 func (c *cluster) acquire() (string, error) {
@@ -59,6 +60,25 @@ func (c *cluster) release() {
 func Serve() (url string, stop func(), err error) {
 	c := &cluster{}
 	url, err = c.acquire()
+	return url, c.release, err
+}
+
+// RunVariable names the server that the packages of a run share.
+const RunVariable = "FSMGEN_PGTEST_URL"
+
+// ServeRun starts a throw-away cluster for all packages of a run, which find it by
+// RunVariable. Its address is the same for each run of a user, one at a time, so that Go
+// may keep results of tests. It returns ErrNoServer where there is nothing to start
+// or FSMGEN_POSTGRES_URL names a server already.
+func ServeRun() (url string, stop func(), err error) {
+	if os.Getenv("FSMGEN_POSTGRES_URL") != "" {
+		return "", nil, ErrNoServer
+	}
+	c := &cluster{settings: []string{"max_connections=1000"}, name: fmt.Sprint("pgtest-run-", os.Getuid())}
+	url, err = c.acquire()
+	if errors.Is(err, errNoPrograms) {
+		err = ErrNoServer
+	}
 	return url, c.release, err
 }
 
@@ -90,8 +110,7 @@ func (c *cluster) start() error {
 	if err != nil {
 		return err
 	}
-	c.dir, err = os.MkdirTemp(folder(), "pgtest")
-	if err != nil {
+	if err := c.make(); err != nil {
 		return err
 	}
 	if err := c.boot(bin); err != nil {
@@ -99,6 +118,18 @@ func (c *cluster) start() error {
 		return fmt.Errorf("%w\n%s", err, c.log.Bytes())
 	}
 	return nil
+}
+
+// make makes the cluster's folder.
+func (c *cluster) make() (err error) {
+	if c.name != "" {
+		if dir := filepath.Join(folder(), c.name); os.Mkdir(dir, 0o700) == nil {
+			c.dir = dir
+			return nil
+		}
+	}
+	c.dir, err = os.MkdirTemp(folder(), "pgtest")
+	return err
 }
 
 func (c *cluster) boot(bin string) error {

@@ -1,15 +1,16 @@
 // Package pgtest gives tests an empty PostgreSQL database of their own.
 //
-// It uses the server that FSMGEN_POSTGRES_URL names, or starts a throw-away
-// cluster from the programs in /usr/lib/postgresql/*/bin, reachable by a Unix
-// socket only and removed when the last test that uses it ends. Where there is
-// neither, tests are skipped with the sentence that enables them; with
+// It uses the server that FSMGEN_POSTGRES_URL names, or the one that all packages of a
+// run share (see with), or starts a throw-away cluster from the programs in
+// /usr/lib/postgresql/*/bin, reachable by a Unix socket only and removed when the last
+// test that uses it ends. Where there is none of them, tests are skipped with the sentence that enables them; with
 // FSMGEN_REQUIRE_POSTGRES=1 they fail instead.
 //
 // It guarantees nothing about speed, and its cluster is for tests only.
 package pgtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -29,7 +30,7 @@ const enable = "there is no PostgreSQL for this test: set FSMGEN_POSTGRES_URL to
 // database is dropped when the test ends.
 func DSN(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv("FSMGEN_POSTGRES_URL")
+	server := cmp.Or(os.Getenv("FSMGEN_POSTGRES_URL"), os.Getenv(RunVariable))
 	if server == "" {
 		var err error
 		server, err = shared.acquire()

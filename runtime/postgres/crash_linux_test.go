@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -18,6 +19,7 @@ import (
 // was acknowledged is there, whatever was not is resolved by the same call with
 // the same request id, and nothing happened twice.
 func TestServerCrashes(t *testing.T) {
+	campaign.Only(t)
 	if testing.Short() {
 		t.Skip("crashes a server; run without -short")
 	}
@@ -167,7 +169,3 @@ func TestServerCrashes(t *testing.T) {
 	}
 	t.Logf("%d crashes: %d acknowledged, none lost; %d failed and resolved; %d watched, each once", crashes, len(acked), len(failed), len(seen))
 }
-
-var effects = map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing}
-
-func nothing(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }

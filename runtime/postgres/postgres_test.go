@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -38,9 +39,12 @@ func TestConformance(t *testing.T) {
 	case sqlstore.CockroachDB:
 		levels = []string{"none"}
 	}
-	for _, level := range levels {
+	for i, level := range levels {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
+			if i > 0 {
+				campaign.Only(t)
+			}
 			server := pgtest.DSN(t)
 			db, err := sql.Open("pgx", server)
 			if err != nil {
