@@ -82,10 +82,19 @@ func docIndented(indent int, paragraphs ...string) *jen.Statement {
 		}
 		first = false
 		for _, line := range wrap(p, docWidth-3-4*indent) {
-			s.Comment("// " + line).Line()
+			s.Comment("// " + plainComment(line)).Line()
 		}
 	}
 	return s
+}
+
+// plainComment keeps a line of a text from being read as a build constraint,
+// which `go vet` refuses there.
+func plainComment(line string) string {
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "+build"); ok {
+		return "`+build`" + rest
+	}
+	return line
 }
 
 // wrap breaks a text into lines of at most width characters. The lines of a

@@ -1,7 +1,10 @@
 package gen
 
 import (
+	"fmt"
+	"go/build/constraint"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +29,19 @@ func TestWrap(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, wrap(c.text, 8)); diff != "" {
 			t.Errorf("wrap(%q) (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
+// A text is no build constraint wherever its lines break: `go vet` refuses one
+// below the package clause.
+func TestCommentIsNoConstraint(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"+build ignore", "a word\n +build linux", strings.Repeat("x", docWidth-4) + " +build ignore", "  - +build x"} {
+		for line := range strings.Lines(fmt.Sprintf("%#v", doc(text))) {
+			if constraint.IsPlusBuild(strings.TrimSuffix(line, "\n")) {
+				t.Errorf("doc(%q) has the line %q", text, line)
+			}
 		}
 	}
 }

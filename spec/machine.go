@@ -29,6 +29,8 @@ type Machine struct {
 	Forbidden  []*Forbidden
 	Projection *Projection // nil when there is none
 	Probes     []*Probe
+
+	derived *derived // what was worked out of it; nil when it was not parsed
 }
 
 // Demand says whether a call must carry something.

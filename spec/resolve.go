@@ -69,7 +69,8 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 	r := &resolver{
 		reporter: rep, ast: ast,
 		m: &Machine{
-			Pos: ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
+			derived: new(derived),
+			Pos:     ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
 			RequestID: demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),
 			Builtin: []*Field{
 				{Name: "created_at", Type: Type{Kind: KindTime}, Builtin: true},

@@ -185,7 +185,7 @@ func (r *resolver) value(o *Operation, a *astOperation, f *Field, t Type, v astV
 		if v.name == "" {
 			return out, false
 		}
-		return r.named(f, t, v, out, fits)
+		return r.named(o, f, t, v, out, fits)
 	case ValueInput, ValueInputOrAbsent, ValueInputOrSame:
 		return r.inputValue(o, a, f, t, v, out, fits)
 	case ValueActor:
@@ -262,7 +262,7 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 }
 
 // named binds a field or a word of an enum.
-func (r *resolver) named(f *Field, t Type, v astValue, out Value, fits func(Kind, string) bool) (Value, bool) {
+func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, fits func(Kind, string) bool) (Value, bool) {
 	src := r.fields.byName[v.name]
 	if src == nil {
 		if t.Kind == KindEnum {
@@ -285,6 +285,15 @@ func (r *resolver) named(f *Field, t Type, v astValue, out Value, fits func(Kind
 	}
 	if src.Type.Optional && !t.Optional {
 		r.at(codeValue, v.text, "make field "+f.Name+" optional", "field %s may be absent, and field %s may not", src.Name, f.Name)
+		return out, false
+	}
+	if len(o.Creates) > 0 {
+		hint := "write the value that " + src.Name + " gets, such as `input." + src.Name + "`"
+		if src.Builtin {
+			hint = "write `now`"
+		}
+		r.at(codeTogether, v.text, hint,
+			"operation %s makes a record, so field %s has no value yet that field %s could take", o.Name, src.Name, f.Name)
 		return out, false
 	}
 	out.Kind, out.Field = ValueField, src

@@ -70,7 +70,7 @@ func checkCharacters(r *reporter, src []byte) bool {
 		case c == '\r':
 			r.add(codeUnreadable, pos, 1, "end lines with a line feed", "a carriage return stands alone; lines end with LF or CRLF")
 			return false
-		case c != '\t' && unicode.IsControl(c), c == '\u2028', c == '\u2029', c == '\ufeff', c == '\ufffe', c == '\uffff':
+		case hidden(c):
 			r.add(codeUnreadable, pos, 1, "remove the character", "character %s is not allowed in a specification", printable(c))
 			return false
 		}
@@ -78,6 +78,18 @@ func checkCharacters(r *reporter, src []byte) bool {
 		i += size
 	}
 	return true
+}
+
+// hidden reports whether an editor does not show the character, or takes it for
+// the end of a line.
+func hidden(c rune) bool {
+	switch c {
+	case '\t', '\n':
+		return false
+	case '\u2028', '\u2029', '\ufeff', '\ufffe', '\uffff':
+		return true
+	}
+	return unicode.IsControl(c)
 }
 
 func printable(c rune) string {

@@ -69,6 +69,7 @@ func readYAML(r *reporter, src []byte) *node {
 		return nil
 	}
 	b := &treeBuilder{reporter: r, lines: splitLines(src)}
+	b.directives()
 	root := b.build(doc.Content[0], 0)
 	if b.deep {
 		return nil // what is read of such a file says nothing
@@ -184,6 +185,12 @@ func (b *treeBuilder) build(y *yaml.Node, depth int) *node {
 // as it is, so that a place inside of it can be named.
 func (b *treeBuilder) scalar(n *node, y *yaml.Node) {
 	n.kind, n.text = scalarNode, y.Value
+	if i := strings.IndexFunc(y.Value, hidden); i >= 0 { // only an escape can bring it here
+		c, _ := utf8.DecodeRuneInString(y.Value[i:])
+		b.add(codeUnreadable, n.pos, 1, "remove the escape, or write the character in words", "the text holds the character %s, which is not allowed in a specification", printable(c))
+		n.kind = brokenNode
+		return
+	}
 	if y.Tag == "!!null" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
 		n.kind = nullNode
 	}
@@ -234,6 +241,18 @@ func (b *treeBuilder) find(pos Pos, text string) Pos {
 		}
 	}
 	return pos
+}
+
+// directives reports the lines that begin with % above the document.
+func (b *treeBuilder) directives() {
+	for i, l := range b.lines {
+		switch {
+		case strings.HasPrefix(l, "%"):
+			b.add(codeFeature, Pos{i + 1, 1}, utf8.RuneCountInString(l), "remove the line", "directives are not in the language")
+		case strings.TrimSpace(l) != "" && !strings.HasPrefix(strings.TrimSpace(l), "#"):
+			return
+		}
+	}
 }
 
 func splitLines(src []byte) []string {

@@ -39,7 +39,22 @@ type cli struct {
 }
 
 func newCLI(in io.Reader, out, err io.Writer) *cli {
-	return &cli{in: in, out: out, err: err, generate: gen.Generate}
+	return &cli{in: in, out: &output{Writer: out}, err: err, generate: gen.Generate}
+}
+
+// output is the standard output. It remembers why something could not be
+// printed: who asks for a result and gets none must not read success.
+type output struct {
+	io.Writer
+	failed error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.failed == nil && !errors.Is(err, syscall.EPIPE) { // a reader that went away has read enough
+		o.failed = err
+	}
+	return n, err
 }
 
 // errFindings ends a command whose findings are printed already.
@@ -54,7 +69,16 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 type internalError struct{ error }
 
 // run executes one command line and returns the exit code.
-func (c *cli) run(args []string) (code int) {
+func (c *cli) run(args []string) int {
+	code := c.execute(args)
+	if o, ok := c.out.(*output); ok && o.failed != nil && code < exitUsage {
+		c.errorf("fsmgen: cannot print: %v\n", o.failed)
+		return exitUsage
+	}
+	return code
+}
+
+func (c *cli) execute(args []string) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
 			code = c.bug(fmt.Sprint(p), debug.Stack())
@@ -194,6 +218,9 @@ func (c *cli) read(path string) (*source, error) {
 		}
 		return nil, usagef("cannot read the specification: %w", err)
 	}
+	if len(s.text) > maxInput {
+		return nil, usagef("%s is larger than %d MiB; a specification has at most 1 MiB", s.name, maxInput>>20)
+	}
 	c.current = s.name
 	return s, nil
 }
@@ -208,7 +235,7 @@ func (c *cli) load(path string) (*source, error) {
 }
 
 // maxInput bounds what is read into memory; spec.Parse reports a file that
-// is above its own, lower limit.
+// is above its own, lower limit, with its size.
 const maxInput = 8 << 20
 
 // readSpec reads at most maxInput bytes and one more.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -19,7 +20,7 @@ var checkFormats = []string{formatText, formatJSON, formatSARIF, formatGitHub}
 
 func (c *cli) checkCommand() *cobra.Command {
 	var format string
-	var asJSON, strict bool
+	var asJSON, strict, verbose bool
 	cmd := &cobra.Command{
 		Use:   "check SPEC...",
 		Short: "Report what is wrong with specifications",
@@ -40,11 +41,12 @@ warnings (how many).`,
 			if asJSON {
 				format = formatJSON
 			}
-			return c.check(args, format, strict)
+			return c.check(args, format, strict, verbose)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", formatText, "form of the findings: text, json, sarif (2.1.0) or github (workflow commands)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print facts about the machine: what carries each unique (FSM505)")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings, too")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
 	c.quietFlag(cmd)
@@ -53,13 +55,19 @@ warnings (how many).`,
 	return cmd
 }
 
-func (c *cli) check(paths []string, format string, strict bool) error {
+func (c *cli) check(paths []string, format string, strict, verbose bool) error {
 	if err := allowed("--format", format, checkFormats...); err != nil {
 		return err
 	}
 	sources, err := c.loadAll(paths)
 	if err != nil {
 		return err
+	}
+	for _, s := range sources {
+		if verbose && !s.found.HasErrors() {
+			s.found = append(s.found, validate.Facts(s.machine)...)
+			s.found.Sort()
+		}
 	}
 	if err := c.runModel(sources, format == formatText && !c.quiet); err != nil {
 		return err

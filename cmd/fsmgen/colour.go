@@ -13,7 +13,7 @@ import (
 // colourful reports whether w is a terminal that wants colours.
 // See https://no-color.org.
 func colourful(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := unwrapped(w).(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}

@@ -30,6 +30,7 @@ func (c *cli) put(plans []*plan, opt putOptions) error {
 		drift = drift || t.status != statusUnchanged
 	}
 	if !opt.check && !blocked {
+		removeLeftovers(targets)
 		if err := writeAll(targets); err != nil {
 			return usagef("cannot write: %w", err)
 		}

@@ -14,7 +14,7 @@ import (
 
 // isTerminal reports whether w is one that moves its cursor.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := unwrapped(w).(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
@@ -127,3 +127,11 @@ func (b *bar) hide() {
 
 // sortedKeys returns the keys of a map in bytewise order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// unwrapped returns the file behind the standard output of the command.
+func unwrapped(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return o.Writer
+	}
+	return w
+}

@@ -7,29 +7,34 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 )
 
-// marked are the files that can be marked as ours, by extension, with what
-// stands before and behind the mark in its line. Only files that carry theirs
-// are ever overwritten.
-var marked = map[string][2]string{
-	".go":    {"// ", ""},
-	".sql":   {"-- ", ""},
-	".mmd":   {"%% ", ""},
-	".dot":   {"// ", ""},
-	".puml":  {"' ", ""},
-	".d2":    {"# ", ""},
-	".svg":   {"<!-- ", " -->"},
-	".png":   {"", ""},
-	".scxml": {"<!-- ", " -->"},
-	".md":    {"<!-- ", " -->"},
-	".json":  {`    "generated": "`, `",`},
-	".csv":   {"operation (", rest},
+// mark is how a file says that it is ours: what stands before and behind the
+// header in its line, and how its first line begins where that is another one.
+type mark struct{ before, behind, first string }
+
+// marked are the files that can be marked as ours, by extension. Only files
+// that carry their mark are ever overwritten.
+var marked = map[string]mark{
+	".go":    {before: "// "},
+	".sql":   {before: "-- "},
+	".mmd":   {before: "%% ", first: "---"},
+	".dot":   {before: "// "},
+	".puml":  {before: "' ", first: "@startuml"},
+	".d2":    {before: "# "},
+	".svg":   {before: "<!-- ", behind: " -->", first: "<svg "},
+	".png":   {first: "\x89PNG"},
+	".scxml": {before: "<!-- ", behind: " -->", first: "<?xml "},
+	".md":    {before: "<!-- ", behind: " -->"},
+	".json":  {before: `    "generated": "`, behind: `",`, first: "{"},
+	".csv":   {before: "operation (", behind: rest},
 }
 
 // rest stands for whatever follows the mark in its line.
@@ -40,16 +45,22 @@ const rest = "..."
 const headerLines = 10
 
 // isGenerated reports whether data, the content of a file of that name, was
-// written by fsmgen.
+// written by fsmgen. The header stands in the first line, or in one of the next
+// lines of a file that begins as only ours do: somebody's own file may quote it
+// further down.
 func isGenerated(name string, data []byte) bool {
-	around, ok := marked[filepath.Ext(name)]
+	m, ok := marked[filepath.Ext(name)]
 	if !ok {
 		return false
 	}
-	header := around[0] + chart.Header + around[1]
-	for i, line := range bytes.SplitN(data, []byte("\n"), headerLines+1) {
+	header := m.before + chart.Header + m.behind
+	lines := 1
+	if m.first != "" && bytes.HasPrefix(data, []byte(m.first)) {
+		lines = headerLines
+	}
+	for i, line := range bytes.SplitN(data, []byte("\n"), lines+1) {
 		text := string(bytes.TrimRight(line, "\r"))
-		if i < headerLines && (text == header || around[1] == rest && strings.HasPrefix(text, strings.TrimSuffix(header, rest))) {
+		if i < lines && (text == header || m.behind == rest && strings.HasPrefix(text, strings.TrimSuffix(header, rest))) {
 			return true
 		}
 	}
@@ -191,6 +202,32 @@ func writeAll(targets []*target) (err error) {
 		}
 	}
 	return nil
+}
+
+// leftoverAge is how old a file of writeTemp is when nobody writes it any longer.
+const leftoverAge = 10 * time.Minute
+
+var leftoverName = regexp.MustCompile(`^\.(.+)\.fsmgen[0-9]+$`)
+
+// removeLeftovers removes what a killed process left beside the targets.
+func removeLeftovers(targets []*target) {
+	ours := make(map[string]bool)
+	dirs := make(map[string]bool)
+	for _, t := range targets {
+		ours[t.path], dirs[filepath.Dir(t.path)] = true, true
+	}
+	for dir := range dirs {
+		entries, _ := os.ReadDir(dir) // a folder that cannot be read holds nothing to remove
+		for _, e := range entries {
+			name := leftoverName.FindStringSubmatch(e.Name())
+			if name == nil || !ours[filepath.Join(dir, name[1])] {
+				continue
+			}
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftoverAge {
+				_ = os.Remove(filepath.Join(dir, e.Name())) // the next run tries again
+			}
+		}
+	}
 }
 
 func removeIfThere(path string) error {

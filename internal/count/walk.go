@@ -47,9 +47,11 @@ func Explore(m *spec.Machine, key Key, index bool) Walk {
 type walker struct {
 	m       *spec.Machine
 	key     Key
-	index   bool
+	indexed bool
 	project bool
 	ways    map[*spec.Operation]map[*spec.State][]spec.Move // by operation and source
+	always  []start                                         // where every group must be asked
+	byState [][]start                                       // where a group with a record in the state must be
 	unique  []*spec.Unique                                  // over the key
 	seen    map[string]bool
 	queue   []Group
@@ -57,26 +59,28 @@ type walker struct {
 }
 
 func explore(m *spec.Machine, key Key, index bool, detail int64) Walk {
-	w := &walker{m: m, key: key, index: index, ways: waysOf(m), seen: map[string]bool{}}
+	w := &walker{m: m, key: key, indexed: index, ways: waysOf(m), seen: map[string]bool{}}
 	w.project = m.Projection != nil && key.Same(m.Projection.Key)
 	for _, u := range m.Unique {
 		if key.Same(u.Fields) {
 			w.unique = append(w.unique, u)
 		}
 	}
+	limit := max(most*100/max(len(m.States), 100), 100) // a group takes a byte for each state
 	w.walk = Walk{Broken: map[*spec.Unique]Step{}, States: map[string]bool{}, Moves: map[Move]Step{}}
 	sh := shapeFor(m, key, detail)
-	start := Group{counts: string(make([]byte, len(m.States))), shape: sh}
-	w.visit(start, Step{After: start})
+	w.index(sh)
+	empty := Group{counts: string(make([]byte, len(m.States))), shape: sh}
+	w.visit(empty, Step{After: empty})
 	for len(w.queue) > 0 {
-		if len(w.seen) > most {
+		if len(w.seen) > limit {
 			w.walk.Groups = len(w.seen)
 			return w.walk
 		}
 		g := w.queue[0]
 		w.queue = w.queue[1:]
-		for _, op := range m.Operations {
-			w.steps(g, op)
+		for _, start := range w.starts(g) {
+			w.steps(g, start)
 		}
 	}
 	w.walk.Groups, w.walk.Complete = len(w.seen), true
@@ -102,20 +106,61 @@ func (w *walker) visit(g Group, by Step) {
 	}
 }
 
-// steps takes every step that an operation can make in the group.
-func (w *walker) steps(g Group, op *spec.Operation) {
-	if len(op.Creates) > 0 {
-		w.call(g, g, op, nil, nil)
+// start is where an operation can begin: a creation, or one of its source
+// states. The sources of all operations are numbered in the order of the file.
+type start struct {
+	op   *spec.Operation
+	from *spec.State // nil for a creation
+	n    int
+}
+
+// index notes where the operations can begin: those that any group has to be
+// asked about, and by state those that a group with a record in it has.
+func (w *walker) index(sh *shape) {
+	w.byState = make([][]start, len(w.m.States))
+	n := 0
+	for _, op := range w.m.Operations {
+		if len(op.Creates) > 0 {
+			w.always = append(w.always, start{op, nil, n})
+			n++
+			continue
+		}
+		for _, r := range op.From {
+			at := start{op, r.State, n}
+			n++
+			if sh.caps[r.State.Index] == 0 || slices.ContainsFunc(w.ways[op][r.State], w.regroups) {
+				w.always = append(w.always, at)
+			} else {
+				w.byState[r.State.Index] = append(w.byState[r.State.Index], at)
+			}
+		}
+	}
+}
+
+// starts lists where a step of the group can begin, in the order of the file.
+func (w *walker) starts(g Group) []start {
+	list := slices.Clone(w.always)
+	for i := range len(g.counts) {
+		if g.counts[i] > 0 {
+			list = append(list, w.byState[i]...)
+		}
+	}
+	slices.SortFunc(list, func(a, b start) int { return a.n - b.n })
+	return list
+}
+
+// steps takes every step that an operation can make from a place in the group.
+func (w *walker) steps(g Group, at start) {
+	if at.from == nil {
+		w.call(g, g, at.op, nil, nil)
 		return
 	}
-	for _, from := range op.From {
-		for _, rest := range g.leave(from.State) {
-			w.call(g, rest, op, from.State, nil)
-		}
-		for _, v := range w.ways[op][from.State] {
-			if w.regroups(v) { // a record of another group comes into this one
-				w.land(g, g, op, v.To, op)
-			}
+	for _, rest := range g.leave(at.from) {
+		w.call(g, rest, at.op, at.from, nil)
+	}
+	for _, v := range w.ways[at.op][at.from] {
+		if w.regroups(v) { // a record of another group comes into this one
+			w.land(g, g, at.op, v.To, at.op)
 		}
 	}
 }
@@ -150,10 +195,10 @@ func (w *walker) land(before, rest Group, op *spec.Operation, to *spec.State, fi
 			continue
 		}
 		surely, maybe := rest.in(u.In...).atLeast(1)
-		if surely && w.index {
+		if surely && w.indexed {
 			return
 		}
-		if _, known := w.walk.Broken[u]; maybe && !known && !w.index {
+		if _, known := w.walk.Broken[u]; maybe && !known && !w.indexed {
 			w.walk.Broken[u] = Step{Op: first, Before: before, After: rest.enter(to)}
 		}
 	}

@@ -141,8 +141,15 @@ func (c *comparison) effect(o, n *spec.Operation) {
 			}
 			return names(e.Key, fieldWord)
 		}
-		if key(a) != key(b) {
+		switch {
+		case key(a) != key(b):
 			c.report("FSM712", where, twice, "the key of effect %s is %s, it was %s", b.Name, key(b), key(a))
+		case plainKey(a) != plainKey(b):
+			word := "as it is, it was in quotes"
+			if plainKey(a) {
+				word = "in quotes, it was as it is"
+			}
+			c.report("FSM712", where, twice, "the key of effect %s holds the text of %s %s", b.Name, b.Key[0].Field.Name, word)
 		}
 		if a.Atomic != b.Atomic {
 			word := "runs after the commit, it ran within"
@@ -152,6 +159,12 @@ func (c *comparison) effect(o, n *spec.Operation) {
 			c.report("FSM712", where, twice, "effect %s %s", b.Name, word)
 		}
 	}
+}
+
+// plainKey reports whether the key of an effect is the text of a field as it is.
+// An optional field and several fields are written so that no two keys meet.
+func plainKey(e *spec.Effect) bool {
+	return len(e.Key) == 1 && e.Key[0].Field.Type.Kind == spec.KindString && !e.Key[0].Field.Type.Optional
 }
 
 func (c *comparison) then(o, n *spec.Operation) {

@@ -102,7 +102,7 @@ func (p *problem) assigned(s spec.Assign) value {
 		v = p.clock()
 		v.off += micros(s.Value.Plus)
 	case spec.ValueInt:
-		v = constant(spec.KindInt, s.Value.Int)
+		v = p.constant(spec.KindInt, s.Value.Int)
 	case spec.ValueBool:
 		v = constant(spec.KindBool, 0)
 		if s.Value.Bool {

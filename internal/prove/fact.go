@@ -20,7 +20,7 @@ func (p *problem) term(t spec.Term, read reader) value {
 	case spec.TermNow:
 		return p.clock()
 	case spec.TermInt:
-		return constant(spec.KindInt, t.Int)
+		return p.constant(spec.KindInt, t.Int)
 	case spec.TermBool:
 		if t.Bool {
 			return constant(spec.KindBool, 1)

@@ -23,8 +23,8 @@ const (
 )
 
 // limit bounds every constant that the proof calculates with, so that no sum of
-// differences overflows. A fact with a larger one is opaque: it is neither
-// assumed nor proven.
+// differences overflows. A larger one is a number of its own: see
+// problem.constant.
 const limit = int64(1) << 56
 
 var (

@@ -19,6 +19,7 @@ type goal struct {
 	fields     []*spec.Field
 	fact       *spec.Fact // nil for presence and bounds
 	present    bool       // presence: which one is needed
+	accepted   bool       // bounds: what is set is within them by itself
 
 	left    string // how a failure reads: "`owner` present"
 	pos     spec.Pos
@@ -116,23 +117,30 @@ func (s *part) typed(branch *spec.Branch, read reader) []goal {
 			within := s.bounds(v, spec.Type{Min: low, Max: f.Type.Max})
 			list = append(list, goal{
 				code: "FSM302", fields: []*spec.Field{f}, present: true,
-				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), s.exact(v, a, f, low) },
-				left:      fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, f.Type.Max)),
+				condition: func() (formula, bool) { return anyOf(not(s.present(v)), within), !v.opaque }, accepted: acceptedBefore(a, f),
+				left: fmt.Sprintf("`%s` outside its bounds", f.Name), pos: f.Pos, related: fmt.Sprintf("%s is %s", f.Name, boundsText(low, f.Type.Max)),
 			})
 		}
 	}
 	return list
 }
 
-// exact reports whether the bounds can be calculated with, or need not be: what
-// is accepted as an input fits by itself.
-func (s *part) exact(v value, a spec.Assign, f *spec.Field, low *int64) bool {
+// acceptedBefore reports whether a value is within the bounds of the field by
+// itself: an input was accepted with the bounds of every field it is set into,
+// and a field is within its own.
+func acceptedBefore(a spec.Assign, f *spec.Field) bool {
 	switch a.Value.Kind {
-	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame, spec.ValueInt:
+	case spec.ValueInput, spec.ValueInputOrAbsent, spec.ValueInputOrSame:
 		return true
+	case spec.ValueField:
+		from, to := a.Value.Field.Type, f.Type
+		low := from.Min
+		if from.Kind == spec.KindCounter {
+			low = new(int64)
+		}
+		return (to.Min == nil || low != nil && *low >= *to.Min) && (to.Max == nil || from.Max != nil && *from.Max <= *to.Max)
 	}
-	fits := func(n *int64) bool { return n == nil || small(*n) }
-	return !v.opaque && fits(low) && fits(f.Type.Max)
+	return false
 }
 
 func boundsText(low, high *int64) string {

@@ -11,6 +11,9 @@ import (
 // from the guards before it. What is not decided is not listed, and neither is a
 // guard about other records.
 func Implied(m *spec.Machine, op *spec.Operation) []*spec.Guard {
+	if len(op.Require) == 0 {
+		return nil
+	}
 	froms := []*spec.State{nil}
 	if len(op.Creates) == 0 {
 		froms = froms[:0]

@@ -16,6 +16,11 @@ import (
 func TestLargeMachinesEnd(t *testing.T) {
 	t.Parallel()
 	const n = 2000
+	var bounded, inputs []string
+	for i := range 5 * n {
+		bounded = append(bounded, fmt.Sprintf("  f%d: optional int 0..9", i))
+		inputs = append(inputs, fmt.Sprintf("f%d: input", i))
+	}
 	var chain, numbers, assigned, sets, member, branches, states, names []string
 	for i := range n {
 		numbers = append(numbers, fmt.Sprintf("  f%d: int", i))
@@ -38,6 +43,7 @@ func TestLargeMachinesEnd(t *testing.T) {
 	}{
 		{"a long chain, moved along", between(numbers, chain, "set: {"+strings.Join(assigned, ", ")+"}"), false},
 		{"a long chain, let alone", between(numbers, chain, "effect: {name: tell}"), true},
+		{"many bounded inputs", door + "fields:\n" + strings.Join(bounded, "\n") + "\nstates: {one: {}, two: {}}\noperations:\n  go: {from: one, to: two, set: {" + strings.Join(inputs, ", ") + "}}\n", true},
 		{"many sets", between(sets, member, "add: {f0: g0}"), false},
 		{"many branches", door + "fields: {n: int}\nstates: {one: {}}\noperations:\n  go:\n    from: one\n    choose:\n" + strings.Join(branches, "\n") + "\n", false},
 		{"many transitions", door + "fields: {n: {type: counter, changed_by: []}, a: optional string, b: optional string}\nstates:\n" + strings.Join(states, "\n") +

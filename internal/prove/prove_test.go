@@ -181,7 +181,7 @@ guards:
 operations:
   make: {creates: one, set: {most: input, since: now, name: input}}
   make_more: {creates: three, input: {k: int}, set: {n: input.k, most: input, since: now, name: input}}
-  make_none: {creates: one, set: {n: most, most: 3, since: now, name: input}}
+  make_none: {creates: one, set: {n: 0, most: 3, since: now, name: input}}
   go:
     from: three
     set: {owner: actor}
@@ -204,9 +204,6 @@ operations:
 		{"a creation in the past", "make: {creates: one, set: {most: input, since: now", "make: {creates: one, set: {most: input, since: input", []string{
 			"FSM302 make: (new) -> one can leave `since == created_at` false", "FSM302 make: (new) -> one can leave `since <= updated_at` false"}},
 		{"a set that is not empty", "make: {creates: one, set: {most: input,", "make: {creates: one, set: {all: input, most: input,", []string{"FSM301 make: (new) -> one can leave `all` present"}},
-		{"a required field that copies nothing", "make: {creates: one, set: {most: input, since: now", "make: {creates: one, set: {most: n, since: since", []string{
-			"FSM302 make: (new) -> one can leave `since == created_at` false", "FSM302 make: (new) -> one can leave `since <= updated_at` false",
-			"FSM301 make: (new) -> one can leave `since` absent"}},
 		{"a number beyond its bounds", "    set: {owner: actor}\n", "    set: {owner: actor, most: n}\n", []string{
 			"FSM302 go: three -> three can leave `most` outside its bounds"}}, // and three -> two cannot: there n is below 5
 		{"a guard of a creation", "make: {creates: one,", "make: {creates: one, require: [asked], input: {k: int -3..0},", []string{

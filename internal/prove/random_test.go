@@ -131,7 +131,7 @@ func (w *writer) facts(least, most int, invariant bool) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-func (w *writer) value(kind, field string) string {
+func (w *writer) value(kind, field string, creation bool) string {
 	var ways []string
 	for _, in := range inputsByKind[kind] {
 		if !w.optional(in) || w.optional(field) {
@@ -139,7 +139,7 @@ func (w *writer) value(kind, field string) string {
 		}
 	}
 	for _, f := range fieldsByKind[kind] {
-		if f[0] != 'q' && (!w.optional(f) || w.optional(field)) {
+		if !creation && f[0] != 'q' && (!w.optional(f) || w.optional(field)) {
 			ways = append(ways, f)
 		}
 	}
@@ -162,6 +162,10 @@ func (w *writer) value(kind, field string) string {
 // effects writes some effects, each field at most once.
 func (w *writer) effects(least int, creation bool) string {
 	var set, cleared, increment, add []string
+	members := 3
+	if creation {
+		members = 2 // no field
+	}
 	for _, kind := range kinds {
 		for _, f := range fieldsByKind[kind] {
 			if !creation && w.IntN(6) > 0 && least == 0 {
@@ -177,7 +181,7 @@ func (w *writer) effects(least int, creation bool) string {
 				}
 			case kind == "set":
 				if !creation || w.IntN(2) == 0 {
-					add = append(add, f+": "+one(w, []string{"input.is", "actor", "s1"}))
+					add = append(add, f+": "+one(w, []string{"input.is", "actor", "s1"}[:members]))
 				} else {
 					set = append(set, f+": input")
 				}
@@ -188,7 +192,7 @@ func (w *writer) effects(least int, creation bool) string {
 			case creation && !w.optional(f):
 				set = append(set, f+": "+map[string]string{"string": "input", "int": "input", "time": one(w, []string{"input", "now"}), "bool": "input", "enum": "input"}[kind])
 			default:
-				set = append(set, f+": "+w.value(kind, f))
+				set = append(set, f+": "+w.value(kind, f, creation))
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -40,6 +42,7 @@ type problem struct {
 	actor  *value
 	now    *value
 	words  map[string]int64
+	large  map[int64]int // the numbers that stand for constants beyond the limit
 
 	sets    int
 	filled  map[int]int // set -> the atom "it is not empty"
@@ -68,7 +71,7 @@ func newProblem(m *spec.Machine, op *spec.Operation, words map[string]int64) *pr
 	return &problem{
 		m: m, op: op, words: words, nums: make([]number, 1),
 		fields: map[*spec.Field]value{}, inputs: map[*spec.Input]value{},
-		filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
+		large: map[int64]int{}, filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
 	}
 }
 
@@ -156,17 +159,50 @@ func (p *problem) oneOf(num int, values []*spec.EnumValue) {
 	}
 }
 
-// bounds says that the number of v is within the bounds of an int type. Bounds
-// too large to calculate with are left out.
+// bounds says that the number of v is within the bounds of an int type.
 func (p *problem) bounds(v value, t spec.Type) formula {
 	f := yes
-	if t.Min != nil && small(*t.Min) {
-		f.kids = append(f.kids, v.atLeast(*t.Min))
+	if t.Min != nil {
+		f.kids = append(f.kids, compare(p.constant(v.kind, *t.Min), v, 0))
 	}
-	if t.Max != nil && small(*t.Max) {
-		f.kids = append(f.kids, v.atMost(*t.Max))
+	if t.Max != nil {
+		f.kids = append(f.kids, compare(v, p.constant(v.kind, *t.Max), 0))
 	}
 	return f
+}
+
+// constant is a number that the file holds. One too large to calculate with is
+// a number like any other, of which its side of the limit is known and how far
+// it is from the other large ones.
+func (p *problem) constant(k spec.Kind, n int64) value {
+	if small(n) {
+		return constant(k, n)
+	}
+	if num, known := p.large[n]; known {
+		return value{kind: k, num: num}
+	}
+	v := value{kind: k, num: p.number(spec.KindInt)}
+	edge := constant(k, limit-1)
+	if n > 0 {
+		p.assume(compare(edge, v, 0))
+	} else {
+		edge.off = -edge.off
+		p.assume(compare(v, edge, 0))
+	}
+	for _, other := range slices.Sorted(maps.Keys(p.large)) {
+		o := value{kind: k, num: p.large[other]}
+		switch {
+		case (n > 0) == (other > 0) && small(n-other):
+			o.off = n - other
+			p.assume(same(v, o))
+		case n > other:
+			p.assume(compare(o, v, -1))
+		default:
+			p.assume(compare(v, o, -1))
+		}
+	}
+	p.large[n] = v.num
+	return v
 }
 
 func small(n int64) bool { return -limit < n && n < limit }
@@ -197,9 +233,8 @@ func same(a, b value) formula {
 func (v value) atLeast(n int64) formula { return compare(constant(v.kind, n), v, 0) }
 func (v value) atMost(n int64) formula  { return compare(v, constant(v.kind, n), 0) }
 
-func constant(k spec.Kind, n int64) value {
-	return value{kind: k, off: n, opaque: !small(n)}
-}
+// constant is a number that can be calculated with.
+func constant(k spec.Kind, n int64) value { return value{kind: k, off: n} }
 
 // present says that there is a value. A set is present when it is not empty.
 func (p *problem) present(v value) formula {

@@ -20,6 +20,7 @@ type Rule struct {
 	Severity spec.Severity
 	Doc      string      // why it matters and how to mend it, in sentences
 	Run      func(*Pass) // nil: detected while the file is parsed, by the model checker, or by `fsmgen diff`
+	Asked    bool        // a fact and no finding, worked out when asked for: see [Facts]
 	Model    bool        // found by the model checker, on demand: see [Model]
 	Changes  bool        // found between two versions, by `fsmgen diff`
 }
@@ -33,13 +34,27 @@ var Rules = slices.SortedFunc(
 // Run looks at a resolved machine with every rule and returns what they find,
 // sorted. It finds nothing that [spec.Parse] has found already.
 func Run(m *spec.Machine) spec.Diagnostics {
+	return slices.Clone(spec.Derived(m, findings{}, func(m *spec.Machine) spec.Diagnostics { return run(m, false) }))
+}
+
+// Facts returns what can be said of a resolved machine beside the findings.
+func Facts(m *spec.Machine) spec.Diagnostics { return run(m, true) }
+
+// What is worked out of a machine once.
+type (
+	findings struct{}
+	proof    struct{}
+)
+
+func proofOf(m *spec.Machine) prove.Report { return spec.Derived(m, proof{}, prove.Machine) }
+
+func run(m *spec.Machine, asked bool) spec.Diagnostics {
 	var found spec.Diagnostics
-	proof := sync.OnceValue(func() prove.Report { return prove.Machine(m) })
 	projected := sync.OnceValue(func() count.Walk { return count.Explore(m, m.Projection.Key, true) })
 	clashing := sync.OnceValue(func() []clash { return clashes(m) })
 	for i := range Rules {
-		if rule := &Rules[i]; rule.Run != nil {
-			rule.Run(&Pass{Machine: m, rule: rule, found: &found, proof: proof, projected: projected, clashes: clashing})
+		if rule := &Rules[i]; rule.Run != nil && rule.Asked == asked {
+			rule.Run(&Pass{Machine: m, rule: rule, found: &found, projected: projected, clashes: clashing})
 		}
 	}
 	found.Sort()
@@ -69,11 +84,9 @@ func Explain(code string) (Rule, bool) {
 
 // Pass is one rule at work on one machine.
 type Pass struct {
-	Machine *spec.Machine
-	rule    *Rule
-	found   *spec.Diagnostics
-	proof   func() prove.Report // of the machine, made once for all rules
-
+	Machine   *spec.Machine
+	rule      *Rule
+	found     *spec.Diagnostics
 	projected func() count.Walk // through all groups of the projection, made once
 	clashes   func() []clash    // of the Go names, looked for once
 }

@@ -14,8 +14,8 @@ import (
 // holds for any number of records.
 var groupRules = []Rule{
 	{
-		Code: "FSM505", Name: "what carries a `unique`", Severity: spec.Info, Run: carriesUnique,
-		Doc: "This is a fact about the machine and nothing to mend. A `unique` holds always, since the store keeps it by an index. Where the\n" +
+		Code: "FSM505", Name: "what carries a `unique`", Severity: spec.Info, Run: carriesUnique, Asked: true,
+		Doc: "This is a fact about the machine and nothing to fix; `fsmgen check -v` tells it. A `unique` holds always, since the store keeps it by an index. Where the\n" +
 			"`none` and `fewer` guards alone let no second record come into its states, the index is a second line of defence and callers never\n" +
 			"meet its refusal. Where they do not, the index alone carries the promise, and the step that would break it is named: callers must\n" +
 			"expect the refusal there. Either holds for any number of records; guards on fields, owners and clocks count for nothing here.",
@@ -47,13 +47,13 @@ func carriesUnique(p *Pass) {
 	for i, u := range m.Unique {
 		walk := guardsAlone(m, i)
 		step, broken := walk.Broken[u]
-		at := finding{pos: u.Pos, mark: u.Name, hint: "nothing to mend: the index is a second line of defence"}
+		at := finding{pos: u.Pos, mark: u.Name, hint: "nothing to fix: the index is a second line of defence"}
 		switch {
 		case broken:
-			at.hint = "nothing to mend: callers meet the refusal " + u.Error + " there; a `none` guard would tell them earlier"
+			at.hint = "nothing to fix: callers meet the refusal " + u.Error + " there; a `none` guard would tell them earlier"
 			p.report(at, "%s: holds by the index only; without it %s could lead from %s to %s", u.Name, step.Op.Name, step.Before, step.After)
 		case !walk.Complete:
-			at.hint = "nothing to mend: the index keeps it"
+			at.hint = "nothing to fix: the index keeps it"
 			p.report(at, "%s: holds by the index; whether the guards alone carry it is not decided, there are more than %d kinds of groups", u.Name, walk.Groups-1)
 		default:
 			p.report(at, "%s: holds for any number of records even without the index", u.Name)
@@ -78,7 +78,7 @@ func peers(m *spec.Machine) []*spec.Guard {
 }
 
 // backing looks for a `unique` that covers the states of a guard: one over the
-// same key, and one over another.
+// same key, or over a part of it or more, and one over another.
 func backing(m *spec.Machine, g *spec.Guard) (same, other *spec.Unique) {
 	for _, u := range m.Unique {
 		covers := true
@@ -89,6 +89,10 @@ func backing(m *spec.Machine, g *spec.Guard) (same, other *spec.Unique) {
 		case !covers:
 		case count.Key(u.Fields).Same(g.Peers.Same):
 			same = u
+		case count.Key(u.Fields).Within(g.Peers.Same), count.Key(g.Peers.Same).Within(u.Fields):
+			if same == nil {
+				same = u
+			}
 		case other == nil:
 			other = u
 		}

@@ -48,6 +48,10 @@ func (r Rule) Check(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
 		return r.compare(file, src)
 	}
 	m, found := Source(file, src)
+	if r.Asked && m != nil {
+		found = append(found, Facts(m)...)
+		found.Sort()
+	}
 	if r.Model && m != nil && !found.HasErrors() {
 		_, more := Model(m, model.Options{}, nil)
 		found = append(found, more...)

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"github.com/fsmgen/fsmgen/internal/prove"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -88,7 +87,7 @@ reported and not guessed: state a fact in between.
 
 // proven reports what the proof found under the rule's code.
 func proven(p *Pass) {
-	for _, f := range p.proof().Findings {
+	for _, f := range proofOf(p.Machine).Findings {
 		if f.Code == p.rule.Code {
 			p.report(finding{
 				pos: f.Pos, mark: f.Mark, hint: f.Hint, related: f.Related,
@@ -107,6 +106,6 @@ type Summary struct {
 // Proof counts what the proof of a machine has to show. It says nothing about
 // whether it succeeds: that is what the findings of [Run] are for.
 func Proof(m *spec.Machine) Summary {
-	r := prove.Machine(m)
+	r := proofOf(m)
 	return Summary{Steps: r.Steps, Obligations: r.Obligations}
 }

@@ -12,8 +12,14 @@ var triggerRules = []Rule{
 	{
 		Code: "FSM206", Name: "trigger that never succeeds", Severity: spec.Error, Run: deadTrigger,
 		Doc: `The sweeper fires the operation once the deadline is past. In every source state the deadline is absent then, or a guard of the
-operation asks for just the opposite: that it is not past yet. So the operation is never run, and what it should end goes on for
-ever. Mostly a comparison is the wrong way round, or the field is another one.`,
+operation asks for the opposite: that it is not past yet. Or the operation needs an actor, and a trigger has none. So the operation
+is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field.`,
+	},
+	{
+		Code: "FSM207", Name: "trigger that is due again at once", Severity: spec.Warning, Run: restless,
+		Doc: `The sweeper fires the operation once the deadline is past, and the operation leaves the record in a state where the same
+deadline fires it: each sweep makes one more revision and one more event, with nothing between them. Move the deadline, clear it, or
+lead to a state that is not under ` + "`from`" + `.`,
 	},
 	{
 		Code: "FSM605", Name: "pick without an order", Severity: spec.Warning, Run: unorderedPick,
@@ -24,6 +30,14 @@ have its turn. Write ` + "`next: {order: [created_at]}`" + `, or the field that 
 
 func deadTrigger(p *Pass) {
 	for _, op := range p.Machine.Operations {
+		if at, ok := needsActor(op); ok && len(op.Triggers) > 0 && op.By == spec.ByCaller {
+			t := op.Triggers[0]
+			p.report(finding{
+				pos: t.Pos, mark: t.Text, related: also(at, "the actor is needed here"),
+				hint: "make an operation of its own for the trigger, with `by: system` and without the actor",
+			}, "nothing ever fires %s: a trigger has no actor, and %s needs one", op.Name, op.Name)
+			continue
+		}
 		for _, t := range op.Triggers {
 			if t.After == nil || len(op.From) == 0 {
 				continue
@@ -48,12 +62,96 @@ func deadTrigger(p *Pass) {
 	}
 }
 
-// notPast reports whether a fact says that an instant is still to come.
+// notPast reports whether a fact says that an instant is still to come. One that
+// also holds at the very instant says so too: no sweeper is that punctual.
 func notPast(x *spec.Fact, f *spec.Field) bool {
 	if x.Left.Field == f && x.Right.Kind == spec.TermNow {
-		return x.Op == spec.Gt
+		return x.Op == spec.Gt || x.Op == spec.Ge
 	}
-	return x.Right.Field == f && x.Left.Kind == spec.TermNow && x.Op == spec.Lt
+	return x.Right.Field == f && x.Left.Kind == spec.TermNow && (x.Op == spec.Lt || x.Op == spec.Le)
+}
+
+// needsActor returns where an operation reads the actor.
+func needsActor(op *spec.Operation) (spec.Pos, bool) {
+	for _, f := range slices.Concat(needed(op), facts(op)) {
+		if pos, ok := actorIn(f); ok {
+			return pos, true
+		}
+	}
+	for _, e := range effects(op) {
+		for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
+			if a.Value.Kind == spec.ValueActor {
+				return a.Value.Pos, true
+			}
+		}
+	}
+	return spec.Pos{}, false
+}
+
+// needed lists the facts of the guards of an operation.
+func needed(op *spec.Operation) []*spec.Fact {
+	var list []*spec.Fact
+	for _, r := range op.Require {
+		list = append(list, r.When...)
+	}
+	return list
+}
+
+// restless reports a trigger that is due again as soon as it was fired: the
+// record is where it was, and so is the deadline. What a step changes may be
+// what a guard or a branch looks at; then the next call may be another one.
+func restless(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		for _, t := range op.Triggers {
+			if t.After == nil || t.After.Builtin && t.After.Name == "updated_at" {
+				continue
+			}
+			for _, v := range op.Moves() {
+				if !listed(v.To, op.From) || absentIn(v.To, t.After) || !endless(op, v, t.After) {
+					continue
+				}
+				p.report(finding{
+					pos: t.Pos, mark: t.Text, related: also(v.Pos, "the record stays due in %s", v.To.Name),
+					hint: fmt.Sprintf("set or clear %s in %s, or lead to a state that is not under its `from`", t.After.Name, op.Name),
+				}, "%s is fired after %s, and leaves %s as it is in %s: each sweep fires it again", op.Name, t.After.Name, t.After.Name, v.To.Name)
+				break
+			}
+		}
+	}
+}
+
+func absentIn(s *spec.State, f *spec.Field) bool {
+	return slices.ContainsFunc(s.Absent, func(r spec.FieldRef) bool { return r.Field == f })
+}
+
+// endless reports whether nothing that a move changes can keep the next call of
+// the operation from being the same.
+func endless(op *spec.Operation, v spec.Move, deadline *spec.Field) bool {
+	changed := map[*spec.Field]bool{}
+	list := []*spec.Effects{&op.Effects}
+	if v.Branch != nil {
+		list = append(list, &v.Branch.Effects)
+	}
+	for _, e := range list {
+		for _, a := range slices.Concat(e.Set, e.Add) {
+			changed[a.Field] = true
+		}
+		for _, r := range slices.Concat(e.Clear, e.Increment) {
+			changed[r.Field] = true
+		}
+	}
+	if changed[deadline] {
+		return false
+	}
+	for _, r := range op.Require {
+		if r.Guard.Peers != nil {
+			return false
+		}
+	}
+	reads := func(t spec.Term) bool {
+		return t.Kind == spec.TermField && changed[t.Field] || t.Kind == spec.TermInput || t.Kind == spec.TermActor
+	}
+	return !slices.ContainsFunc(slices.Concat(needed(op), facts(op)), func(f *spec.Fact) bool { return reads(f.Left) || reads(f.Right) })
 }
 
 func unorderedPick(p *Pass) {
