@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Item is one call of a batch.
@@ -27,12 +26,12 @@ func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 }
 
 func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
+	ctx = m.begin(ctx)
 	q, ref, err := m.target(at, c)
 	if err != nil {
 		return Outcome[R]{}, err
 	}
 	if held, ok := holds[R](at); ok && ref.Rev != 0 && m.joined == nil && simple(q.op, &q.Call) {
-		begun := time.Now()
 		if err := m.ready(ctx); err != nil {
 			return Outcome[R]{}, err
 		}
@@ -42,15 +41,15 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 				return m.outcome(s.rec, &s.row, s.write.Event), nil
 			}
 			err = m.conflict(err, q.op, ref.ID, s.write.PrevState)
-			return m.applyStored(ctx, q, ref, begun, func() (slow bool, _ error) { return false, err })
+			return m.applyStored(ctx, q, ref, func() (slow bool, _ error) { return false, err })
 		}
 	}
-	return m.applyStored(ctx, q, ref, time.Time{}, nil)
+	return m.applyStored(ctx, q, ref, nil)
 }
 
 // applyStored makes a call on the record that is stored. Fast, when not nil, says
-// what became of the first try, which had begun before.
-func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, begun time.Time, fast func() (bool, error)) (Outcome[R], error) {
+// what became of the first try.
+func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, fast func() (bool, error)) (Outcome[R], error) {
 	var out Outcome[R]
 	u := m.unit(q.op, ref.ID, q.requestAt(ref.Rev))
 	u.fast = fast
@@ -72,7 +71,7 @@ func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, be
 			return done, err
 		}
 		// An ended context says nothing about what that try left open.
-		run = func(ctx context.Context, u unit) error { return m.tries(ctx, u, begun) }
+		run = m.tries
 	}
 	if err := run(ctx, u); err != nil {
 		return Outcome[R]{}, err
@@ -164,6 +163,7 @@ func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 }
 
 func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
+	ctx = m.begin(ctx)
 	work := make([]target[R], len(items))
 	for i, it := range items {
 		q, ref, err := m.target(it.At, it.Call)

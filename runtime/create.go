@@ -17,6 +17,7 @@ func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 }
 
 func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) {
+	ctx = m.begin(ctx)
 	var out Outcome[R]
 	q, id, err := m.creation(c)
 	if err != nil {
@@ -114,6 +115,7 @@ func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome
 }
 
 func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
+	ctx = m.begin(ctx)
 	if len(calls) == 0 {
 		return nil, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // inside is the mark of an atomic effect's context: the stores whose
@@ -21,6 +23,7 @@ type insideKey struct{}
 
 // enter marks the context that an atomic effect gets.
 func enter(ctx context.Context, store Store) (context.Context, *inside) {
+	ctx = call.Free(ctx) // what the effect calls has a time of its own
 	mark := &inside{store: store}
 	if !reflect.TypeOf(store).Comparable() {
 		return ctx, mark

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // Pick makes a call on the first n records, in the order of the operation's
@@ -20,6 +21,7 @@ func (m *Machine[R]) Pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 }
 
 func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) {
+	ctx = m.begin(ctx)
 	q, err := m.prepare(c, "")
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		outs, err = m.known(r, q, "", q.RequestID)
 		return len(outs) > 0, err
 	}
-	for begun := time.Now(); ; u.fast = nil { // it would meet the same record
+	for ; ; u.fast = nil { // it would meet the same record
 		err := m.run(ctx, u)
 		var over *passedOver
 		var held *heldByOther
@@ -72,7 +74,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		case errors.Is(err, errOver):
 		case errors.As(err, &over):
 			passOver[over.id] = true
-		case errors.As(err, &held) && time.Since(begun) < busyLimit:
+		case errors.As(err, &held) && call.Err(ctx) == nil:
 			wait = held.wait
 		case errors.As(err, &held):
 			r := m.refusal(CodeBusy, q.op, "", "")

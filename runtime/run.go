@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 const (
 	maxTries    = 12               // of one call: after a moved record, a busy store or a lost answer
-	busyLimit   = 10 * time.Second // from the begin of a call on: a store that is still busy then is not asked again
+	busyLimit   = 10 * time.Second // of the waits of a call, where the store does not say
 	maxLookups  = 5                // of one lost answer, each with a fresh context
 	lookupLimit = 5 * time.Second
 )
@@ -47,7 +49,17 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 	if err := m.ready(ctx); err != nil {
 		return err
 	}
-	return m.tries(ctx, u, time.Now())
+	return m.tries(m.begin(ctx), u)
+}
+
+// begin returns the context of a call, whose waits end together, unless it is part
+// of one that has begun already.
+func (m *Machine[R]) begin(ctx context.Context) context.Context {
+	limit := busyLimit
+	if p, ok := m.store.(Patient); ok {
+		limit = p.Patience()
+	}
+	return call.Within(ctx, limit)
 }
 
 // ready returns an error where no work may begin: the context has ended, or the
@@ -59,8 +71,8 @@ func (m *Machine[R]) ready(ctx context.Context) error {
 	return Inside(ctx, m.store)
 }
 
-// tries is run from the first try on, of a call that began then.
-func (m *Machine[R]) tries(ctx context.Context, u unit, begun time.Time) error {
+// tries is run from the first try on.
+func (m *Machine[R]) tries(ctx context.Context, u unit) error {
 	var last error
 	var open error // of a try that may still land, for all that is known
 	settled := func(err error) error {
@@ -75,7 +87,9 @@ func (m *Machine[R]) tries(ctx context.Context, u unit, begun time.Time) error {
 	}
 	for n := range maxTries {
 		if n > 1 {
-			if err := pause(ctx, n); err != nil {
+			if err := pause(ctx, n); errors.Is(err, call.ErrOver) {
+				break
+			} else if err != nil {
 				return settled(err)
 			}
 		}
@@ -87,7 +101,7 @@ func (m *Machine[R]) tries(ctx context.Context, u unit, begun time.Time) error {
 			return nil
 		case retriable(err):
 			continue
-		case errors.As(err, &refused) && refused.Code == CodeBusy && time.Since(begun) < busyLimit:
+		case errors.As(err, &refused) && refused.Code == CodeBusy && call.Err(ctx) == nil:
 			continue
 		case certain || refused != nil || !ambiguous(err):
 			return settled(err)
@@ -182,6 +196,7 @@ func ambiguous(err error) bool {
 func (m *Machine[R]) resolve(ctx context.Context, find func(Reader) (bool, error)) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupLimit)
 	defer cancel()
+	ctx = call.Begin(ctx, lookupLimit)
 	for n := range maxLookups {
 		if n > 0 {
 			if err := pause(ctx, n+2); err != nil {
@@ -203,14 +218,7 @@ func (m *Machine[R]) resolve(ctx context.Context, find func(Reader) (bool, error
 // do not meet again.
 func pause(ctx context.Context, n int) error {
 	d := time.Millisecond << min(n, 7)
-	t := time.NewTimer(d/2 + rand.N(d))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return call.Nap(ctx, d/2+rand.N(d))
 }
 
 // unit returns the common part of the work for one call.

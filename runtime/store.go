@@ -54,6 +54,11 @@ type Table interface {
 	Update(ctx context.Context, f func(Tx) error) error
 }
 
+// Patient is a Store that says how long a call waits in all, from its begin on:
+// for connections, for locks of others, between its tries. No wait of the call
+// begins later, and the engine does not try again then.
+type Patient interface{ Patience() time.Duration }
+
 // Bulk is a Table for which many writes in one transaction cost little more than
 // one. With it, calls on many records are made in few steps; without it, one by one.
 type Bulk interface {

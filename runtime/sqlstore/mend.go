@@ -15,6 +15,7 @@ var (
 // Restore puts a row in the place of what is stored under its id, with the
 // triggers of the table out of the way. It needs the rights of the table's owner.
 func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
+	x.unlink()
 	w := &fsm.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
 	x.last = w
 	if err := x.t.fits(w); err != nil {
@@ -35,6 +36,14 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	return err
 }
 
+// unlink forgets the chains that the session remembers, where a log is about to lose
+// or change events.
+func (x *txn) unlink() {
+	if s, ok := x.q.(*session); ok && s.direct != nil {
+		s.direct.links.forget()
+	}
+}
+
 // mendFault gives an error of the database the words of the engine.
 func (x *txn) mendFault(err error) error {
 	if x.err != nil {
@@ -49,6 +58,7 @@ func (x *txn) mendFault(err error) error {
 // Bury removes a finished record in the order that the schema allows: the mark in
 // the log, the row, the events.
 func (x *txn) Bury(w *fsm.Write) (bool, error) {
+	x.unlink()
 	x.last = w
 	id := w.Prev.ID
 	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), id)
@@ -96,6 +106,7 @@ func (r *reader) Graves(after string, before time.Time, limit int) ([]fsm.Event,
 // Forget removes what is left of a buried record in the order that the schema
 // allows: the mark says so, the other events, the mark.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
+	x.unlink()
 	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
 	events := x.t.part("_events")
 	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.graves()), id, x.t.bind(before))

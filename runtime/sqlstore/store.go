@@ -32,7 +32,10 @@ type Store struct {
 	running map[*sql.Tx]*txn // the transactions of Update
 }
 
-var _ fsm.Transactional[*sql.Tx] = (*Store)(nil)
+var (
+	_ fsm.Transactional[*sql.Tx] = (*Store)(nil)
+	_ fsm.Patient                = (*Store)(nil)
+)
 
 // leaders is how many batches are on their way to a server at the same time.
 const leaders = 2
@@ -168,6 +171,9 @@ func (s *Store) Close() error {
 	})
 	return s.closeErr
 }
+
+// Patience is how long a call waits: see WithWait.
+func (s *Store) Patience() time.Duration { return s.wait }
 
 // Table returns the store's part for one machine.
 func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
