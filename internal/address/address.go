@@ -49,7 +49,7 @@ func Parse(text string) (Address, error) {
 	switch {
 	case keyword.MatchString(text):
 	case isURL && (strings.EqualFold(head, "postgres") || strings.EqualFold(head, "postgresql")):
-		if err := ambiguous(text, rest); err != nil {
+		if err := ambiguous(rest); err != nil {
 			return Address{}, err
 		}
 	case isURL:
@@ -71,9 +71,8 @@ func Parse(text string) (Address, error) {
 // ambiguous refuses what net/url and pgx read as something else than what was
 // meant: a password with / ? or # in it ends the host too early, and its rest
 // would be shown as the name of a database.
-func ambiguous(text, rest string) error {
-	u, err := url.Parse(text)
-	if err == nil && u.User == nil && strings.Contains(rest, "@") {
+func ambiguous(rest string) error {
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 && strings.Contains(rest[end:], "@") {
 		return errors.New("the address cannot be read: there is an @ behind the host; write the characters / ? # @ of a password as %2F %3F %23 %40")
 	}
 	return nil

@@ -32,6 +32,7 @@ func TestParse(t *testing.T) {
 		{"postgres://u:12/s3cret@h/d", "", "", "there is an @ behind the host"},
 		{"postgres://u:12?s3cret@h/d", "", "", "there is an @ behind the host"},
 		{"postgres://u:12#s3cret@h/d", "", "", "there is an @ behind the host"},
+		{"postgres://u:1@2/s3cret@h/d", "", "", "there is an @ behind the host"},
 		{"postgres://u:s3cret@[::1/d", "", "", "the address cannot be read"},
 		{"postgres://u:s3cret%zz@h/d", "", "", "the address cannot be read"},
 		{"host=h password='s3cret", "", "", "the address cannot be read"},

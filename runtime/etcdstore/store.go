@@ -84,15 +84,11 @@ func Open(ctx context.Context, endpoints []string, opts ...Option) (*Store, erro
 		return nil, fmt.Errorf("etcdstore: the time limit of a try is %v, expected more than 0", o.try)
 	}
 	c := &client{http: o.http, try: o.try, user: o.user, password: o.password, login: make(chan struct{}, 1)}
-	for _, e := range endpoints {
+	for i, e := range endpoints {
 		u, err := url.Parse(e)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("etcdstore: an endpoint is no address: %w", plain(err))
-		case u.User != nil:
-			return nil, fmt.Errorf("etcdstore: the endpoint %s holds a user; hand name and password in by WithUser", u.Host)
-		case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "":
-			return nil, fmt.Errorf("etcdstore: the endpoint %q is not of the form https://host:port", e)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(e, "@?#") {
+			// It is not repeated: it may hold a password, wherever that was put.
+			return nil, fmt.Errorf("etcdstore: endpoint %d of %d is not of the form https://host:port; hand name and password in by WithUser", i+1, len(endpoints))
 		}
 		c.endpoints = append(c.endpoints, strings.TrimRight(u.String(), "/"))
 	}

@@ -75,6 +75,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -138,6 +139,15 @@ func WithEnforce(level string) Option {
 	return func(o *options) { o.store = append(o.store, sqlstore.WithEnforce(level)) }
 }
 
+// misread reports whether an address was perhaps read as something else than was
+// meant: a password with / ? or # in it ends the host too early, and its rest would
+// be shown as the name of a host or a database.
+func misread(dsn string) bool {
+	_, rest, isURL := strings.Cut(dsn, "://")
+	end := strings.IndexAny(rest, "/?#")
+	return isURL && end >= 0 && strings.Contains(rest[end:], "@")
+}
+
 // Open opens the store in the database that dsn names, as a URL or as
 // "key=value" pairs. It makes no tables: the generated Migrate does. The
 // context bounds the first connection only.
@@ -153,8 +163,9 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 		return nil, fmt.Errorf("postgres: timeouts of %s and %s; expected at least 1ms each", o.statement, o.idle)
 	}
 	config, err := pgx.ParseConfig(dsn)
-	if err != nil { // its words may hold a part of the address, and so of the password
-		return nil, errors.New("postgres: the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full")
+	if err != nil || misread(dsn) { // its words may hold a part of the address, and so of the password
+		return nil, errors.New("postgres: the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full " +
+			"(the characters / ? # @ of a password are written %2F %3F %23 %40)")
 	}
 	for name, d := range map[string]time.Duration{"statement_timeout": o.statement, "idle_in_transaction_session_timeout": o.idle} {
 		if config.RuntimeParams[name] == "" {

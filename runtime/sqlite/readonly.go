@@ -45,7 +45,7 @@ func newReadOnly(path string, query url.Values, o options) (*sqlstore.Store, err
 	store, err := sqlstore.New(db, sqlstore.SQLite(), append(o.store, sqlstore.WithReadOnly(),
 		sqlstore.WithMaxReaders(o.readers), sqlstore.WithWait(o.busy), sqlstore.WithRelease(db.Close))...)
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s for reading: %w", path, err), db.Close())
 	}
 	return store, nil
 }

@@ -17,6 +17,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -34,6 +35,7 @@ type Option func(*options)
 
 type options struct {
 	busy     time.Duration
+	mode     os.FileMode
 	readers  int
 	readOnly bool
 	store    []sqlstore.Option
@@ -50,6 +52,10 @@ func WithEnforce(level string) Option {
 // fsm.CodeBusy: for the locks of other programs, and for other calls of this one.
 // The time counts from the call on. The default is 5 s.
 func WithBusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d } }
+
+// WithMode sets who may read and write a file that is made, and with it the files
+// that are beside a database. The default is 0600, its owner.
+func WithMode(mode os.FileMode) Option { return func(o *options) { o.mode = mode } }
 
 // WithMaxReaders bounds how many reads run at the same time. The default is 4.
 func WithMaxReaders(n int) Option { return func(o *options) { o.readers = max(n, 1) } }
@@ -72,6 +78,9 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 	if o.readOnly {
 		return openReadOnly(path, o)
 	}
+	if err := o.create(path); err != nil {
+		return nil, err
+	}
 	write, err := sql.Open("sqlite", dsn(path, own, false))
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
@@ -89,19 +98,22 @@ func Open(path string, opts ...Option) (*sqlstore.Store, error) {
 		sqlstore.WithReaders(read), sqlstore.WithMaxReaders(o.readers), sqlstore.WithWait(o.busy),
 		sqlstore.WithRelease(write.Close), sqlstore.WithRelease(read.Close))...)
 	if err != nil {
-		return nil, errors.Join(err, read.Close(), write.Close())
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), read.Close(), write.Close())
 	}
 	return store, nil
 }
 
 // OpenDB opens the database at path as the store uses it, for a caller that keeps
 // tables of its own in the file and joins its transactions (fsm.Join). Of the
-// options it looks at WithBusyTimeout only. SQLite has one writer: while such a
-// transaction is open, the store waits, and the other way round. Nothing is read
-// or made before the first use; the caller closes it.
+// options it looks at WithBusyTimeout and WithMode only. SQLite has one writer: while
+// such a transaction is open, the store waits, and the other way round. The file is
+// made when there is none, and opened at the first use; the caller closes it.
 func OpenDB(path string, opts ...Option) (*sql.DB, error) {
 	o, err := optionsFor(path, opts)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.create(path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", dsn(path, o.busy, false))
@@ -113,7 +125,7 @@ func OpenDB(path string, opts ...Option) (*sql.DB, error) {
 
 // optionsFor applies the options, and refuses what cannot be opened.
 func optionsFor(path string, opts []Option) (options, error) {
-	o := options{busy: 5 * time.Second, readers: 4}
+	o := options{busy: 5 * time.Second, mode: 0o600, readers: 4}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -131,6 +143,20 @@ func optionsFor(path string, opts []Option) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+// create makes the file where there is none, so that not everybody may read it:
+// SQLite would make it for everybody, and the files beside it like it. One that is
+// there is not opened, for closing it would drop the locks of this process.
+func (o *options) create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: make the file: %w", err)
+	}
+	return f.Close()
 }
 
 // own is the busy timeout of the store's own connections: it does the waiting.
