@@ -52,3 +52,13 @@ func TestPostgresSchemaIsTheGeneratedOne(t *testing.T) {
 		}
 	})
 }
+
+func opened(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
