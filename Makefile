@@ -108,6 +108,10 @@ faults: ## break processes, disks, servers and connections; print the figures, i
 	(cd internal/e2e && $(GO) test ./etcd -skip '^Test(Faults|Linearizable)$$' -count=1 -timeout 120m) || failed=1; \
 	[[ -z $$failed ]] || { echo 'some of these tests have failed: see above' >&2; exit 1; }
 
+.PHONY: migrations
+migrations: ## N (1000) random evolutions of a machine among tables of users, in SQLite and half as many in PostgreSQL, and kills; prints the figures
+	$(GO) test ./internal/migration -run '^(TestUsersData|TestMigrateIsKilled)$$' -count=1 -v -timeout 60m -args -evolutions $(if $(filter-out 200,$(N)),$(N),1000) | grep -v ' seed '
+
 .PHONY: mutation
 mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)
 	$(GO) run ./internal/mutate -only '$(ONLY)'

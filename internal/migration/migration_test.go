@@ -80,7 +80,7 @@ func execute(t testing.TB, db *sql.DB, script string) {
 }
 
 // rowsOf returns the rows of a query, their columns divided by bars.
-func rowsOf(t testing.TB, db *sql.DB, query string) []string {
+func rowsOf(t testing.TB, db querier, query string) []string {
 	t.Helper()
 	rows, err := db.Query(query)
 	if err != nil {

@@ -16,6 +16,7 @@ func (p *plan) postgres() {
 		p.postgresSum()
 		p.line("")
 	}
+	p.postgresRows()
 	p.line("BEGIN;")
 	p.line("SET LOCAL lock_timeout = '5s';")
 	p.postgresLocks()
@@ -30,13 +31,16 @@ func (p *plan) postgres() {
 	}
 	p.line("END")
 	p.line("$fsm$;")
+	p.postgresOthers()
 	p.line("")
 	p.line("-- What the generator made over the tables is made anew below.")
 	for _, v := range p.old.triggers {
 		p.line("DROP TRIGGER IF EXISTS %s ON %s;", quoteName(v.name), quoteName(v.table))
 	}
 	for _, v := range p.old.views {
-		p.line("DROP VIEW IF EXISTS %s;", quoteName(v.name))
+		if p.retyped() || !slices.ContainsFunc(p.next.views, func(n object) bool { return n.text == v.text }) {
+			p.line("DROP VIEW IF EXISTS %s;", quoteName(v.name))
+		}
 	}
 	for _, x := range p.old.indexes {
 		if !slices.ContainsFunc(p.next.indexes, func(n index) bool { return n.text == x.text }) {
@@ -66,6 +70,76 @@ func (p *plan) postgres() {
 	if len(p.moved) > 0 {
 		p.line("DROP FUNCTION pg_temp.fsm_sum(text[]);")
 	}
+}
+
+// retyped reports whether a column gets another type: no view may look at it then.
+func (p *plan) retyped() bool {
+	return slices.ContainsFunc(p.next.columns, func(c column) bool {
+		o := p.old.column(c.name)
+		return o != nil && o.kind() != c.kind()
+	})
+}
+
+// postgresRows writes the look at the rows, before anything is locked or changed.
+func (p *plan) postgresRows() {
+	if len(p.queried) == 0 {
+		return
+	}
+	p.line("-- Every row fits: nothing is locked yet.")
+	p.line("DO $fsm$")
+	p.line("DECLARE")
+	p.line("    which text;")
+	p.line("BEGIN")
+	g := p.guards()[0]
+	p.line("    IF %s THEN", g.broken)
+	p.line("        RAISE EXCEPTION '%%', %s;", quoteText("fsm: "+p.next.m.Name+": "+g.message))
+	p.line("    END IF;")
+	for _, q := range p.queried {
+		p.line("    SELECT q.\"%s\" INTO which FROM (%s) AS q LIMIT 1;", q.who, q.SQL)
+		p.line("    IF FOUND THEN")
+		p.line("        RAISE EXCEPTION 'fsm: %s: the row %% breaks the rule: %%; nothing was changed', quote_literal(which), %s;", p.next.m.Name, quoteText(q.Rule))
+		p.line("    END IF;")
+	}
+	p.line("END")
+	p.line("$fsm$;")
+	p.line("")
+}
+
+// postgresOthers writes the look at what others have made over columns that go: an
+// index or a constraint would go with its column, and nobody would be told. Of
+// views, triggers and foreign keys the server says so itself.
+func (p *plan) postgresOthers() {
+	var gone, made []string
+	for _, c := range p.old.columns {
+		if n := p.next.column(c.name); n == nil {
+			gone = append(gone, quoteText(c.name))
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for _, x := range p.old.indexes {
+		made = append(made, quoteText(x.name))
+	}
+	for _, k := range p.old.checks {
+		made = append(made, quoteText(k.name))
+	}
+	p.line("DO $fsm$")
+	p.line("DECLARE")
+	p.line("    which text;")
+	p.line("BEGIN")
+	p.line("    SELECT pg_describe_object(d.classid, d.objid, 0) INTO which FROM pg_depend AS d")
+	p.line("        JOIN pg_attribute AS a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid")
+	p.line("        LEFT JOIN pg_class AS x ON d.classid = 'pg_class'::regclass AND x.oid = d.objid")
+	p.line("        LEFT JOIN pg_constraint AS k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid")
+	p.line("        WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = %s::regclass AND a.attname IN (%s)", quoteText(p.table("")), strings.Join(gone, ", "))
+	p.line("          AND d.classid IN ('pg_class'::regclass, 'pg_constraint'::regclass, 'pg_statistic_ext'::regclass)")
+	p.line("          AND coalesce(x.relname, k.conname, '') NOT IN (%s) LIMIT 1;", strings.Join(append(made, "'?'"), ", "))
+	p.line("    IF FOUND THEN")
+	p.line("        RAISE EXCEPTION 'fsm: %s: the %% needs a column that goes; drop it first; nothing was changed', which;", p.next.m.Name)
+	p.line("    END IF;")
+	p.line("END")
+	p.line("$fsm$;")
 }
 
 // postgresLocks takes the tables. Who holds one and waits for another may wait for

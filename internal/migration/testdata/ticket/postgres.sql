@@ -46,6 +46,45 @@ BEGIN
 END
 $fsm$;
 
+-- Every row fits: nothing is locked yet.
+DO $fsm$
+DECLARE
+    which text;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ticket' AND "hash" = '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab' AND "enforce" = 'full' AND "dialect" = 'postgres') THEN
+        RAISE EXCEPTION '%', 'fsm: ticket: this is no database of version 1 (hash 79c54c6214f2) with the level of enforcement full';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold') AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'no effect waits for a record in the removed state on_hold';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "place" FROM "ticket") AS "after" WHERE "place" IS NULL) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'place is mandatory';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", 0::bigint AS "reminders" FROM "ticket") AS "after" WHERE NOT ("reminders" <= 3)) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'invariant: reminders <= 3';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due" FROM "ticket") AS "after" WHERE NOT ("state" <> 'open' OR ("owner" IS NULL AND "due" IS NULL))) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'open: absent owner, due';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "owner" END AS "owner", CASE WHEN "state" IN ('on_hold') THEN NULL ELSE "due" END AS "due", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'taken' OR ("owner" IS NOT NULL AND "due" IS NOT NULL AND "tries" >= 1))) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'held: present owner, due; tries >= 1';
+    END IF;
+    SELECT q."id" INTO which FROM (SELECT "id", "state" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "note", "tries" FROM "ticket") AS "after" WHERE NOT ("state" <> 'solved' OR ("note" IS NOT NULL AND "tries" >= 1))) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'solved: present answer; tries >= 1';
+    END IF;
+    SELECT q."ids" INTO which FROM (SELECT "queue", "number", count(*) AS "records", string_agg("id", ',') AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1) AS q LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the row % breaks the rule: %; nothing was changed', quote_literal(which), 'ticket_unique_one_number';
+    END IF;
+END
+$fsm$;
+
 BEGIN;
 SET LOCAL lock_timeout = '5s';
 -- The tables together, or none of them: who waits here keeps nobody from going on.
@@ -74,6 +113,22 @@ BEGIN
     END IF;
     IF EXISTS (SELECT o."id", o."rev", o."effect" FROM "ticket_outbox" AS o JOIN "ticket" AS r ON r."id" = o."id" AND r."rev" = o."rev" WHERE r."state" = 'on_hold') THEN
         RAISE EXCEPTION '%', 'fsm: ticket: effects wait for records in the removed state on_hold; deliver them first';
+    END IF;
+END
+$fsm$;
+DO $fsm$
+DECLARE
+    which text;
+BEGIN
+    SELECT pg_describe_object(d.classid, d.objid, 0) INTO which FROM pg_depend AS d
+        JOIN pg_attribute AS a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+        LEFT JOIN pg_class AS x ON d.classid = 'pg_class'::regclass AND x.oid = d.objid
+        LEFT JOIN pg_constraint AS k ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+        WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = '"ticket"'::regclass AND a.attname IN ('colour')
+          AND d.classid IN ('pg_class'::regclass, 'pg_constraint'::regclass, 'pg_statistic_ext'::regclass)
+          AND coalesce(x.relname, k.conname, '') NOT IN ('ticket_unique_sequence_number', 'ticket_state', 'id is not empty', 'state is known', 'rev is at least 1', 'number is a number of a sequence', 'priority is a known word', 'tries is a count', 'tags is a set', 'open: absent owner, due', 'taken: present owner, due', 'on_hold: present owner, due', 'solved: note is present', '?') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: the % needs a column that goes; drop it first; nothing was changed', which;
     END IF;
 END
 $fsm$;
@@ -137,14 +192,22 @@ CREATE TABLE IF NOT EXISTS "fsm_meta" (
 );
 
 -- A set is an array of strings, sorted bytewise, each once.
-CREATE OR REPLACE FUNCTION "fsm_is_set"(items json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $fsm$
-    SELECT CASE WHEN json_typeof(items) <> 'array' THEN false ELSE NOT EXISTS (
-        SELECT 1 FROM (
-            SELECT json_typeof(item) AS kind, item #>> '{}' AS word, lag(item #>> '{}') OVER (ORDER BY place) AS prior
-            FROM json_array_elements(items) WITH ORDINALITY AS list(item, place)
-        ) AS words
-        WHERE kind <> 'string' OR word COLLATE "C" <= prior COLLATE "C"
-    ) END
+CREATE OR REPLACE FUNCTION "fsm_is_set"(items json) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $fsm$
+DECLARE
+    word text;
+    prior text;
+BEGIN
+    IF json_typeof(items) <> 'array' OR jsonb_path_exists(items::jsonb, 'strict $[*] ? (@.type() <> "string")') THEN
+        RETURN false;
+    END IF;
+    FOR word IN SELECT json_array_elements_text(items) LOOP
+        IF word COLLATE "C" <= prior COLLATE "C" THEN
+            RETURN false;
+        END IF;
+        prior := word;
+    END LOOP;
+    RETURN true;
+END
 $fsm$;
 
 -- One row per Ticket.
@@ -294,7 +357,7 @@ CREATE OR REPLACE FUNCTION "ticket_events_keep"() RETURNS trigger LANGUAGE plpgs
 BEGIN
     IF TG_OP = 'DELETE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
             AND OLD."request_n" < 0
             AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
@@ -303,7 +366,7 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF OLD."operation" <> '__purge'
-            AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
             AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
             AND NEW."operation" = '__purged'
             AND NEW."name" = '__purged'
@@ -343,7 +406,7 @@ CREATE OR REPLACE TRIGGER "ticket_events_truncate" BEFORE TRUNCATE ON "ticket_ev
 CREATE OR REPLACE FUNCTION "ticket_guard"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        IF OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev") THEN
+        IF OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev") THEN
             RAISE EXCEPTION 'fsm: ticket: % is never deleted', quote_literal(OLD."id") USING ERRCODE = 'FS006';
         END IF;
         RETURN OLD;
@@ -396,10 +459,10 @@ BEGIN
     IF NEW."tries" < OLD."tries" THEN
         RAISE EXCEPTION 'fsm: ticket: %: tries never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NOT (NEW."tags"::jsonb @> OLD."tags"::jsonb) THEN
+    IF NEW."tags"::text IS DISTINCT FROM OLD."tags"::text AND EXISTS (SELECT json_array_elements_text(OLD."tags") EXCEPT SELECT json_array_elements_text(NEW."tags")) THEN
         RAISE EXCEPTION 'fsm: ticket: %: tags never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NOT (NEW."watchers"::jsonb @> OLD."watchers"::jsonb) THEN
+    IF NEW."watchers"::text IS DISTINCT FROM OLD."watchers"::text AND EXISTS (SELECT json_array_elements_text(OLD."watchers") EXCEPT SELECT json_array_elements_text(NEW."watchers")) THEN
         RAISE EXCEPTION 'fsm: ticket: %: watchers never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
     IF NEW."reminders" < OLD."reminders" THEN

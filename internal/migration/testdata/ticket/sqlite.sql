@@ -372,21 +372,27 @@ END;
 CREATE TRIGGER IF NOT EXISTS "ticket_insert_sets" BEFORE INSERT ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."tags"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."tags") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."tags")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."watchers"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE (EXISTS (SELECT 1 FROM json_each(NEW."watchers") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."watchers") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."watchers")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_update_sets" BEFORE UPDATE ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: tags is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."tags"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."tags" IS NOT OLD."tags"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."tags") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."tags") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."tags")) ORDER BY value)));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers is not a sorted set of strings')
-    WHERE EXISTS (SELECT 1 FROM (SELECT value, type, lag(value) OVER (ORDER BY key) AS "before" FROM json_each(NEW."watchers"))
-                    WHERE type <> 'text' OR value <= "before");
+    WHERE NEW."watchers" IS NOT OLD."watchers"
+      AND (EXISTS (SELECT 1 FROM json_each(NEW."watchers") WHERE type <> 'text')
+        OR (SELECT json_group_array(value) FROM (SELECT value FROM json_each(NEW."watchers") ORDER BY key))
+        IS NOT (SELECT json_group_array(value) FROM (SELECT DISTINCT value FROM (SELECT value FROM json_each(NEW."watchers")) ORDER BY value)));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_events_insert_keeps" BEFORE INSERT ON "ticket_events"
@@ -405,7 +411,7 @@ CREATE TRIGGER IF NOT EXISTS "ticket_events_update" BEFORE UPDATE ON "ticket_eve
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event never changes')
     WHERE NOT (OLD."operation" <> '__purge'
-      AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
       AND NEW."operation" = '__purged'
       AND NEW."name" = '__purged'
@@ -433,7 +439,7 @@ CREATE TRIGGER IF NOT EXISTS "ticket_events_delete" BEFORE DELETE ON "ticket_eve
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: the log is append-only: an event is never deleted')
     WHERE NOT (OLD."operation" <> '__purge'
-      AND EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0)
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
       AND OLD."request_n" < 0
       AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
@@ -528,7 +534,8 @@ BEGIN
     WHERE NEW."tries" IS NOT OLD."tries"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('take'));
     SELECT RAISE(ABORT, 'fsm: ticket: tags never loses a member')
-    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."tags") WHERE value NOT IN (SELECT value FROM json_each(NEW."tags"))));
+    WHERE NEW."tags" IS NOT OLD."tags"
+      AND EXISTS (SELECT value FROM json_each(OLD."tags") EXCEPT SELECT value FROM json_each(NEW."tags"));
     SELECT RAISE(ABORT, 'fsm: ticket: tags is changed by tag only')
     WHERE NEW."tags" IS NOT OLD."tags"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('tag'));
@@ -536,7 +543,8 @@ BEGIN
     WHERE NEW."rating" IS NOT OLD."rating"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers never loses a member')
-    WHERE NOT (NOT EXISTS (SELECT 1 FROM json_each(OLD."watchers") WHERE value NOT IN (SELECT value FROM json_each(NEW."watchers"))));
+    WHERE NEW."watchers" IS NOT OLD."watchers"
+      AND EXISTS (SELECT value FROM json_each(OLD."watchers") EXCEPT SELECT value FROM json_each(NEW."watchers"));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers is changed by follow only')
     WHERE NEW."watchers" IS NOT OLD."watchers"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('follow'));
@@ -550,7 +558,7 @@ END;
 CREATE TRIGGER IF NOT EXISTS "ticket_delete" BEFORE DELETE ON "ticket"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: a record is never deleted')
-    WHERE OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS p WHERE p."id" = OLD."id" AND p."operation" = '__purge' AND p."n" > 0 AND p."rev" = OLD."rev");
+    WHERE OLD."state" NOT IN ('solved') OR NOT EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev");
 END;
 
 

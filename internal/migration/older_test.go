@@ -1,0 +1,99 @@
+package migration_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+// Databases that an older fsmgen made (testdata/older: a dump of each after 12 jobs
+// with 100 events, by the generator of 226093e) become those of this one by Migrate,
+// without a new version of the specification: all rows and logs are kept, the audit
+// finds nothing, a request that was answered then gets its answer, and a second
+// Migrate has nothing to do.
+func TestOlderDatabases(t *testing.T) {
+	t.Parallel()
+	const jobs = `SELECT "id", "state", "rev", "dedupe_key", "payload", "owner", "lease", "result", "error", "attempt" FROM "lifecycle" ORDER BY "id"`
+	const events = `SELECT "id", "rev", "n", "operation", "from", "to", "at", "actor", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "sum", "chain"
+		FROM "lifecycle_events" ORDER BY "id", "rev", "n"`
+	older := func(t *testing.T, dialect string, q querier, open func() fsm.Store, objects string) {
+		rows, log := rowsOf(t, q, jobs), rowsOf(t, q, events)
+		if len(rows) != 12 || len(log) < 90 {
+			t.Fatalf("the dump holds %d jobs and %d events", len(rows), len(log))
+		}
+		store := open()
+		if err := lifecycle.Migrate(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(rows, rowsOf(t, q, jobs)); diff != "" {
+			t.Errorf("%s: the jobs (-before +after):\n%s", dialect, diff)
+		}
+		if diff := cmp.Diff(log, rowsOf(t, q, events)); diff != "" {
+			t.Errorf("%s: the log (-before +after):\n%s", dialect, diff)
+		}
+		made := rowsOf(t, q, objects)
+		if err := lifecycle.Migrate(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(made, rowsOf(t, q, objects)); diff != "" {
+			t.Errorf("%s: a second Migrate changed (-before +after):\n%s", dialect, diff)
+		}
+		m, err := lifecycle.Open(t.Context(), store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, err := range m.Core().Audit(t.Context()) {
+			t.Errorf("%s: the audit finds %v, %v", dialect, f, err)
+		}
+		for i := range 12 {
+			out, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{ID: fmt.Sprint("job-", i), RequestID: fmt.Sprint("enqueue-", i), Actor: "ann",
+				DedupeKey: fsm.Some(fmt.Sprint("key-", i)), Payload: fsm.Some(fsm.MustJSON(fmt.Sprintf(`{"n":%d}`, i))), Labels: map[string]string{"trace": "t"}})
+			if err != nil || !out.Replayed || out.Record.Rev != 1 {
+				t.Errorf("%s: the request of job %d again: revision %d, replayed %v, %v", dialect, i, out.Record.Rev, out.Replayed, err)
+			}
+		}
+		if n := len(rowsOf(t, q, events)); n != len(log) {
+			t.Errorf("%s: %d events, want %d", dialect, n, len(log))
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "x.db")
+		db := openSQLite(t, path)
+		execute(t, db, "PRAGMA journal_mode = WAL")
+		execute(t, db, read(t, "testdata/older/lifecycle.sqlite.sql"))
+		older(t, "sqlite", db, func() fsm.Store {
+			store, err := sqlite.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			return store
+		}, `SELECT "name", "sql", (SELECT "schema_version" FROM pragma_schema_version) FROM sqlite_master ORDER BY 1`)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("starts PostgreSQL")
+		}
+		dsn := pgtest.DSN(t)
+		db := opened(t, dsn)
+		execute(t, db, read(t, "testdata/older/lifecycle.postgres.sql"))
+		older(t, "postgres", db, func() fsm.Store {
+			store, err := postgres.Open(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			return store
+		}, catalog)
+	})
+}
