@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	evolutions = flag.Int("evolutions", 40, "how many random evolutions TestUsersData makes in each database")
+	evolutions = flag.Int("evolutions", 20, "how many random evolutions TestUsersData makes in each database")
 	firstSeed  = flag.Uint64("seed", 1, "of TestUsersData")
 )
 
