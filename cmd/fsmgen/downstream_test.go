@@ -256,7 +256,7 @@ func (p project) copy(from, name string) {
 func (p project) command(name string, args ...string) *exec.Cmd {
 	cmd := p.Command(name, args...)
 	// What is generated here is compiled to be thrown away.
-	cmd.Env = append(cmd.Env, "GOFLAGS=-mod=mod '-gcflags=-N -l -dwarf=false' '-ldflags=-s -w'")
+	cmd.Env = append(cmd.Env, "GOFLAGS=-mod=mod '-gcflags=example.com/...=-N -l -dwarf=false' '-ldflags=-s -w'")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
@@ -46,9 +47,7 @@ var floors = struct{ found, errors, coarse float64 }{71.4, 58.5, 72.6}
 // the generated test. A mutant is refused when `fsmgen check --strict` fails,
 // which is an error or a warning; without --strict it takes an error.
 func TestStrength(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles five packages")
-	}
+	campaign.Only(t)
 	asked := map[string][]fsmtest.TraceLine{}
 	for _, name := range five {
 		asked[name] = traceLines(t, name)

@@ -88,11 +88,21 @@ func programs() (string, error) {
 	if err != nil || len(found) == 0 {
 		return "", errNoPrograms
 	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
-		return n
+	return slices.MaxFunc(dirs(found), func(a, b string) int { return version(a) - version(b) }), nil
+}
+
+// dirs returns the folders that files are in.
+func dirs(files []string) (list []string) {
+	for _, f := range files {
+		list = append(list, filepath.Dir(f))
 	}
-	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+	return list
+}
+
+// version is that of the programs in /usr/lib/postgresql/15/bin.
+func version(bin string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
+	return n
 }
 
 // folder is where servers are made: among other temporary files, unless the path of
