@@ -363,6 +363,11 @@ BEGIN
             AND NOT (OLD."rev" = 1 AND OLD."n" = 0) THEN
             RETURN OLD;
         END IF;
+        IF EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__forget' AND newest."n" > 0 AND (OLD."operation" <> '__forget'
+          OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS o WHERE o."id" = OLD."id" AND (o."rev" <> OLD."rev" OR o."n" <> OLD."n"))))
+            AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id") THEN
+            RETURN OLD;
+        END IF;
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF OLD."operation" <> '__purge'
@@ -388,6 +393,28 @@ BEGIN
             AND NEW."image" IS NULL
             AND NEW."cause" IS NULL
             AND NEW."guard" IS NULL THEN
+            RETURN NEW;
+        END IF;
+        IF NEW."operation" = '__forget'
+            AND OLD."operation" = '__purge'
+            AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev" AND newest."n" = OLD."n")
+            AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
+            AND NEW."id" IS NOT DISTINCT FROM OLD."id"
+            AND NEW."rev" IS NOT DISTINCT FROM OLD."rev"
+            AND NEW."n" IS NOT DISTINCT FROM OLD."n"
+            AND NEW."name" IS NOT DISTINCT FROM OLD."name"
+            AND NEW."from" IS NOT DISTINCT FROM OLD."from"
+            AND NEW."to" IS NOT DISTINCT FROM OLD."to"
+            AND NEW."at" IS NOT DISTINCT FROM OLD."at"
+            AND NEW."actor" IS NOT DISTINCT FROM OLD."actor"
+            AND NEW."reason" IS NOT DISTINCT FROM OLD."reason"
+            AND NEW."request_id" IS NOT DISTINCT FROM OLD."request_id"
+            AND NEW."request_n" IS NOT DISTINCT FROM OLD."request_n"
+            AND NEW."fingerprint" IS NOT DISTINCT FROM OLD."fingerprint"
+            AND NEW."version" IS NOT DISTINCT FROM OLD."version"
+            AND NEW."sum" IS NOT DISTINCT FROM OLD."sum"
+            AND NEW."chain" IS NOT DISTINCT FROM OLD."chain"
+            AND NEW."xid" IS NOT DISTINCT FROM OLD."xid" THEN
             RETURN NEW;
         END IF;
     END IF;
@@ -552,7 +579,7 @@ BEGIN
             WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" - 1 AND e."n" = 0 AND e."to" = NEW."from"
               AND (e."xid" = NEW."xid" AND EXISTS (SELECT 1 FROM (SELECT max(l."rev") AS "rev" FROM "ticket_events" AS l WHERE l."id" = NEW."id") AS newest
                     WHERE newest."rev" > NEW."rev" AND NOT EXISTS (SELECT 1 FROM "ticket_events" AS p
-                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" = '__purge'))
+                        WHERE p."id" = NEW."id" AND p."rev" = newest."rev" AND p."operation" IN ('__purge', '__forget')))
                 OR EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = NEW."id" AND r."rev" >= NEW."rev"))) THEN
             RETURN NULL;
         END IF;

@@ -432,7 +432,27 @@ BEGIN
       AND NEW."changes" IS NULL
       AND NEW."image" IS NULL
       AND NEW."cause" IS NULL
-      AND NEW."guard" IS NULL);
+      AND NEW."guard" IS NULL)
+      AND NOT (NEW."operation" = '__forget'
+      AND OLD."operation" = '__purge'
+      AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0 AND newest."rev" = OLD."rev" AND newest."n" = OLD."n")
+      AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
+      AND NEW."id" IS OLD."id"
+      AND NEW."rev" IS OLD."rev"
+      AND NEW."n" IS OLD."n"
+      AND NEW."name" IS OLD."name"
+      AND NEW."from" IS OLD."from"
+      AND NEW."to" IS OLD."to"
+      AND NEW."at" IS OLD."at"
+      AND NEW."actor" IS OLD."actor"
+      AND NEW."reason" IS OLD."reason"
+      AND NEW."request_id" IS OLD."request_id"
+      AND NEW."request_n" IS OLD."request_n"
+      AND NEW."fingerprint" IS OLD."fingerprint"
+      AND NEW."version" IS OLD."version"
+      AND NEW."sum" IS OLD."sum"
+      AND NEW."chain" IS OLD."chain"
+      AND NEW."seq" IS OLD."seq");
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ticket_events_delete" BEFORE DELETE ON "ticket_events"
@@ -442,7 +462,10 @@ BEGIN
       AND EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__purge' AND newest."n" > 0)
       AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id")
       AND OLD."request_n" < 0
-      AND NOT (OLD."rev" = 1 AND OLD."n" = 0));
+      AND NOT (OLD."rev" = 1 AND OLD."n" = 0))
+      AND NOT (EXISTS (SELECT 1 FROM (SELECT p."operation", p."rev", p."n" FROM "ticket_events" AS p WHERE p."id" = OLD."id" ORDER BY p."rev" DESC, p."n" DESC LIMIT 1) AS newest WHERE newest."operation" = '__forget' AND newest."n" > 0 AND (OLD."operation" <> '__forget'
+          OR NOT EXISTS (SELECT 1 FROM "ticket_events" AS o WHERE o."id" = OLD."id" AND (o."rev" <> OLD."rev" OR o."n" <> OLD."n"))))
+      AND NOT EXISTS (SELECT 1 FROM "ticket" AS r WHERE r."id" = OLD."id"));
 END;
 
 -- A record moves as the machine says, one revision at a time. The event of a
