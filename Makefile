@@ -95,6 +95,10 @@ fuzz-machines: ## generate N (200) random machines, compile them and run their t
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 	$(GO) test ./examples/queue -run '^TestCrash$$' -count=1 -v -timeout 30m -crash $(KILLS)
 
+.PHONY: claims
+claims: ## 1, 3 and 8 processes claim from one queue, in both databases, while KILLS (100) workers are killed in each run
+	$(GO) test ./internal/claims -count=1 -v -timeout 60m -args -jobs $$((20 * $(KILLS))) -kills $(KILLS)
+
 .PHONY: faults
 faults: ## break processes, disks, servers and connections; print the figures, in minutes with FORM=short (Linux, strace, PostgreSQL, C compiler)
 	@case '$(FORM)' in long) long=1;; short) long=;; *) echo "FORM is '$(FORM)'; write long or short" >&2; exit 2;; esac; \

@@ -1,0 +1,3 @@
+// Package claims holds the test of claims by several processes: workers of one
+// queue in 1, 3 and 8 of them, some killed while they work.
+package claims
