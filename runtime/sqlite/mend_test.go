@@ -121,6 +121,26 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// A repair leaves the rows that others have made refer to the record.
+func TestRepairKeepsWhatRefersToTheRecord(t *testing.T) {
+	t.Parallel()
+	path := filled(t)
+	hand(t, path, `UPDATE "parcel" SET "moves" = "moves" + 5 WHERE "id" = 'p1'`,
+		`CREATE TABLE "mine" ("parcel" TEXT REFERENCES "parcel" ("id") ON DELETE CASCADE)`, `INSERT INTO "mine" VALUES ('p1')`)
+	store := open(t, path)
+	m, err := joinParcels(t, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "a test"); err != nil || !repaired {
+		t.Fatalf("Repair: %t, %v", repaired, err)
+	}
+	n := 0
+	if err := foreign(t, path, settings).QueryRow(`SELECT count(*) FROM "mine"`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d rows refer to the repaired record, want 1: %v", n, err)
+	}
+}
+
 // A log that an older fsmgen made gets its chain when it is migrated.
 func TestOlderLogGetsItsChain(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,8 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 		return err
 	}
 	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, patience(0)}, x.t.schema.Table, func() error {
-		if _, err := x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?`, x.t.name), row.ID); err != nil {
+		n, err := x.replace(row)
+		if err != nil || n > 0 {
 			return err
 		}
 		return x.insert(w)
@@ -42,6 +43,18 @@ func (x *txn) unlink() {
 	if s, ok := x.q.(*session); ok && s.direct != nil {
 		s.direct.links.forget()
 	}
+}
+
+// replace changes a stored row in place: rows of others that refer to it must not
+// go with it.
+func (x *txn) replace(row *fsm.Row) (int64, error) {
+	set := `"state" = ?, "rev" = ?, "created_at" = ?, "updated_at" = ?`
+	args := []any{row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt)}
+	for i, v := range row.Values {
+		set += ", " + quote(x.t.schema.Columns[i].Stored) + " = ?"
+		args = append(args, x.t.bind(v))
+	}
+	return x.change(x.t.statement(`UPDATE %s SET %s WHERE "id" = ?`, x.t.name, set), append(args, row.ID)...)
 }
 
 // mendFault gives an error of the database the words of the engine.
