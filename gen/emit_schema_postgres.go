@@ -57,6 +57,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 		s.function("events_keep", nil, s.postgresKeepEvents())
 		s.onTable("events_keep", "BEFORE UPDATE OR DELETE ON "+s.table("_events"), "ROW", "events_keep")
 		s.onTable("events_truncate", "BEFORE TRUNCATE ON "+s.table("_events"), "STATEMENT", "events_keep")
+		s.pinned("events_keep")
 	}
 	if s.full() {
 		s.section("full", "A record moves as the machine says, one revision at a time. At the commit every revision has its event and every event its revision, in whatever order they were written.")
@@ -65,6 +66,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 		s.postgresEventHasRow()
 		s.function("keep", nil, []string{s.refuse(stateRemoval, "records are never removed: %s", "lower(TG_OP)")})
 		s.onTable("truncate", "BEFORE TRUNCATE ON "+s.table(""), "STATEMENT", "keep")
+		s.pinned("guard", "has_event", "events_has_row")
 	}
 	s.metaRow("INSERT INTO", "\nON CONFLICT (\"machine\") DO NOTHING")
 	return []byte(s.String())
@@ -131,6 +133,20 @@ func (s *schemaText) function(name string, declare, body []string) {
 	s.line("BEGIN")
 	for _, line := range body {
 		s.line("    %s", line)
+	}
+	s.line("END")
+	s.line("$fsm$;")
+}
+
+// pinned writes what makes functions look into the schema that they are made in,
+// whatever the search_path of the session or its temporary tables.
+func (s *schemaText) pinned(names ...string) {
+	s.line("")
+	s.line("-- They look into this schema, whatever the search_path of a session.")
+	s.line("DO $fsm$")
+	s.line("BEGIN")
+	for _, name := range names {
+		s.line("    EXECUTE format('ALTER FUNCTION %%1$I.%s() SET search_path = %%1$I, pg_temp', current_schema());", s.object(name))
 	}
 	s.line("END")
 	s.line("$fsm$;")

@@ -133,6 +133,11 @@ func WithServer(name string) Option {
 	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithServer(name)) }
 }
 
+// WithSchema names the schema of the tables: see sqlstore.WithSchema.
+func WithSchema(name string) Option {
+	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithSchema(name)) }
+}
+
 // WithEnforce lowers the level of enforcement, for tests that make up rows. See
 // sqlstore.WithEnforce.
 func WithEnforce(level string) Option {

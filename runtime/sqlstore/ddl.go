@@ -85,11 +85,12 @@ func canonical(list []token) string {
 
 // piece is one statement of a schema.
 type piece struct {
-	kind  string // table, index, trigger, view, function; drop for a name that must not be there
-	name  string
-	table string // of an index or a trigger
-	text  string // the statement as it stands, with its semicolon
-	is    string // canonical, from the name on
+	kind   string // table, index, trigger, view, function; drop for a name that must not be there
+	name   string
+	table  string // of an index or a trigger
+	text   string // the statement as it stands, with its semicolon
+	is     string // canonical, from the name on
+	pinned bool   // a function that looks into its own schema only
 }
 
 // pieces takes a generated schema apart.
@@ -102,6 +103,10 @@ func pieces(schema string) ([]piece, error) {
 		p.text = schema[all[begin].begin:all[end-1].end]
 		if p.kind != "" {
 			list = append(list, p)
+		} else if strings.HasPrefix(p.text, "DO ") { // it pins functions to their schema
+			for i := range list {
+				list[i].pinned = list[i].pinned || list[i].kind == "function" && strings.Contains(p.text, "."+quote(list[i].name)+"()")
+			}
 		} else if !strings.HasPrefix(p.text, "DROP TRIGGER ") { // the trigger follows
 			return nil, fmt.Errorf("this statement is neither CREATE nor DROP INDEX: %.100s", p.text)
 		}

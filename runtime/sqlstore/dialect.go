@@ -72,6 +72,16 @@ type Dialect interface {
 	// session is not used again after them. None: the server's own tools do it.
 	backup(path string) []string
 
+	// qualified returns the name of a table of the store, quoted, so that no setting of a
+	// session and no temporary table leads elsewhere.
+	qualified(table string) string
+	// within ends a statement that begins the making of tables: what follows makes them in
+	// the store's schema, although it names none.
+	within() string
+	// reached notes which tables these are, in the first session that is asked: settings
+	// refuses a session that reaches others by the same names.
+	reached(ctx context.Context, q querier, tables []string) error
+
 	// placeholder returns the n-th parameter, from 1.
 	placeholder(n int) string
 	// limit ends a query with a parameter for the most rows that it returns.

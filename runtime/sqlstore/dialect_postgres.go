@@ -55,6 +55,7 @@ type postgres struct {
 	warned   sync.Once
 	want     string                 // the kind of server
 	server   atomic.Pointer[server] // what it says; nil before the first session
+	place    place
 }
 
 func (p *postgres) patience() time.Duration { return p.deadline }
@@ -70,7 +71,7 @@ const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_
 	current_setting('session_replication_role'), current_setting('standard_conforming_strings'), current_setting('server_encoding'),
 	current_setting('client_encoding'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),
 	current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
-	replace(current_setting('default_transaction_isolation'), ' ', '-'))`
+	replace(current_setting('default_transaction_isolation'), ' ', '-')`
 
 func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	if p.server.Load() == nil {
@@ -78,17 +79,29 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		if err != nil {
 			return fmt.Errorf("sqlstore: ask the server what it is: %w", err)
 		}
+		if err := p.place.choose(ctx, q); err != nil {
+			return err
+		}
 		if err := p.known(says); err != nil {
 			return err
 		}
 	}
-	text, err := one(ctx, q, p.serverSettings())
+	ids, want := p.place.oids(), 14
+	if ids != "" {
+		ids, want = ", "+ids, 15
+	}
+	text, err := one(ctx, q, p.serverSettings()+ids+")")
 	if err != nil {
 		return fmt.Errorf("sqlstore: read the server's settings: %w", err)
 	}
 	v := strings.Fields(text)
-	if len(v) != 14 {
-		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected 14 values", text)
+	if len(v) != want {
+		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected %d values", text, want)
+	}
+	if ids != "" {
+		if err := p.place.same(v[14]); err != nil {
+			return err
+		}
 	}
 	if version, err := strconv.Atoi(v[0]); err != nil || version < oldestPostgres {
 		return fmt.Errorf("sqlstore: the server's version is %s, expected PostgreSQL 15 or later", v[0])
@@ -174,7 +187,7 @@ func (p *postgres) claimSchema() string {
 	if p.is(CockroachDB) {
 		return ""
 	}
-	return `LOCK TABLE "fsm_meta" IN SHARE ROW EXCLUSIVE MODE`
+	return "LOCK TABLE " + p.qualified("fsm_meta") + " IN SHARE ROW EXCLUSIVE MODE"
 }
 
 // makingAgain: IF NOT EXISTS does not see what another transaction is making.
@@ -215,9 +228,9 @@ const maxIdentifier = 63
 // savepoint: any error makes the whole transaction useless.
 func (*postgres) savepoint() bool { return true }
 
-func (*postgres) objects(ctx context.Context, q querier) (map[string]bool, error) {
-	names, err := column(ctx, q, `SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace
-		UNION SELECT tgname::text FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid WHERE relnamespace = current_schema()::regnamespace`)
+func (p *postgres) objects(ctx context.Context, q querier) (map[string]bool, error) {
+	names, err := column(ctx, q, `SELECT relname::text FROM pg_class WHERE relnamespace = `+p.namespace()+`
+		UNION SELECT tgname::text FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid WHERE relnamespace = `+p.namespace())
 	objects := make(map[string]bool, len(names))
 	for _, n := range names {
 		objects[n] = true
@@ -228,22 +241,22 @@ func (*postgres) objects(ctx context.Context, q querier) (map[string]bool, error
 var errByScript = errors.New("tables on a PostgreSQL server are not changed by a program; " +
 	"print the migration with `fsmgen diff --sql postgres OLD NEW` and run it on the server")
 
-func (*postgres) columns(table string) string {
+func (p *postgres) columns(table string) string {
 	return `SELECT attname::text FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid
-		WHERE relnamespace = current_schema()::regnamespace AND relname = ` + literal(table) + ` AND attnum > 0 AND NOT attisdropped`
+		WHERE relnamespace = ` + p.namespace() + ` AND relname = ` + literal(table) + ` AND attnum > 0 AND NOT attisdropped`
 }
 
 func (p *postgres) unguarded(ctx context.Context, q querier, table string, f func() error) error {
 	if p.is(CockroachDB) {
 		return p.notOffered("triggers that stand aside for a repair:")
 	}
-	if _, err := q.exec(ctx, "ALTER TABLE "+quote(table)+" DISABLE TRIGGER USER"); err != nil {
+	if _, err := q.exec(ctx, "ALTER TABLE "+p.qualified(table)+" DISABLE TRIGGER USER"); err != nil {
 		return err
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, "ALTER TABLE "+quote(table)+" ENABLE TRIGGER USER")
+	_, err := q.exec(ctx, "ALTER TABLE "+p.qualified(table)+" ENABLE TRIGGER USER")
 	return err
 }
 

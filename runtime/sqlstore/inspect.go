@@ -48,7 +48,7 @@ func (r *reader) Loose(after string, limit int) ([]string, error) {
 	text := r.t.statement(`SELECT "id" FROM %[1]s AS r WHERE "id" > ? AND (
 		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to" = r."state")
 		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id"%[3]s`,
-		r.t.name, quote(r.t.schema.Table+"_events"), r.t.dialect.limit("?"))
+		r.t.name, r.t.part("_events"), r.t.dialect.limit("?"))
 	var list []string
 	err := r.each(text, []any{after, unlimited(limit)}, func(rows Rows) error {
 		var id string

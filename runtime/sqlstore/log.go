@@ -95,7 +95,7 @@ func (r *reader) noCursor(after fsm.Cursor) error {
 func (d sqlite) ordered(table string) logOrder {
 	return logOrder{
 		place: `CAST("seq" AS TEXT)`,
-		query: " FROM " + quote(table) + ` WHERE "seq" > ? ORDER BY "seq"` + d.limit("?"),
+		query: " FROM " + d.qualified(table) + ` WHERE "seq" > ? ORDER BY "seq"` + d.limit("?"),
 		first: []any{int64(0)},
 		parse: func(c fsm.Cursor) ([]any, bool) {
 			seq, ok := natural(string(c))
@@ -115,7 +115,7 @@ func (p *postgres) ordered(table string) logOrder {
 	}
 	return logOrder{
 		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
-		query: " FROM " + quote(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
+		query: " FROM " + p.qualified(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
 			AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5`,
 		first: []any{"0", "", int64(0), int64(0)},
 		parse: func(c fsm.Cursor) ([]any, bool) {
@@ -138,7 +138,7 @@ func (p *postgres) ordered(table string) logOrder {
 		cursor: func(place string, e *fsm.Event) fsm.Cursor {
 			return fsm.Cursor(fmt.Sprintf("%s.%d.%d.%s", place, e.Rev, e.N, e.ID))
 		},
-		lost: `SELECT EXISTS (SELECT 1 FROM ` + quote(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
+		lost: `SELECT EXISTS (SELECT 1 FROM ` + p.qualified(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
 			$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())`,
 		blurred: func(a, b *fsm.Entry) bool {
 			first, _, _ := strings.Cut(string(a.Cursor), ".")
@@ -146,7 +146,7 @@ func (p *postgres) ordered(table string) logOrder {
 			return first == second || b.At.Before(a.At.Add(blur))
 		},
 		column: "xid",
-		behind: `greatest(pg_current_xact_id(), (SELECT "xid" FROM ` + quote(table) + ` WHERE "id" = ? ORDER BY "rev" DESC, "n" DESC LIMIT 1))`,
+		behind: `greatest(pg_current_xact_id(), (SELECT "xid" FROM ` + p.qualified(table) + ` WHERE "id" = ? ORDER BY "rev" DESC, "n" DESC LIMIT 1))`,
 	}
 }
 

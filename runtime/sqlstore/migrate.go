@@ -83,7 +83,7 @@ func (t *table) meta(ctx context.Context, q querier) (*meta, error) {
 	if err != nil || !objects["fsm_meta"] {
 		return nil, err
 	}
-	rows, err := q.query(ctx, t.statement(`SELECT "version", "hash", "enforce", "dialect" FROM "fsm_meta" WHERE "machine" = ?`), t.schema.Machine)
+	rows, err := q.query(ctx, t.statement(`SELECT "version", "hash", "enforce", "dialect" FROM %s WHERE "machine" = ?`, t.dialect.qualified("fsm_meta")), t.schema.Machine)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +137,9 @@ func (t *table) Check(ctx context.Context) error {
 			return t.mismatch("%q is missing in the database", name)
 		}
 	}
+	if err := t.dialect.reached(ctx, s, []string{"fsm_meta", t.schema.Table, t.schema.Table + "_events", t.schema.Table + "_outbox", t.schema.Table + "_groups"}); err != nil {
+		return t.fault("note which tables these are", err)
+	}
 	return nil
 }
 
@@ -170,7 +173,7 @@ func (t *table) Migrate(ctx context.Context) error {
 		if t.dialect.patience() > 0 {
 			// An index of many rows takes its time, as long as the caller waits.
 			x.ctx = ctx
-			if _, err := x.tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+			if _, err := x.tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0"+t.dialect.within()); err != nil {
 				return t.fault("begin to migrate", err)
 			}
 		}
@@ -275,9 +278,9 @@ func (t *table) note(ctx context.Context, q querier, m *meta) error {
 			return t.fault("note which specifications are open", err)
 		}
 	}
-	text := t.statement(`UPDATE "fsm_meta" SET "version" = ?, "hash" = ?, "enforce" = ?, "dialect" = ? WHERE "machine" = ?`)
+	text := t.statement(`UPDATE %s SET "version" = ?, "hash" = ?, "enforce" = ?, "dialect" = ? WHERE "machine" = ?`, t.dialect.qualified("fsm_meta"))
 	if m == nil {
-		text = t.statement(`INSERT INTO "fsm_meta" ("version", "hash", "enforce", "dialect", "machine") VALUES (?, ?, ?, ?, ?)`)
+		text = t.statement(`INSERT INTO %s ("version", "hash", "enforce", "dialect", "machine") VALUES (?, ?, ?, ?, ?)`, t.dialect.qualified("fsm_meta"))
 	}
 	res, err := q.exec(ctx, text, t.metaArgs()...)
 	if err != nil {

@@ -43,15 +43,15 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 // catalog returns what the schema holds, by kind and name, with its text as far as
 // it can be compared: the body of a function, what pg_get_triggerdef says.
 func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
-	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND (proname LIKE $1 OR proname = 'fsm_is_set')`
+	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = ` + p.namespace() + ` AND (proname LIKE $1 OR proname = 'fsm_is_set')`
 	triggers := `UNION ALL SELECT 'trigger', tgname::text, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
-		WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND relname LIKE $1`
+		WHERE relnamespace = ` + p.namespace() + ` AND NOT tgisinternal AND relname LIKE $1`
 	if p.is(CockroachDB) { // it has neither
 		functions, triggers = `SELECT 'function', '', '' WHERE $1::text IS NULL`, ""
 	}
 	rows, err := q.query(ctx, functions+` `+triggers+`
 		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text, ''
-		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND (relname LIKE $1 OR relname = 'fsm_meta')`,
+		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta')`,
 		strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(t.schema.Table)+"%")
 	if err != nil {
 		return nil, err
@@ -78,8 +78,12 @@ func (p *postgres) compare(ctx context.Context, q querier, t *table, w piece, ha
 		}
 		return nil, nil
 	case "function":
-		if !there || text != functionForm(w.text) {
-			return []string{w.text}, nil
+		wanted := w.text
+		if schema := p.place.chosen(); w.pinned && schema != "" {
+			wanted = strings.Replace(wanted, " AS $fsm$", " SET search_path = "+quote(schema)+", pg_temp AS $fsm$", 1)
+		}
+		if !there || bare(text) != bare(functionForm(wanted)) {
+			return []string{wanted}, nil
 		}
 		return nil, nil
 	case "trigger":
@@ -123,6 +127,15 @@ func (p *postgres) additions(ctx context.Context, q querier, t *table, w piece, 
 		}
 	}
 	return statements, nil
+}
+
+// bare takes the quotes off the schema that a function looks into: the catalog has
+// them only where a name needs them.
+func bare(form string) string {
+	if i := strings.LastIndex(form, "; search_path="); i >= 0 {
+		return form[:i] + strings.ReplaceAll(form[i:], `"`, "")
+	}
+	return form
 }
 
 // functionForm returns what the catalog says of a function: its body, and the

@@ -374,7 +374,7 @@ func (t *table) appending(behind bool) string {
 }
 
 // part returns the quoted name of one of the machine's tables.
-func (t *table) part(suffix string) string { return quote(t.schema.Table + suffix) }
+func (t *table) part(suffix string) string { return t.dialect.qualified(t.schema.Table + suffix) }
 
 // putInsert writes the creation of a row. One whose id or place is taken is no
 // error but no row.

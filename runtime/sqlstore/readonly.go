@@ -41,7 +41,7 @@ func (s *Store) Installed(ctx context.Context) ([]Installed, error) {
 	if !objects["fsm_meta"] {
 		return nil, nil
 	}
-	rows, err := session.query(ctx, `SELECT "machine", "version", "hash", "enforce", "dialect" FROM "fsm_meta" ORDER BY "machine"`)
+	rows, err := session.query(ctx, `SELECT "machine", "version", "hash", "enforce", "dialect" FROM `+s.dialect.qualified("fsm_meta")+` ORDER BY "machine"`)
 	if err != nil {
 		return nil, t.fault("read the meta table", err)
 	}

@@ -30,7 +30,7 @@ func (t *table) standing(ctx context.Context, q querier) (standing, error) {
 	if err != nil || !objects[versionsTable] {
 		return unheard, err
 	}
-	words, err := column(ctx, q, t.statement(`SELECT "standing" FROM "fsm_versions" WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, t.schema.Hash)
+	words, err := column(ctx, q, t.statement(`SELECT "standing" FROM %s WHERE "machine" = ? AND "hash" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine, t.schema.Hash)
 	if err != nil || len(words) == 0 {
 		return unheard, err
 	}
@@ -81,7 +81,7 @@ func (t *table) succeed(ctx context.Context, q querier, m *meta) error {
 	if t.dialect.patience() > 0 {
 		text, integer, end = `text COLLATE "C"`, "bigint", ""
 	}
-	if _, err := q.exec(ctx, strings.NewReplacer("TEXT", text, "INTEGER", integer).Replace(`CREATE TABLE IF NOT EXISTS "fsm_versions" (
+	if _, err := q.exec(ctx, strings.NewReplacer("TEXT", text, "INTEGER", integer).Replace(`CREATE TABLE IF NOT EXISTS `+t.dialect.qualified(versionsTable)+` (
     "machine" TEXT NOT NULL,
     "hash" TEXT NOT NULL,
     "version" INTEGER NOT NULL,
@@ -90,20 +90,20 @@ func (t *table) succeed(ctx context.Context, q querier, m *meta) error {
 )`)+end); err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, t.statement(`INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES (?, ?, ?, 'retired')
-		ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'`), t.schema.Machine, m.hash, m.version); err != nil {
+	if _, err := q.exec(ctx, t.statement(`INSERT INTO %s ("machine", "hash", "version", "standing") VALUES (?, ?, ?, 'retired')
+		ON CONFLICT ("machine", "hash") DO UPDATE SET "standing" = 'retired'`, t.dialect.qualified(versionsTable)), t.schema.Machine, m.hash, m.version); err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, t.statement(`UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = ?`), t.schema.Machine); err != nil {
+	if _, err := q.exec(ctx, t.statement(`UPDATE %s SET "standing" = 'retired' WHERE "machine" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine); err != nil {
 		return err
 	}
 	for _, s := range t.schema.Beside {
-		if _, err := q.exec(ctx, t.statement(`UPDATE "fsm_versions" SET "standing" = 'open' WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, s.Hash); err != nil {
+		if _, err := q.exec(ctx, t.statement(`UPDATE %s SET "standing" = 'open' WHERE "machine" = ? AND "hash" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine, s.Hash); err != nil {
 			return err
 		}
 	}
 	// One that comes back is the tables' own again.
-	_, err := q.exec(ctx, t.statement(`DELETE FROM "fsm_versions" WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, t.schema.Hash)
+	_, err := q.exec(ctx, t.statement(`DELETE FROM %s WHERE "machine" = ? AND "hash" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine, t.schema.Hash)
 	return err
 }
 
@@ -135,7 +135,7 @@ func (t *table) Retire(ctx context.Context) error {
 		if !objects[versionsTable] {
 			return nil
 		}
-		if _, err := q.exec(x.ctx, t.statement(`UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = ?`), t.schema.Machine); err != nil {
+		if _, err := q.exec(x.ctx, t.statement(`UPDATE %s SET "standing" = 'retired' WHERE "machine" = ?`, t.dialect.qualified(versionsTable)), t.schema.Machine); err != nil {
 			return t.fault("retire the other specifications", err)
 		}
 		return nil

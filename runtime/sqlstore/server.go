@@ -97,7 +97,7 @@ func (p *postgres) serverSettings() string {
 	}
 	return `SELECT concat_ws(' ', '150000', 'f', current_setting('transaction_read_only'), 'origin', current_setting('standard_conforming_strings'),
 	current_setting('server_encoding'), current_setting('client_encoding'), 'on', 'on', 'on', current_setting('statement_timeout'),
-	current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'), replace(current_setting('default_transaction_isolation'), ' ', '-'))`
+	current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'), replace(current_setting('default_transaction_isolation'), ' ', '-')`
 }
 
 // transactionColumn is where an event notes its transaction.

@@ -52,7 +52,7 @@ func met(t *testing.T, want, version, answer string) (*postgres, []string, error
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	p, _ := Postgres(WithServer(want)).(*postgres)
+	p, _ := Postgres(WithServer(want), WithSchema("app")).(*postgres)
 	for range 2 {
 		if err = p.settings(t.Context(), &session{conn: conn, patience: patience(p.deadline)}, forStore); err != nil {
 			break
@@ -108,7 +108,7 @@ func TestServerSwitch(t *testing.T) {
 		return err.Error()
 	}
 	full := behaviour{
-		Snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", Claim: `LOCK TABLE "fsm_meta" IN SHARE ROW EXCLUSIVE MODE`,
+		Snapshot: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", Claim: `LOCK TABLE "app"."fsm_meta" IN SHARE ROW EXCLUSIVE MODE`,
 		Lock: " FOR NO KEY UPDATE SKIP LOCKED", Isolation: "Read Committed", Log: "offered", Repair: "offered",
 		Levels: []string{"none", "checks", "full"}, Column: true,
 	}

@@ -189,6 +189,12 @@ func (sqlite) backup(path string) []string {
 	return []string{"PRAGMA query_only = 0", "VACUUM INTO " + literal(path)}
 }
 
+func (sqlite) qualified(table string) string { return quote(table) }
+
+func (sqlite) within() string { return "" }
+
+func (sqlite) reached(context.Context, querier, []string) error { return nil }
+
 func (sqlite) placeholder(int) string { return "?" }
 
 // limit: SQLite plans by the value of a parameter that is the whole limit, and so

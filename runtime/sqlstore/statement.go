@@ -87,7 +87,7 @@ func (t *table) build() {
 	for i := range s.Columns {
 		row = append(row, s.Columns[i].Stored)
 	}
-	rows, events, outbox, groups := quote(s.Table), quote(s.Table+"_events"), quote(s.Table+"_outbox"), quote(s.Table+"_groups")
+	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
 	limit := t.dialect.limit("?")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

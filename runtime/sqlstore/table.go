@@ -336,7 +336,11 @@ func (t *table) unopened(ctx context.Context, err error) error {
 	case errors.Is(err, fsm.ErrClosed):
 		return err
 	}
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}}
+	code := fsm.CodeBusy
+	if errors.Is(err, ErrTables) {
+		code = fsm.CodeSchemaMismatch
+	}
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: code, Machine: t.schema.Machine, Cause: err}}
 }
 
 // lost says what an error of the commit means. It is ambiguous unless the

@@ -392,7 +392,7 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	// Only the first group is waited for: who waits for another one, with that in hand, might
 	// be waited for. In a caller's transaction the caller's order counts.
 	try := q.Try || x.grouped && !x.adopted
-	text := x.t.dialect.lockGroup(quote(x.t.schema.Table+"_groups"), try)
+	text := x.t.dialect.lockGroup(x.t.part("_groups"), try)
 	if text == "" || x.err != nil {
 		return key, whole, x.err
 	}

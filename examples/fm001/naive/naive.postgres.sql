@@ -215,6 +215,13 @@ CREATE OR REPLACE TRIGGER "naive_events_keep" BEFORE UPDATE OR DELETE ON "naive_
 CREATE OR REPLACE TRIGGER "naive_events_truncate" BEFORE TRUNCATE ON "naive_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "naive_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."naive_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -365,6 +372,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "naive_truncate" BEFORE TRUNCATE ON "naive"
     FOR EACH STATEMENT EXECUTE FUNCTION "naive_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."naive_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."naive_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."naive_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

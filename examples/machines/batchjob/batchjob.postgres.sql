@@ -279,6 +279,13 @@ CREATE OR REPLACE TRIGGER "batchjob_events_keep" BEFORE UPDATE OR DELETE ON "bat
 CREATE OR REPLACE TRIGGER "batchjob_events_truncate" BEFORE TRUNCATE ON "batchjob_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "batchjob_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."batchjob_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -464,6 +471,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "batchjob_truncate" BEFORE TRUNCATE ON "batchjob"
     FOR EACH STATEMENT EXECUTE FUNCTION "batchjob_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."batchjob_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."batchjob_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."batchjob_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -246,6 +246,13 @@ CREATE OR REPLACE TRIGGER "checkrun_events_keep" BEFORE UPDATE OR DELETE ON "che
 CREATE OR REPLACE TRIGGER "checkrun_events_truncate" BEFORE TRUNCATE ON "checkrun_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "checkrun_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."checkrun_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -418,6 +425,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "checkrun_truncate" BEFORE TRUNCATE ON "checkrun"
     FOR EACH STATEMENT EXECUTE FUNCTION "checkrun_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."checkrun_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."checkrun_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."checkrun_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

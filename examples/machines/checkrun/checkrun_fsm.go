@@ -562,7 +562,7 @@ type CreateRequest struct {
 	Output    fsm.Optional[fsm.JSON] // may be absent
 }
 
-// Create makes a CheckRun in state queued or requested.
+// Create makes a CheckRun in state requested or queued.
 //
 // An app makes a check run.
 //

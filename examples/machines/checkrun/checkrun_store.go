@@ -107,7 +107,7 @@ func Fold(events []fsm.Event) (CheckRun, error) {
 	return fsm.Fold(&descriptor, events)
 }
 
-// Create makes a CheckRun in state queued or requested.
+// Create makes a CheckRun in state requested or queued.
 func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
 	return m.core.Create(ctx, req.call(opCreate))
 }

@@ -217,6 +217,13 @@ CREATE OR REPLACE TRIGGER "container_events_keep" BEFORE UPDATE OR DELETE ON "co
 CREATE OR REPLACE TRIGGER "container_events_truncate" BEFORE TRUNCATE ON "container_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "container_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."container_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -370,6 +377,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "container_truncate" BEFORE TRUNCATE ON "container"
     FOR EACH STATEMENT EXECUTE FUNCTION "container_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."container_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."container_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."container_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -244,6 +244,13 @@ CREATE OR REPLACE TRIGGER "obanjob_events_keep" BEFORE UPDATE OR DELETE ON "oban
 CREATE OR REPLACE TRIGGER "obanjob_events_truncate" BEFORE TRUNCATE ON "obanjob_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "obanjob_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."obanjob_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -436,6 +443,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "obanjob_truncate" BEFORE TRUNCATE ON "obanjob"
     FOR EACH STATEMENT EXECUTE FUNCTION "obanjob_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."obanjob_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."obanjob_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."obanjob_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -244,6 +244,13 @@ CREATE OR REPLACE TRIGGER "paymentintent_events_keep" BEFORE UPDATE OR DELETE ON
 CREATE OR REPLACE TRIGGER "paymentintent_events_truncate" BEFORE TRUNCATE ON "paymentintent_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "paymentintent_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."paymentintent_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -447,6 +454,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "paymentintent_truncate" BEFORE TRUNCATE ON "paymentintent"
     FOR EACH STATEMENT EXECUTE FUNCTION "paymentintent_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."paymentintent_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."paymentintent_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."paymentintent_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

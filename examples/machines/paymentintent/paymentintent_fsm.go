@@ -915,8 +915,8 @@ type CreateRequest struct {
 	PaymentMethod      fsm.Optional[string] // may be absent
 }
 
-// Create makes a PaymentIntent in state requires_payment_method or
-// requires_confirmation.
+// Create makes a PaymentIntent in state requires_confirmation or
+// requires_payment_method.
 //
 // Starts a payment.
 //

@@ -95,8 +95,8 @@ func Fold(events []fsm.Event) (PaymentIntent, error) {
 	return fsm.Fold(&descriptor, events)
 }
 
-// Create makes a PaymentIntent in state requires_payment_method or
-// requires_confirmation.
+// Create makes a PaymentIntent in state requires_confirmation or
+// requires_payment_method.
 func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error) {
 	return m.core.Create(ctx, req.call(opCreate))
 }

@@ -220,6 +220,13 @@ CREATE OR REPLACE TRIGGER "pod_events_keep" BEFORE UPDATE OR DELETE ON "pod_even
 CREATE OR REPLACE TRIGGER "pod_events_truncate" BEFORE TRUNCATE ON "pod_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "pod_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."pod_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -377,6 +384,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "pod_truncate" BEFORE TRUNCATE ON "pod"
     FOR EACH STATEMENT EXECUTE FUNCTION "pod_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."pod_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."pod_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."pod_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

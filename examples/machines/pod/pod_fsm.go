@@ -588,8 +588,8 @@ type ReportRequest struct {
 	Failed     int64 // containers that ended badly
 }
 
-// Report moves a Pod from pending, running or unknown to running, succeeded,
-// failed, pending or unknown.
+// Report moves a Pod from pending, running or unknown to pending, running,
+// succeeded or failed.
 //
 // The kubelet counts the containers. Those that it does not count have ended
 // well.

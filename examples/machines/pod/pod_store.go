@@ -152,8 +152,8 @@ func (m *Machine) BindMany(ctx context.Context, items []BindItem) ([]Outcome, er
 	return m.core.ApplyMany(ctx, calls)
 }
 
-// Report moves a Pod from pending, running or unknown to running, succeeded,
-// failed, pending or unknown.
+// Report moves a Pod from pending, running or unknown to pending, running,
+// succeeded or failed.
 func (m *Machine) Report(ctx context.Context, at fsm.Target, req ReportRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opReport))
 }

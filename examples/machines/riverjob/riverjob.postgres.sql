@@ -266,6 +266,13 @@ CREATE OR REPLACE TRIGGER "riverjob_events_keep" BEFORE UPDATE OR DELETE ON "riv
 CREATE OR REPLACE TRIGGER "riverjob_events_truncate" BEFORE TRUNCATE ON "riverjob_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "riverjob_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."riverjob_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -468,6 +475,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "riverjob_truncate" BEFORE TRUNCATE ON "riverjob"
     FOR EACH STATEMENT EXECUTE FUNCTION "riverjob_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."riverjob_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."riverjob_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."riverjob_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -1131,7 +1131,7 @@ type CancelRequest struct {
 }
 
 // Cancel moves a Job from pending, scheduled, available, running or retryable
-// to cancelled, pending, scheduled, available, running or retryable.
+// to cancelled or running.
 //
 // Cancels a job; of a running one its client is asked to.
 //

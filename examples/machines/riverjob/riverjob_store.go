@@ -268,7 +268,7 @@ func (m *Machine) CancelWorkMany(ctx context.Context, items []CancelWorkItem) ([
 }
 
 // Cancel moves a Job from pending, scheduled, available, running or retryable
-// to cancelled, pending, scheduled, available, running or retryable.
+// to cancelled or running.
 func (m *Machine) Cancel(ctx context.Context, at fsm.Target, req CancelRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opCancel))
 }

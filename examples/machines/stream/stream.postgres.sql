@@ -223,6 +223,13 @@ CREATE OR REPLACE TRIGGER "stream_events_keep" BEFORE UPDATE OR DELETE ON "strea
 CREATE OR REPLACE TRIGGER "stream_events_truncate" BEFORE TRUNCATE ON "stream_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "stream_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."stream_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -416,6 +423,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "stream_truncate" BEFORE TRUNCATE ON "stream"
     FOR EACH STATEMENT EXECUTE FUNCTION "stream_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."stream_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."stream_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."stream_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -922,8 +922,8 @@ type SendDataRequest struct {
 	EndStream bool
 }
 
-// SendData moves a Stream from open or half_closed_remote to half_closed_local,
-// closed, open or half_closed_remote.
+// SendData moves a Stream from open or half_closed_remote to open,
+// half_closed_local, half_closed_remote or closed.
 //
 // The first of these that fits is taken:
 //   - if input.end_stream == false: it stays where it is
@@ -999,8 +999,8 @@ type RecvDataRequest struct {
 }
 
 // RecvData moves a Stream from idle, reserved_local, reserved_remote, open,
-// half_closed_local, half_closed_remote or closed to half_closed_remote,
-// closed, idle, reserved_local, reserved_remote, open or half_closed_local.
+// half_closed_local, half_closed_remote or closed to open, half_closed_remote,
+// half_closed_local or closed.
 //
 // A DATA frame came. Where it must not, the error says which one RFC 9113 asks
 // for.
@@ -1381,8 +1381,8 @@ type RecvWindowUpdateRequest struct {
 }
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
-// open, half_closed_local or half_closed_remote to idle, reserved_local,
-// reserved_remote, open, half_closed_local or half_closed_remote.
+// open, half_closed_local or half_closed_remote to reserved_local, open,
+// half_closed_local or half_closed_remote.
 //
 // The first of these that fits is taken:
 //   - if it was idle or reserved_remote: refused with ErrProtocolError

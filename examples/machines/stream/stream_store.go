@@ -150,8 +150,8 @@ func (m *Machine) RecvHeadersMany(ctx context.Context, items []RecvHeadersItem) 
 	return m.core.ApplyMany(ctx, calls)
 }
 
-// SendData moves a Stream from open or half_closed_remote to half_closed_local,
-// closed, open or half_closed_remote.
+// SendData moves a Stream from open or half_closed_remote to open,
+// half_closed_local, half_closed_remote or closed.
 func (m *Machine) SendData(ctx context.Context, at fsm.Target, req SendDataRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opSendData))
 }
@@ -173,8 +173,8 @@ func (m *Machine) SendDataMany(ctx context.Context, items []SendDataItem) ([]Out
 }
 
 // RecvData moves a Stream from idle, reserved_local, reserved_remote, open,
-// half_closed_local, half_closed_remote or closed to half_closed_remote,
-// closed, idle, reserved_local, reserved_remote, open or half_closed_local.
+// half_closed_local, half_closed_remote or closed to open, half_closed_remote,
+// half_closed_local or closed.
 func (m *Machine) RecvData(ctx context.Context, at fsm.Target, req RecvDataRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opRecvData))
 }
@@ -305,8 +305,8 @@ func (m *Machine) SendWindowUpdateMany(ctx context.Context, items []SendWindowUp
 }
 
 // RecvWindowUpdate moves a Stream from idle, reserved_local, reserved_remote,
-// open, half_closed_local or half_closed_remote to idle, reserved_local,
-// reserved_remote, open, half_closed_local or half_closed_remote.
+// open, half_closed_local or half_closed_remote to reserved_local, open,
+// half_closed_local or half_closed_remote.
 func (m *Machine) RecvWindowUpdate(ctx context.Context, at fsm.Target, req RecvWindowUpdateRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opRecvWindowUpdate))
 }

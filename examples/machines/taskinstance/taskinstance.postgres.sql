@@ -256,6 +256,13 @@ CREATE OR REPLACE TRIGGER "taskinstance_events_keep" BEFORE UPDATE OR DELETE ON 
 CREATE OR REPLACE TRIGGER "taskinstance_events_truncate" BEFORE TRUNCATE ON "taskinstance_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "taskinstance_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."taskinstance_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -494,6 +501,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "taskinstance_truncate" BEFORE TRUNCATE ON "taskinstance"
     FOR EACH STATEMENT EXECUTE FUNCTION "taskinstance_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."taskinstance_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."taskinstance_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."taskinstance_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

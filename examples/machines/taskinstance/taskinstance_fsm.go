@@ -1614,7 +1614,7 @@ type ClearRequest struct {
 }
 
 // Clear moves a TaskInstance from success, failed, skipped, upstream_failed,
-// up_for_retry, up_for_reschedule, deferred or running to restarting or none.
+// up_for_retry, up_for_reschedule, deferred or running to none or restarting.
 //
 // Somebody wants it to run again.
 //

@@ -437,7 +437,7 @@ func (m *Machine) SkipMany(ctx context.Context, items []SkipItem) ([]Outcome, er
 }
 
 // Clear moves a TaskInstance from success, failed, skipped, upstream_failed,
-// up_for_retry, up_for_reschedule, deferred or running to restarting or none.
+// up_for_retry, up_for_reschedule, deferred or running to none or restarting.
 func (m *Machine) Clear(ctx context.Context, at fsm.Target, req ClearRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opClear))
 }

@@ -213,6 +213,13 @@ CREATE OR REPLACE TRIGGER "ingest_events_keep" BEFORE UPDATE OR DELETE ON "inges
 CREATE OR REPLACE TRIGGER "ingest_events_truncate" BEFORE TRUNCATE ON "ingest_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "ingest_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."ingest_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -357,6 +364,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "ingest_truncate" BEFORE TRUNCATE ON "ingest"
     FOR EACH STATEMENT EXECUTE FUNCTION "ingest_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."ingest_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."ingest_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."ingest_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

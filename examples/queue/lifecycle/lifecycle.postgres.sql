@@ -225,6 +225,13 @@ CREATE OR REPLACE TRIGGER "lifecycle_events_keep" BEFORE UPDATE OR DELETE ON "li
 CREATE OR REPLACE TRIGGER "lifecycle_events_truncate" BEFORE TRUNCATE ON "lifecycle_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "lifecycle_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."lifecycle_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -386,6 +393,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "lifecycle_truncate" BEFORE TRUNCATE ON "lifecycle"
     FOR EACH STATEMENT EXECUTE FUNCTION "lifecycle_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."lifecycle_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."lifecycle_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."lifecycle_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -212,6 +212,13 @@ CREATE OR REPLACE TRIGGER "notice_events_keep" BEFORE UPDATE OR DELETE ON "notic
 CREATE OR REPLACE TRIGGER "notice_events_truncate" BEFORE TRUNCATE ON "notice_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "notice_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."notice_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -353,6 +360,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "notice_truncate" BEFORE TRUNCATE ON "notice"
     FOR EACH STATEMENT EXECUTE FUNCTION "notice_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."notice_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."notice_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."notice_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -247,6 +247,13 @@ CREATE OR REPLACE TRIGGER "execution_events_keep" BEFORE UPDATE OR DELETE ON "ex
 CREATE OR REPLACE TRIGGER "execution_events_truncate" BEFORE TRUNCATE ON "execution_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "execution_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."execution_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -397,6 +404,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "execution_truncate" BEFORE TRUNCATE ON "execution"
     FOR EACH STATEMENT EXECUTE FUNCTION "execution_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."execution_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."execution_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."execution_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -230,6 +230,13 @@ CREATE OR REPLACE TRIGGER "jobstate_events_keep" BEFORE UPDATE OR DELETE ON "job
 CREATE OR REPLACE TRIGGER "jobstate_events_truncate" BEFORE TRUNCATE ON "jobstate_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "jobstate_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."jobstate_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -376,6 +383,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "jobstate_truncate" BEFORE TRUNCATE ON "jobstate"
     FOR EACH STATEMENT EXECUTE FUNCTION "jobstate_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."jobstate_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."jobstate_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."jobstate_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -243,6 +243,13 @@ CREATE OR REPLACE TRIGGER "parcel_events_keep" BEFORE UPDATE OR DELETE ON "parce
 CREATE OR REPLACE TRIGGER "parcel_events_truncate" BEFORE TRUNCATE ON "parcel_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "parcel_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."parcel_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -415,6 +422,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "parcel_truncate" BEFORE TRUNCATE ON "parcel"
     FOR EACH STATEMENT EXECUTE FUNCTION "parcel_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."parcel_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."parcel_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."parcel_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

@@ -202,6 +202,13 @@ CREATE OR REPLACE TRIGGER "task_events_keep" BEFORE UPDATE OR DELETE ON "task_ev
 CREATE OR REPLACE TRIGGER "task_events_truncate" BEFORE TRUNCATE ON "task_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "task_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."task_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -328,6 +335,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "task_truncate" BEFORE TRUNCATE ON "task"
     FOR EACH STATEMENT EXECUTE FUNCTION "task_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."task_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."task_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."task_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 

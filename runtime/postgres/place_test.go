@@ -1,0 +1,132 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// Under a running store, the search_path of its role comes to lead to tables of the same names.
+// Every row lands in the store's own; when those are made again, new sessions are refused.
+func TestSearchPathChanges(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	role := fmt.Sprintf("walker%d", os.Getpid())
+	run := func(text string) {
+		t.Helper()
+		if _, err := db.Exec(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := db.QueryRow("SELECT count(*) FROM " + table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	run("CREATE ROLE " + role + " LOGIN; CREATE SCHEMA app AUTHORIZATION " + role + "; CREATE SCHEMA decoy AUTHORIZATION " + role + "; ALTER ROLE " + role + " SET search_path = app")
+	t.Cleanup(func() { _, _ = db.Exec("DROP OWNED BY " + role + " CASCADE; DROP ROLE " + role) })
+	schema := storetest.Schema()
+	schema.SQL = parcelSQL(t)
+	open := func(opts ...postgres.Option) *sqlstore.Store {
+		t.Helper()
+		store, err := postgres.Open(t.Context(), dsn+"&user="+role, append(opts, quiet)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		if err := fsm.Migrate(t.Context(), store, schema); err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	store := open()
+	open(postgres.WithSchema("decoy"))
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renew := "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = '" + role + "'"
+	for i, path := range []string{"decoy, app", "pg_temp, decoy", "nowhere"} {
+		run("ALTER ROLE " + role + " SET search_path = " + path)
+		run(renew)
+		for n := range 5 {
+			if _, err := registerIn(t.Context(), m, fmt.Sprint("r", i, n), "l"); err != nil {
+				t.Errorf("search_path = %s: %v", path, err)
+			}
+		}
+	}
+	if own, others := count("app.parcel"), count("decoy.parcel")+count("decoy.parcel_events"); own != 15 || others != 0 {
+		t.Errorf("%d rows in the store's table, %d in decoys; want 15 and 0", own, others)
+	}
+	run("ALTER SCHEMA app RENAME TO gone; ALTER SCHEMA decoy RENAME TO app")
+	run(renew)
+	if _, err := registerIn(t.Context(), m, "lost", "l"); err == nil { // its session was ended, and no other can find out
+		t.Error("a call went through in other tables")
+	}
+	_, err = registerIn(t.Context(), m, "late", "l")
+	var refused *fsm.Refusal
+	if !errors.As(err, &refused) || refused.Code != fsm.CodeSchemaMismatch || !errors.Is(err, sqlstore.ErrTables) {
+		t.Errorf("tables of the same name: %v", err)
+	}
+	if n := count("app.parcel"); n != 0 {
+		t.Errorf("%d rows in other tables", n)
+	}
+}
+
+// A temporary table of the log's name makes no trigger believe that a row has its event, and takes
+// no event of a call in the same transaction.
+func TestTemporaryTables(t *testing.T) {
+	t.Parallel()
+	_, db, open := ground(t)
+	store, m := open()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec(`CREATE TEMP TABLE "parcel_events" ON COMMIT DROP AS SELECT * FROM public."parcel_events"; CREATE TEMP TABLE "parcel" ON COMMIT DROP AS SELECT * FROM public."parcel"`); err != nil {
+		t.Fatal(err)
+	}
+	in, err := m.In(t.Context(), fsm.Join(store, tx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "w", RequestID: "a"}, storetest.RegisterInput{ID: "a", Lane: "l"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.QueryRow(`SELECT (SELECT count(*) FROM public."parcel") + (SELECT count(*) FROM public."parcel_events")`).Scan(&n); err != nil || n != 2 {
+		t.Errorf("%d rows, %v; want the row and its event", n, err)
+	}
+	forge, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer forge.Rollback()
+	if _, err := forge.Exec(`CREATE TEMP TABLE "parcel_events" ON COMMIT DROP AS SELECT * FROM public."parcel_events";
+		UPDATE pg_temp."parcel_events" SET "id" = 'forged';
+		INSERT INTO public."parcel" SELECT (jsonb_populate_record(p, '{"id": "forged"}')).* FROM public."parcel" p`); err != nil {
+		t.Fatal(err)
+	}
+	if err := forge.Commit(); err == nil {
+		t.Error("a row without an event was let in")
+	}
+}
