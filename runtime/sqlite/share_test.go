@@ -288,3 +288,46 @@ func TestProcessesShareAFile(t *testing.T) {
 		})
 	}
 }
+
+// A program whose specification was retired by another program, while it had the file
+// open, writes nothing more; one that may work beside the new tables goes on.
+func TestRetiredWhileOpen(t *testing.T) {
+	t.Parallel()
+	for name, beside := range map[string]bool{"beside": true, "retired": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "x.db")
+			first := parcelSchema(t)
+			m, err := openParcels(t, open(t, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			create := func(id string) error {
+				_, err := m.Create(t.Context(), storetest.Register(storetest.Meta{RequestID: id, Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id}))
+				return err
+			}
+			guarded := func(id string) error {
+				_, err := m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{storetest.Register(storetest.Meta{RequestID: id, Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id})})
+				return err
+			}
+			if err := create("before"); err != nil {
+				t.Fatal(err)
+			}
+			later := parcelSchema(t)
+			later.Version, later.Hash = first.Version+1, "later"
+			if beside {
+				later.Beside = []fsm.SpecID{first.ID()}
+			}
+			if err := fsm.Migrate(t.Context(), open(t, path), later); err != nil {
+				t.Fatal(err)
+			}
+			for id, do := range map[string]func(string) error{"one": create, "another": guarded} {
+				err := do(id)
+				var retired *fsm.RetiredError
+				if beside && err != nil || !beside && !errors.As(err, &retired) {
+					t.Errorf("%s: %v", id, err)
+				}
+			}
+		})
+	}
+}

@@ -14,26 +14,22 @@ import (
 
 // others is what a session knows of those who write beside it.
 type others struct {
-	data, schema int64          // versions of the file; 0: not asked for yet
-	changes      int            // of the schema by others
-	fit          map[*table]int // after how many of them a table was found to fit
+	version int64          // of the file; 0: not asked for yet
+	changes int            // of the file by others
+	fit     map[*table]int // after how many of them a table was found to fit
 }
 
 // look asks, within a transaction that has the write lock, whether another program
 // has written since this session's last one.
 func (o *others) look(ctx context.Context, q querier) (changed bool, err error) {
-	data, err := integer(ctx, q, "PRAGMA data_version")
-	if err != nil || data == o.data {
+	version, err := integer(ctx, q, "PRAGMA data_version")
+	if err != nil || version == o.version {
 		return false, err
 	}
-	schema, err := integer(ctx, q, "PRAGMA schema_version")
-	if err != nil {
-		return false, err
-	}
-	if o.data != 0 && schema != o.schema {
+	if o.version != 0 {
 		o.changes++
 	}
-	o.data, o.schema = data, schema
+	o.version = version
 	return true, nil
 }
 
@@ -64,8 +60,8 @@ func (s *session) turn(ctx context.Context, all *turns) error {
 	return err
 }
 
-func integer(ctx context.Context, q querier, text string) (n int64, err error) {
-	rows, err := q.query(ctx, text)
+func integer(ctx context.Context, q querier, text string, args ...any) (n int64, err error) {
+	rows, err := q.query(ctx, text, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -86,13 +82,7 @@ func (s *session) stillFits(ctx context.Context, t *table) error {
 	if o.fit[t] == o.changes {
 		return nil
 	}
-	m, err := t.meta(ctx, s)
-	if err == nil && m != nil && m.hash != t.schema.Hash {
-		err = t.checkBeside(ctx, s, m)
-	} else if err != nil {
-		err = t.fault("read the meta table", err)
-	}
-	if err != nil {
+	if err := t.stillOurs(ctx, s); err != nil {
 		return err
 	}
 	if o.fit == nil {
@@ -100,6 +90,26 @@ func (s *session) stillFits(ctx context.Context, t *table) error {
 	}
 	o.fit[t] = o.changes
 	return nil
+}
+
+// stillOurs asks whether the tables are those of this specification, or of one beside
+// which it may work.
+func (t *table) stillOurs(ctx context.Context, s *session) error {
+	ours, err := integer(ctx, s, t.statement(`SELECT count(*) FROM "fsm_meta" WHERE "machine" = ? AND "hash" = ?`), t.schema.Machine, t.schema.Hash)
+	switch {
+	case ours > 0:
+		return nil
+	case err != nil && t.dialect.failure(err) != failSchema:
+		return t.fault("read the meta table", err)
+	}
+	m, err := t.meta(ctx, s)
+	switch {
+	case err != nil:
+		return t.fault("read the meta table", err)
+	case m == nil: // nobody has said what they are
+		return nil
+	}
+	return t.checkBeside(ctx, s, m)
 }
 
 // met looks at the error of a statement. It is true when the statement met a lock

@@ -44,9 +44,13 @@ type place struct {
 
 func open(ctx context.Context) place {
 	if os.Args[1] == "sqlite" {
-		store, err := sqlite.Open(os.Args[2])
-		check(err)
-		return place{store, store, func() { check(v2.Migrate(ctx, store)) }, func() { check(v3.Migrate(ctx, store)) }}
+		var stores [3]fsm.Store // as programs of their own have them
+		for i := range stores {
+			var err error
+			stores[i], err = sqlite.Open(os.Args[2])
+			check(err)
+		}
+		return place{stores[0], stores[1], func() { check(v2.Migrate(ctx, stores[1])) }, func() { check(v3.Migrate(ctx, stores[2])) }}
 	}
 	one, err := postgres.Open(ctx, os.Args[2])
 	check(err)
@@ -283,6 +287,12 @@ func main() {
 	_, err = v2.Open(ctx, p.two)
 	refused(err, 2, 3)
 	refused(v2.Migrate(ctx, p.two), 2, 3)
+	if os.Args[1] == "sqlite" { // programs that should have been stopped write nothing more
+		_, err = one.Post(ctx, v1.PostRequest{ID: "late1", RequestID: "late1", Street: "late"})
+		refused(err, 1, 3)
+		_, err = two.Post(ctx, v2.PostRequest{ID: "late2", RequestID: "late2", Street: "late"})
+		refused(err, 2, 3)
+	}
 	_, err = v1.Open(ctx, p.one)
 	refused(err, 1, 3)
 	three, err := v3.Open(ctx, p.two)
