@@ -44,6 +44,7 @@ type astMachine struct {
 	version                int
 	requestID, expectedRev word
 	otherwise              word
+	allow                  []*Allow
 
 	fieldsAt, statesAt, guardsAt, uniqueAt, operationsAt, probesAt section
 

@@ -29,9 +29,21 @@ type Machine struct {
 	Forbidden  []*Forbidden
 	Projection *Projection // nil when there is none
 	Probes     []*Probe
+	Allow      []*Allow // of the machine, its states and its operations
 
 	derived *derived // what was worked out of it; nil when it was not parsed
 }
+
+// Allow says that findings of a code are meant, in the whole file or within the
+// declaration of a state or an operation.
+type Allow struct {
+	Pos          Pos // of the code
+	Code, Reason string
+	Begin, End   Pos // of the declaration; Begin is zero for the machine
+}
+
+// Covers reports whether a finding at a place is one that a speaks of.
+func (a *Allow) Covers(at Pos) bool { return a.Begin.IsZero() || !at.Before(a.Begin) && !a.End.Before(at) }
 
 // Demand says whether a call must carry something.
 type Demand uint8

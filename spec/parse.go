@@ -4,7 +4,7 @@ package spec
 const rootName = "the specification"
 
 var rootKeys = []string{
-	"fsm", "machine", "entity", "version", "doc", "requests", "otherwise", "fields", "states", "removed", "invariant",
+	"fsm", "machine", "entity", "version", "doc", "requests", "otherwise", "allow", "fields", "states", "removed", "invariant",
 	"guards", "unique", "operations", "forbidden", "projection", "probes",
 }
 
@@ -82,6 +82,7 @@ func (p *parser) machine(root *node) *astMachine {
 		}
 	}
 	m.otherwise = o.choice("otherwise", "reject", "record_only")
+	p.allow(m, o, Pos{}, root)
 	m.invariant = p.facts(o, "invariant", false)
 	p.fields(o, m)
 	p.states(o, m)
@@ -93,6 +94,31 @@ func (p *parser) machine(root *node) *astMachine {
 	p.projection(o, m)
 	p.probes(o, m)
 	return m
+}
+
+// allow reads the findings that a declaration allows, from where its name stands
+// to the end of its value.
+func (p *parser) allow(m *astMachine, o *object, begin Pos, value *node) {
+	n := o.node("allow")
+	if n == nil {
+		return
+	}
+	if n.kind != mapNode {
+		p.wrongKind(n, o.at("allow"), "a mapping of codes to reasons", "write `allow: {FSM106: why that is meant}`")
+		return
+	}
+	for _, e := range p.unique(n, o.at("allow")) {
+		a := &Allow{Pos: e.key.pos, Code: e.key.text, Begin: begin, End: value.end()}
+		switch e.value.kind {
+		case scalarNode:
+			a.Reason = e.value.text
+		case nullNode:
+		default:
+			p.wrongKind(e.value, "reason of "+e.key.text, "a text", "")
+			continue
+		}
+		m.allow = append(m.allow, a)
+	}
 }
 
 // language checks the version of the language.
@@ -219,7 +245,7 @@ func (p *parser) states(o *object, m *astMachine) {
 		if p.empty(e, "state") {
 			continue
 		}
-		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "probe", "was")
+		so := p.object(e.value, "state "+e.name.text, "doc", "present", "absent", "should", "invariant", "terminal", "final", "otherwise", "allow", "probe", "was")
 		if so == nil {
 			continue
 		}
@@ -234,6 +260,7 @@ func (p *parser) states(o *object, m *astMachine) {
 		s.terminal, s.final, s.finalPos = so.flag("terminal"), so.flag("final"), so.keys["final"]
 		s.otherwise = so.choice("otherwise", "reject", "record_only")
 		s.probes = so.words("probe")
+		p.allow(m, so, e.name.pos, e.value)
 	}
 }
 

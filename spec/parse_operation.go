@@ -4,7 +4,7 @@ import "strings"
 
 var operationKeys = []string{
 	"doc", "by", "creates", "from", "to", "choose", "input", "require", "on_refusal", "record_only_in", "set", "clear", "increment", "add",
-	"event", "dedupe_by", "next", "trigger", "effect", "then", "was",
+	"event", "dedupe_by", "next", "trigger", "effect", "then", "allow", "was",
 }
 
 func (p *parser) operations(o *object, m *astMachine) {
@@ -20,6 +20,7 @@ func (p *parser) operations(o *object, m *astMachine) {
 			oo.anchor = e.name
 			op.keys = oo.keys
 			p.operation(op, oo)
+			p.allow(m, oo, e.name.pos, e.value)
 		} else {
 			op.keys = nil
 		}

@@ -69,7 +69,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 	r := &resolver{
 		reporter: rep, ast: ast,
 		m: &Machine{
-			derived: new(derived),
+			derived: new(derived), Allow: ast.allow,
 			Pos:     ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
 			RequestID: demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),
 			Builtin: []*Field{

@@ -44,6 +44,24 @@ type pair struct{ key, value *node }
 // word returns the scalar as a piece of text with its place.
 func (n *node) word() word { return word{pos: n.pos, text: n.text, size: n.size, shift: n.shift} }
 
+// end returns the place of the last node within n.
+func (n *node) end() Pos {
+	last := n.pos
+	visit := func(c *node) {
+		if at := c.end(); last.Before(at) {
+			last = at
+		}
+	}
+	for _, c := range n.items {
+		visit(c)
+	}
+	for _, e := range n.pairs {
+		visit(e.key)
+		visit(e.value)
+	}
+	return last
+}
+
 // span is the length to mark for the node.
 func (n *node) span() int {
 	if n.kind == scalarNode {

@@ -20,6 +20,7 @@ type Rule struct {
 	Severity spec.Severity
 	Doc      string      // why it matters and how to mend it, in sentences
 	Run      func(*Pass) // nil: detected while the file is parsed, by the model checker, or by `fsmgen diff`
+	Allow    bool        // judges style or operations: `allow` may overrule it
 	Asked    bool        // a fact and no finding, worked out when asked for: see [Facts]
 	Model    bool        // found by the model checker, on demand: see [Model]
 	Changes  bool        // found between two versions, by `fsmgen diff`
@@ -57,7 +58,52 @@ func run(m *spec.Machine, asked bool) spec.Diagnostics {
 			rule.Run(&Pass{Machine: m, rule: rule, found: &found, projected: projected, clashes: clashing})
 		}
 	}
+	if !asked {
+		found = allowed(m, found)
+	}
 	found.Sort()
+	return found
+}
+
+// allowed leaves out what the file allows, and reports what it cannot allow and
+// what it allows in vain.
+func allowed(m *spec.Machine, found spec.Diagnostics) spec.Diagnostics {
+	if len(m.Allow) == 0 {
+		return found
+	}
+	used := make(map[*spec.Allow]bool)
+	valid := make(map[*spec.Allow]bool)
+	report := func(code string, a *spec.Allow, hint, format string, args ...any) {
+		rule, _ := Explain(code)
+		p := &Pass{Machine: m, rule: &rule, found: &found}
+		p.report(finding{pos: a.Pos, mark: a.Code, hint: hint}, format, args...)
+	}
+	for _, a := range m.Allow {
+		switch rule, known := Explain(a.Code); {
+		case !known:
+			report("FSM027", a, "`fsmgen explain` lists the codes", "there is no finding %s to allow", a.Code)
+		case !rule.Allow:
+			report("FSM027", a, "fix what it finds", "%s cannot be allowed: it says that a promise does not hold", a.Code)
+		case strings.TrimSpace(a.Reason) == "":
+			report("FSM027", a, "write `"+a.Code+": <why it is meant>`", "%s is allowed without a reason", a.Code)
+		default:
+			valid[a] = true
+		}
+	}
+	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
+		met := false
+		for _, a := range m.Allow {
+			if valid[a] && a.Code == d.Code && a.Covers(d.Pos) {
+				used[a], met = true, true
+			}
+		}
+		return met
+	})
+	for _, a := range m.Allow {
+		if valid[a] && !used[a] {
+			report("FSM607", a, "remove it", "nothing here is a finding %s", a.Code)
+		}
+	}
 	return found
 }
 
@@ -96,6 +142,7 @@ type finding struct {
 	pos     spec.Pos
 	mark    string // the name that stands at pos: as many characters are marked
 	hint    string
+	lighter bool // a warning, although the rule finds errors
 	related []spec.Related
 	before  string // the record before a step that fails, and after it
 	after   string
@@ -103,8 +150,12 @@ type finding struct {
 
 // report adds a finding with the rule's code and severity.
 func (p *Pass) report(f finding, format string, args ...any) {
+	severity := p.rule.Severity
+	if f.lighter {
+		severity = spec.Warning
+	}
 	*p.found = append(*p.found, spec.Diagnostic{
-		Code: p.rule.Code, Severity: p.rule.Severity, File: p.Machine.File,
+		Code: p.rule.Code, Severity: severity, File: p.Machine.File,
 		Pos: f.pos, Len: utf8.RuneCountInString(f.mark),
 		Message: fmt.Sprintf(format, args...), Hint: f.hint, Related: f.related, Before: f.before, After: f.after,
 	})

@@ -10,7 +10,7 @@ import (
 // callerRules look at what a caller is told, and on whose word a record moves.
 var callerRules = []Rule{
 	{
-		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly,
+		Code: "FSM109", Name: "early call that is recorded only", Severity: spec.Warning, Run: recordedEarly, Allow: true,
 		Doc: `A call that is recorded only is answered like one that was carried out. That is right for a repeat: the work is done.
 Here the record has yet to come to where the operation works, so it cannot have been done in this round: the call of somebody who is
 too early, such as the heartbeat of a worker whose job was put back into the queue, is swallowed, and its sender believes that it
@@ -18,7 +18,7 @@ worked. Leave the state out of ` + "`record_only_in`" + `, and the call is refus
 as in a machine that only logs what it is told, nothing is reported.`,
 	},
 	{
-		Code: "FSM110", Name: "owner that is not asked for", Severity: spec.Warning, Run: ownerUnasked,
+		Code: "FSM110", Name: "owner that is not asked for", Severity: spec.Warning, Run: ownerUnasked, Allow: true,
 		Doc: `The record has an owner in this state, and most operations that callers run there ask with ` + "`field == actor`" + ` whether the
 caller is the one. This one asks nobody: a worker that lost the record, or any other, moves it under the owner's hands. Require the
 guard. Where somebody else may do it, say who: another guard on ` + "`actor`" + `, ` + "`by: operator`" + ` or ` + "`by: system`" + `. An operation that gives

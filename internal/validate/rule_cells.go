@@ -37,10 +37,11 @@ terminal state breaks that promise, also with ` + "`to: same`" + `. A finished s
 be noted and change nothing belongs under ` + "`record_only_in`" + `.`,
 	},
 	{
-		Code: "FSM106", Name: "only the owner can leave a state", Severity: spec.Error, Run: ownerOnly,
+		Code: "FSM106", Name: "only the owner can leave a state", Severity: spec.Error, Run: ownerOnly, Allow: true,
 		Doc: `Every way out of the state is guarded by ` + "`field == actor`" + `. Workers die, and when the owner of a record dies the
 record stays where it is. Give the state one way out that somebody else can take: a ` + "`by: system`" + ` operation with a trigger after the
-lease, or one for operators.`,
+lease, or one for operators. In a machine without any trigger that waits for a time, where owners may be people who take as long as they
+like, it is a warning.`,
 	},
 	{
 		Code: "FSM107", Name: "impossible `then`", Severity: spec.Error, Run: impossibleThen,
@@ -162,6 +163,9 @@ func terminalLeft(p *Pass) {
 
 func ownerOnly(p *Pass) {
 	out := exits(p.Machine)
+	waits := slices.ContainsFunc(p.Machine.Operations, func(op *spec.Operation) bool {
+		return slices.ContainsFunc(op.Triggers, func(t spec.Trigger) bool { return t.After != nil })
+	})
 	for _, s := range p.Machine.States {
 		if s.Terminal || s.Final || len(out[s]) == 0 {
 			continue
@@ -177,7 +181,7 @@ func ownerOnly(p *Pass) {
 			}
 		}
 		if !free {
-			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add a `by: system` operation with `from: " + s.Name + "` and a trigger, e.g. after the lease"},
+			p.report(finding{pos: s.Pos, mark: s.Name, lighter: !waits, hint: "add a `by: system` operation with `from: " + s.Name + "` and a trigger, e.g. after the lease"},
 				"only the owner (`%s == actor`) can leave %s: if it dies, the record stays there", owner.Name, s.Name)
 		}
 	}

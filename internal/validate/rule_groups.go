@@ -21,20 +21,20 @@ var groupRules = []Rule{
 			"expect the refusal there. Either holds for any number of records; guards on fields, owners and clocks count for nothing here.",
 	},
 	{
-		Code: "FSM506", Name: "`none` guard without `unique`", Severity: spec.Warning, Run: guardWithoutUnique,
+		Code: "FSM506", Name: "`none` guard without `unique`", Severity: spec.Warning, Run: guardWithoutUnique, Allow: true,
 		Doc: "A guard with `none` looks at the other records when it decides. What comes in between, by another program or by a repair, it does\n" +
 			"not see: a `unique` over the same states is an index that whatever writes must keep. Add one; guard and index may share the\n" +
 			"error. Where the states may hold several records and none is only wanted at this moment, write `fewer: {than: 1, ...}`, which says\n" +
 			"the same and is not meant to be unique.",
 	},
 	{
-		Code: "FSM507", Name: "rules across records with different keys", Severity: spec.Warning, Run: differentKeys,
+		Code: "FSM507", Name: "rules across records with different keys", Severity: spec.Warning, Run: differentKeys, Allow: true,
 		Doc: "Rules across records are proven for one group at a time: the records that share the key. A guard that counts by one field and a\n" +
 			"`unique` over the same states by another are about different groups, so neither backs the other; a projection by a third\n" +
 			"field gains nothing from either. Use the same fields, unless the rules mean different things on purpose.",
 	},
 	{
-		Code: "FSM508", Name: "guard and `unique` that do not agree", Severity: spec.Warning, Run: differentPromise,
+		Code: "FSM508", Name: "guard and `unique` that do not agree", Severity: spec.Warning, Run: differentPromise, Allow: true,
 		Doc: "A guard that counts other records and a `unique` share a key and an error, so callers take the two for one promise: the guard\n" +
 			"refuses early, the index is the net. But they are about different states, or the guard lets in what the index refuses. Then some\n" +
 			"callers do their work first and meet the same refusal at the end of it, or the guard refuses what the index would allow. Let\n" +

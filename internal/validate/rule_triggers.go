@@ -16,13 +16,13 @@ operation asks for the opposite: that it is not past yet. Or the operation needs
 is never run, and what it should end goes on forever. Usually a comparison is reversed, or names the wrong field.`,
 	},
 	{
-		Code: "FSM207", Name: "trigger that is due again at once", Severity: spec.Warning, Run: restless,
+		Code: "FSM207", Name: "trigger that is due again at once", Severity: spec.Warning, Run: restless, Allow: true,
 		Doc: `The sweeper fires the operation once the deadline is past, and the operation leaves the record in a state where the same
 deadline fires it: each sweep makes one more revision and one more event, with nothing between them. Move the deadline, clear it, or
 lead to a state that is not under ` + "`from`" + `.`,
 	},
 	{
-		Code: "FSM605", Name: "pick without an order", Severity: spec.Warning, Run: unorderedPick,
+		Code: "FSM605", Name: "pick without an order", Severity: spec.Warning, Run: unorderedPick, Allow: true,
 		Doc: `Without ` + "`order`" + ` the store picks by id, and ids say nothing about who waits longest: while others come in, a record may never
 have its turn. Write ` + "`next: {order: [created_at]}`" + `, or the field that says what is due first.`,
 	},

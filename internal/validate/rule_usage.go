@@ -9,22 +9,33 @@ import (
 // usageRules look for what is declared and does nothing.
 var usageRules = []Rule{
 	{
-		Code: "FSM601", Name: "unused guard or probe", Severity: spec.Warning, Run: unusedGuard,
+		Code: "FSM027", Name: "finding that cannot be allowed", Severity: spec.Error,
+		Doc: "`allow: {FSM106: the author may leave}` overrules a finding that judges style or operations: FSM106, FSM109, FSM110, FSM207,\n" +
+			"FSM303, FSM404, FSM506 to FSM508, FSM601 to FSM605. A finding that says that a promise does not hold cannot be overruled, and no\n" +
+			"finding without a reason: the next reader must know why it is meant.",
+	},
+	{
+		Code: "FSM607", Name: "`allow` that allows nothing", Severity: spec.Warning,
+		Doc: "The file allows a finding that is not there. What it was about has changed, or it stands in another declaration than the\n" +
+			"finding; a reader would think that something here is unusual on purpose.",
+	},
+	{
+		Code: "FSM601", Name: "unused guard or probe", Severity: spec.Warning, Run: unusedGuard, Allow: true,
 		Doc: `A guard that no operation requires protects nothing, and a probe that no state names is never asked. Readers take
 it for a safeguard that is there.`,
 	},
 	{
-		Code: "FSM602", Name: "field never changed", Severity: spec.Warning, Run: unchangedField,
+		Code: "FSM602", Name: "field never changed", Severity: spec.Warning, Run: unchangedField, Allow: true,
 		Doc: `No operation sets, clears, increments or adds to the field, so it holds what it held at the creation: nothing. Either
 an effect is missing, or the field belongs into another table.`,
 	},
 	{
-		Code: "FSM603", Name: "one event name for two operations", Severity: spec.Warning, Run: sharedEvent,
+		Code: "FSM603", Name: "one event name for two operations", Severity: spec.Warning, Run: sharedEvent, Allow: true,
 		Doc: `The event name is what auditors and consumers of the log read. Two operations under one name can be told apart only
 by looking further.`,
 	},
 	{
-		Code: "FSM604", Name: "input never read", Severity: spec.Warning, Run: unreadInput,
+		Code: "FSM604", Name: "input never read", Severity: spec.Warning, Run: unreadInput, Allow: true,
 		Doc: `A declared input that no fact, no effect and no external effect reads asks every caller for something that matters
 to nothing but the log. Inputs that ` + "`set`" + ` implies need no declaration.`,
 	},
