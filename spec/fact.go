@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 var (
 	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	entityForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
+	spanForm   = regexp.MustCompile(`^[0-9]+[smhd]$`)
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
@@ -85,12 +87,19 @@ func (p *parser) parseFact(w word) *astFact {
 	for _, t := range ts {
 		switch t.text {
 		case "and", "&&", "or", "||":
-			return fail(t, "write each fact as an item of its own: a list of facts means all of them; for `or` write two branches or two guards",
-				"a fact holds no %q", t.text)
+			hint := "write each fact as an item of its own: a list of facts means all of them"
+			if t.text == "or" || t.text == "||" {
+				hint = "write two branches, one for each fact; a list of facts, and guards under `require`, must all hold"
+			}
+			return fail(t, hint, "a fact holds no %q", t.text)
 		case "=", "=>", "=<", "<>", "===":
 			return fail(t, "write == for equal, != for not equal, <= and >= for the others", "there is no %q", t.text)
 		case "+", "-", "*", "/":
-			return fail(t, "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`", "a fact does not calculate")
+			hint := "compare without it, `size < 9` for `size + 1 < 10`, or let the caller send the result as an input"
+			if slices.ContainsFunc(ts, func(t lexeme) bool { return t.text == "now" || spanForm.MatchString(t.text) }) {
+				hint = "compare with a time that an operation sets, e.g. `set: {due: now + 60s}`"
+			}
+			return fail(t, hint, "a fact does not calculate")
 		}
 	}
 	left, ok := p.parseTerm(w, ts[0])

@@ -43,7 +43,9 @@ type Allow struct {
 }
 
 // Covers reports whether a finding at a place is one that a speaks of.
-func (a *Allow) Covers(at Pos) bool { return a.Begin.IsZero() || !at.Before(a.Begin) && !a.End.Before(at) }
+func (a *Allow) Covers(at Pos) bool {
+	return a.Begin.IsZero() || !at.Before(a.Begin) && !a.End.Before(at)
+}
 
 // Demand says whether a call must carry something.
 type Demand uint8

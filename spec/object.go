@@ -73,7 +73,10 @@ func (p *parser) object(n *node, what string, allowed ...string) *object {
 			near = p.nearest(e.key.text, allowed)
 		}
 		hint := "allowed here: " + strings.Join(allowed, ", ")
-		if near != "" {
+		switch {
+		case n.flow && strings.Contains(e.key.text, " ") && e.value.kind == nullNode:
+			hint = "put the text before it in quotes: within brackets a comma ends a text; " + hint
+		case near != "":
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
 		p.at(codeUnknownKey, e.key.word(), hint, "%s: unknown key %q", what, e.key.text)

@@ -70,7 +70,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 		reporter: rep, ast: ast,
 		m: &Machine{
 			derived: new(derived), Allow: ast.allow,
-			Pos:     ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
+			Pos: ast.machine.pos, Name: ast.machine.text, Entity: ast.entity.text, Version: ast.version, Doc: ast.doc.text,
 			RequestID: demand(ast.requestID), ExpectedRev: demand(ast.expectedRev), Otherwise: otherwise(ast.otherwise),
 			Builtin: []*Field{
 				{Name: "created_at", Type: Type{Kind: KindTime}, Builtin: true},

@@ -74,6 +74,10 @@ func (p *page) head() {
 	}
 	p.line("Machine %s, version %d. %s %s", code(m.Name), m.Version, requests(m), revisions(m))
 	p.line("")
+	for _, a := range m.Allow {
+		p.line("Meant, and so no finding %s: %s", code(a.Code), paragraph(a.Reason))
+		p.line("")
+	}
 	p.line("## Picture")
 	p.line("")
 	p.line("```mermaid")

@@ -42,7 +42,7 @@ func recordedEarly(p *Pass) {
 			}
 			p.report(finding{pos: r.Pos, mark: r.State.Name, related: also(op.Pos, "%s is declared here", op.Name),
 				hint: fmt.Sprintf("take %s out of `record_only_in`, so that the call is refused there", r.State.Name)},
-				"%s in %s is answered as if it had worked, but there it comes too early: %s cannot have happened yet", op.Name, r.State.Name, op.Name)
+				"%s in %s is answered as if it had worked, but there it comes too early: the record has yet to come to %s", op.Name, r.State.Name, stateNames(op.From))
 		}
 	}
 }

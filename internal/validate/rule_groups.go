@@ -105,11 +105,28 @@ func guardWithoutUnique(p *Pass) {
 		if same, other := backing(p.Machine, g); !g.Peers.None || same != nil || other != nil {
 			continue // with another key: FSM507 speaks of it
 		}
-		p.report(finding{pos: g.Pos, mark: g.Name, hint: fmt.Sprintf(
-			"add `unique: {...: {fields: [%s], in: [%s], error: %s}}`, or write `fewer: {than: 1, ...}` when several are allowed there",
-			count.Key(g.Peers.Same), stateNames(g.Peers.In), g.Error)},
+		hint := fmt.Sprintf("add `unique: {...: {fields: [%s], in: [%s], error: %s}}`, or write `fewer: {than: 1, ...}` when several are allowed there",
+			count.Key(g.Peers.Same), stateNames(g.Peers.In), g.Error)
+		if op := without(p.Machine, g); op != nil {
+			hint = fmt.Sprintf("write `fewer: {than: 1, ...}`: %s leads there without the guard, so several are allowed; else require it there and add a `unique`", op.Name)
+		}
+		p.report(finding{pos: g.Pos, mark: g.Name, hint: hint},
 			"%s has no matching `unique`: no index keeps a second record out of %s", g.Name, stateNames(g.Peers.In))
 	}
+}
+
+// without returns an operation that brings a record into the states of a guard
+// and does not require it, or nil.
+func without(m *spec.Machine, g *spec.Guard) *spec.Operation {
+	for _, v := range m.Moves() {
+		if !listed(v.To, g.Peers.In) || v.From != nil && listed(v.From.State, g.Peers.In) {
+			continue
+		}
+		if !slices.ContainsFunc(v.Operation.Require, func(r *spec.Requirement) bool { return r.Guard == g }) {
+			return v.Operation
+		}
+	}
+	return nil
 }
 
 func differentKeys(p *Pass) {
