@@ -36,6 +36,18 @@ func TestAuditFindsPlantedFaults(t *testing.T) {
 			}
 			return true
 		}}, []string{fsm.CheckSum}},
+		{"an erasure that no redaction tells of", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 2 {
+				e.Fingerprint = "redacted"
+			}
+			return resum(e)
+		}}, []string{fsm.CheckHistory}},
+		{"a redaction that moves", tampered{event: func(e *fsm.Event) bool {
+			if e.Rev == 4 && e.N == 0 {
+				e.Operation, e.Name, e.RequestID = "__redact", "__redact", "sys:__redact:4"
+			}
+			return resum(e)
+		}}, []string{fsm.CheckEdge}},
 		{"a missing revision", tampered{event: func(e *fsm.Event) bool { return e.Rev != 3 }},
 			[]string{fsm.CheckRevision}},
 		{"a missing record-only event", tampered{event: func(e *fsm.Event) bool { return e.N != 1 }},

@@ -48,7 +48,8 @@
 // its transitions refused with ErrQuarantined. A fault in the middle of a log is
 // reported by the audit and quarantines nothing. Repair puts a row right after
 // its log and never changes the log. Purge is the one way to remove records, and
-// leaves of them what keeps their ids and requests from being used again.
+// leaves of them what keeps their ids and requests from being used again; Forget
+// removes that, too. Redact erases personal data from a record and its log.
 //
 // What it does not do: it starts no timer unasked (call Sweep, or RunSweeper; a Worker has its own),
 // delivers no effect by itself (call Deliver), and promises at-least-once, never

@@ -70,7 +70,7 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 		return fmt.Errorf("the revision follows %d", row.Rev)
 	}
 	row.State, row.Rev = e.To, e.Rev
-	if e.At.After(row.UpdatedAt) {
+	if e.At.After(row.UpdatedAt) && e.Operation != opRedact { // that is nothing the record went through
 		row.UpdatedAt = e.At
 	}
 	if !e.Image.IsZero() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 )
 
 // maxFindings bounds what is said of one record: a log that is wrong from end
@@ -23,7 +24,8 @@ type inspection[R any] struct {
 	last     uint32 // Chain of the newest event
 	chained  bool   // the store keeps chains
 	requests requestFilter
-	purged   bool // the log says that the record was purged
+	purged   bool   // the log says that the record was purged
+	erased   *Event // the first event of which something was erased, until a redaction follows
 	// What an event that cannot be read leaves unknown:
 	noState, noStep, noLast bool // state; stepped; last
 	found                   []Finding
@@ -67,6 +69,9 @@ func (x *inspection[R]) log(r Reader) error {
 			return err
 		}
 	}
+	if x.erased != nil && !x.purged {
+		x.report(x.erased, CheckHistory, "something of the event was erased, and no redaction that says so follows it")
+	}
 	return nil
 }
 
@@ -89,6 +94,12 @@ func (x *inspection[R]) event(r Reader, e *Event) error {
 		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
 	}
 	x.history(e)
+	switch {
+	case e.Operation == opRedact && ownEvent(x.m.schema, e):
+		x.erased = nil
+	case e.Redacted() && x.erased == nil:
+		x.erased = &Event{Rev: e.Rev, N: e.N}
+	}
 	if e.RecordOnly() {
 		x.recorded(e)
 	} else {
@@ -194,6 +205,7 @@ func (x *inspection[R]) edge(e *Event) {
 const (
 	opMigrate = "migrate"  // a step by which a migration takes a record out of a state that is gone
 	opRepair  = "__repair" // recorded only: the row was put right after its log
+	opRedact  = "__redact" // a transition that changes fields only: they were erased
 	opPurge   = "__purge"  // recorded only: the record was removed
 	opPurged  = "__purged" // an event that Purge has emptied
 )
@@ -202,6 +214,9 @@ const (
 func ownEvent(s *Schema, e *Event) bool {
 	if e.Operation == opRepair {
 		return e.RecordOnly()
+	}
+	if e.Operation == opRedact {
+		return !e.RecordOnly() && e.Rev > 1 && e.From == e.To && strings.HasPrefix(e.RequestID, reserved+opRedact+":")
 	}
 	return e.Operation == opMigrate && e.Actor == SystemActor && e.Rev > 1 && !e.RecordOnly() &&
 		e.RequestID == fmt.Sprintf("%s%s:%d", reserved, opMigrate, e.Rev) && !s.knows(e.From) && s.knows(e.To)

@@ -19,10 +19,12 @@ func (m *Machine[R]) known(r Reader, q *request[R], id, requestID string) ([]Out
 	var outs []Outcome[R]
 	for i := range events {
 		e := &events[i]
-		if e.Operation == opPurged && e.Fingerprint == q.fingerprint {
+		// What a request brought cannot be compared after a redaction.
+		same := e.Fingerprint == q.fingerprint || e.Redacted() && (e.Operation == q.op.Stored || e.Operation == opPurged)
+		if e.Operation == opPurged && same {
 			return nil, m.refusal(CodePurged, q.op, e.ID, "")
 		}
-		if e.Fingerprint != q.fingerprint || q.Call.ID != "" && q.Call.ID != e.ID {
+		if !same || q.Call.ID != "" && q.Call.ID != e.ID {
 			reused := m.refusal(CodeRequestReused, q.op, e.ID, "")
 			reused.Message = fmt.Sprintf("%q stands at revision %d for operation %s", requestID, e.Rev, m.operationName(e.Operation))
 			return nil, reused

@@ -219,6 +219,16 @@ type Forgetter interface {
 	Forget(id string, before time.Time) (bool, error)
 }
 
+// Redactor is a Mender that erases what was logged. Redact needs it.
+type Redactor interface {
+	Mender
+	// Redact puts edited, events of one record's log with other contents, checksums
+	// and chains, in the places of those with the same revision and number, and then
+	// makes the write, whatever the schema says of moves. It reports true and does
+	// nothing when the outbox holds a delivery of the record. Errors as Write.
+	Redact(w *Write, edited []Event) (waiting bool, err error)
+}
+
 // What Commit and Write answer when nothing was written.
 var (
 	// ErrMoved: the record is not at the revision and state that the write was decided on.

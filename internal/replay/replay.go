@@ -162,6 +162,7 @@ const (
 	opRepair  = "__repair"
 	opPurge   = "__purge"
 	opPurged  = "__purged"
+	opRedact  = "__redact"
 )
 
 // line judges one line.
@@ -189,9 +190,12 @@ func (c *checker) line(number int, text []byte) {
 		return
 	}
 	c.history(r)
-	if e.RecordOnly() {
+	switch {
+	case e.Redacted() || e.Operation == opRedact:
+		c.redacted(r)
+	case e.RecordOnly():
 		c.recorded(r, p)
-	} else {
+	default:
 		c.step(r, p)
 	}
 	r.line = number

@@ -172,6 +172,7 @@ func TestFindings(t *testing.T) {
 	back := `{"id":"a","rev":4,"operation":"back","from":"checked","to":"waiting","at":"2026-01-01T00:02:00Z","actor":"s1","inputs":{},"changes":{"seat":null}}`
 	noted := `{"id":"a","rev":3,"n":1,"operation":"back","from":"checked","to":"checked","at":"2026-01-01T00:02:00Z","actor":"s2","inputs":{},"guard":"mine","changes":{}}`
 	a := []string{draw("a", "q", 1), serve("a", "s1"), inspect("a")}
+	erased := `{"id":"a","rev":4,"operation":"__redact","from":"checked","to":"checked","at":"2026-01-01T00:02:00Z","actor":"root","reason":"asked","inputs":{"fields":["seat"]},"changes":{"seat":null}}`
 	for _, c := range []struct {
 		name  string
 		lines []string
@@ -217,6 +218,11 @@ func TestFindings(t *testing.T) {
 		{"what is not UTF-8", []string{with(a[0], `"id":"a"`, "\"id\":\"a\xff\""), with(a[0], `"id":"a"`, "\"id\":\"a\xfe\"")}, []string{
 			"1  json: the line is not UTF-8; expected one event per line, as JSON in UTF-8", "2  json: the line is not UTF-8; expected one event per line, as JSON in UTF-8"}},
 		{"a mark before the first line", append([]string{"\ufeff" + a[0]}, a[1:]...), nil},
+		{"after a redaction", []string{with(with(a[0], `"id"`, `"fingerprint":"redacted","id"`), `"queue":"q"`, `"queue":null`), a[1], a[2], erased, with(back, `"rev":4`, `"rev":5`)}, nil},
+		{"a redacted step and what follows it", []string{a[0], with(a[1], `"id"`, `"fingerprint":"redacted","id"`), a[2], with(noted, `"id"`, `"fingerprint":"redacted","id"`), erased}, nil},
+		{"a redaction after a gap", []string{a[0], a[1], a[2], with(erased, `"rev":4`, `"rev":5`)}, []string{"4 a revision: revision 5 follows 3; expected 4"}},
+		{"a redaction of another state", []string{a[0], a[1], a[2], strings.ReplaceAll(erased, `"checked"`, `"waiting"`)}, []string{`4 a chain: it starts in state "waiting", the step before it ended in "checked"`}},
+		{"a redacted call under another number", []string{a[0], a[1], a[2], with(with(noted, `"n":1`, `"n":2`), `"id"`, `"fingerprint":"redacted","id"`)}, []string{"4 a number: record-only event 3.2 follows 3.0; expected 3.1"}},
 		{"after a purge", []string{`{"id":"a","rev":3,"n":1,"operation":"__purge","from":"gone","to":"gone","at":"2026-01-01T00:00:00Z"}`, a[0]}, []string{"2 a revision: the record was purged; nothing follows that"}},
 		{"members", []string{`{"id":"a","rev":"1","operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`, `{"id":"a","operaton":"draw"}`, `7`, `{"id":"","rev":1,"operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`, `{"id":"a","rev":0,"operation":"draw","to":"waiting","at":"2026-01-01T00:00:00Z"}`},
 			[]string{

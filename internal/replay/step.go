@@ -51,6 +51,32 @@ func (c *checker) edgeRecorded(r *record, fact gen.OperationFact, p parsed) {
 	}
 }
 
+// redacted takes an event of which something was erased, or which says so: its place
+// is judged, and what the record holds is not known from then on.
+func (c *checker) redacted(r *record) {
+	e := &c.event
+	switch {
+	case e.RecordOnly() && (e.Rev != r.rev || e.N != r.n+1):
+		c.say(RuleNumber, "record-only event %d.%d follows %d.%d; expected %d.%d", e.Rev, e.N, r.rev, r.n, r.rev, r.n+1)
+	case !e.RecordOnly() && e.Rev != r.rev+1:
+		c.say(RuleRevision, "revision %d follows %d; expected %d", e.Rev, r.rev, r.rev+1)
+	case e.From != r.state:
+		c.say(RuleChain, "it starts in state %q, the step before it ended in %q", e.From, r.state)
+	}
+	r.known, c.blind = false, true
+	if r.n = e.N; e.RecordOnly() {
+		return
+	}
+	before := r.rec
+	r.rec.State, r.rec.Rev = c.state(e.To), e.Rev
+	r.rev, r.state, r.op, r.pending = e.Rev, e.To, nil, false
+	if fact, known := c.facts[e.Operation]; known {
+		r.op = fact.Operation
+		r.pending = r.op.Then != nil && (r.op.Effect == nil || r.op.Effect.Atomic)
+	}
+	c.move(r, before, r.rec)
+}
+
 // step judges a transition and takes it.
 func (c *checker) step(r *record, p parsed) {
 	e := &c.event

@@ -12,6 +12,7 @@ import (
 var (
 	_ fsm.Forgetter = (*txn)(nil)
 	_ fsm.Graveyard = reader{}
+	_ fsm.Redactor  = (*txn)(nil)
 )
 
 // The operations of the mark that a buried record leaves, and of the events that
@@ -360,4 +361,55 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	x.over.put(t.keys.written(), nil)
 	x.gone = append(x.gone, t.keys.events(id), requests)
 	return true, nil
+}
+
+// Redact puts events with other contents in their places, and makes a write. The
+// row holds the chain of the event that led to it, which may be another one now.
+func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
+	t, id := x.t, w.Prev.ID
+	if err := x.claim(partRow + id); err != nil {
+		return false, err
+	}
+	waiting := false
+	err := x.walk(t.keys.outboxes(id), true, func(entry) (bool, error) {
+		waiting = true
+		return false, nil
+	})
+	if err != nil || waiting {
+		return waiting, err
+	}
+	key := t.keys.row(id)
+	text, found, err := x.get(key)
+	if err != nil || !found {
+		return false, errors.Join(err, fsm.ErrMoved)
+	}
+	x.track(key)
+	old, chain, err := decodeRow(t.schema, id, text)
+	if err != nil {
+		return false, err
+	}
+	for i := range edited {
+		e := &edited[i]
+		place := t.keys.event(id, e.Rev, e.N)
+		logged, found, err := x.get(place)
+		if err != nil || !found {
+			return false, errors.Join(err, fsm.ErrMoved)
+		}
+		_, since, err := decodeLogged(id, logged)
+		if err != nil {
+			return false, err
+		}
+		if logged, err = encodeEvent(e, e.Chain, since); err != nil {
+			return false, err
+		}
+		x.over.put(place, logged)
+		if e.Rev == old.Rev && !e.RecordOnly() {
+			chain = e.Chain
+		}
+	}
+	if text, err = encodeRow(t.schema, &old, chain); err != nil {
+		return false, err
+	}
+	x.over.put(key, text)
+	return false, x.Write(w)
 }

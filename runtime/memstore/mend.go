@@ -12,6 +12,7 @@ import (
 var (
 	_ fsm.Forgetter = (*view)(nil)
 	_ fsm.Graveyard = (*view)(nil)
+	_ fsm.Redactor  = (*view)(nil)
 )
 
 // The operations of the mark that a buried record leaves, and of the events that
@@ -107,6 +108,43 @@ func (v *view) Bury(w *fsm.Write) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// Redact puts events with other contents in their places, and makes a write.
+func (v *view) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
+	t, id := v.table, w.Prev.ID
+	for key := range t.outbox {
+		if key.id == id {
+			return true, nil
+		}
+	}
+	now := map[spot]fsm.Event{}
+	for _, e := range edited {
+		now[spotOf(&e)] = cloneEvent(e)
+	}
+	edit := func(list []fsm.Event) []fsm.Event {
+		list = slices.Clone(list)
+		for i, e := range list {
+			if next, ok := now[spotOf(&e)]; ok && e.ID == id {
+				list[i] = next
+			}
+		}
+		return list
+	}
+	events, log := t.events[id], t.log
+	v.tx.later(func() { t.events[id], t.log = events, log })
+	t.events[id], t.log = edit(events), edit(log)
+	for _, e := range edited {
+		if e.RequestID == "" {
+			continue
+		}
+		for _, key := range requestKeys(&e) {
+			old := t.requests[key]
+			v.tx.later(func() { t.requests[key] = old })
+			t.requests[key] = edit(old)
+		}
+	}
+	return false, v.Write(w)
 }
 
 // resettle replaces what one record has under a request by what is kept of it.

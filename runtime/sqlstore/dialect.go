@@ -68,6 +68,10 @@ type Dialect interface {
 	// the transaction of q. It needs the rights of the table's owner.
 	unguarded(ctx context.Context, q querier, table string, f func() error) error
 
+	// shred is a statement after which a session overwrites what it deletes. Empty:
+	// the database has none.
+	shred() string
+
 	// backup returns the statements that copy the database into a new file; the
 	// session is not used again after them. None: the server's own tools do it.
 	backup(path string) []string

@@ -260,6 +260,8 @@ func (p *postgres) unguarded(ctx context.Context, q querier, table string, f fun
 	return err
 }
 
+func (*postgres) shred() string { return "" }
+
 func (*postgres) backup(string) []string { return nil }
 
 func (*postgres) limit(placeholder string) string { return " LIMIT " + placeholder }

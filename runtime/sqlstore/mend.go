@@ -1,7 +1,10 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -10,6 +13,7 @@ import (
 var (
 	_ fsm.Forgetter = (*txn)(nil)
 	_ fsm.Graveyard = (*reader)(nil)
+	_ fsm.Redactor  = (*txn)(nil)
 )
 
 // Restore puts a row in the place of what is stored under its id, with the
@@ -136,4 +140,71 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 		return false, x.mendFault(fmt.Errorf("forget %q: %w", id, err))
 	}
 	return true, nil
+}
+
+// erasable are the columns of an event that a redaction writes.
+var erasable = []string{"actor", "reason", "fingerprint", "labels", "inputs", "changes", "image", "sum"}
+
+// Redact puts events with other contents in their places and makes a write, with
+// the triggers of both tables out of the way. It needs the rights of the tables' owner.
+func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
+	x.last = w
+	if err := x.t.fits(w); err != nil {
+		return false, err
+	}
+	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), w.Prev.ID)
+	if err != nil || waiting {
+		return waiting, err
+	}
+	q := txQuerier{x.tx, patience(0)}
+	if shred := x.t.dialect.shred(); shred != "" {
+		if _, err := q.exec(x.ctx, shred); err != nil {
+			return false, x.mendFault(err)
+		}
+	}
+	err = x.t.dialect.unguarded(x.ctx, q, x.t.schema.Table, func() error {
+		return x.t.dialect.unguarded(x.ctx, q, x.t.schema.Table+"_events", func() error {
+			for i := range edited {
+				if err := x.edit(&edited[i]); err != nil {
+					return err
+				}
+			}
+			text, args, err := x.insertion(&w.Event)
+			if err == nil {
+				_, err = x.change(text, args...)
+			}
+			if err != nil {
+				return err
+			}
+			text, args = x.t.update(w)
+			if n, err := x.change(text, args...); err != nil || n != 1 {
+				return errors.Join(err, fsm.ErrMoved)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return false, x.mendFault(err)
+	}
+	return false, nil
+}
+
+// edit puts an event with other contents in its place.
+func (x *txn) edit(e *fsm.Event) error {
+	all, err := x.t.eventArgs(e)
+	if err != nil {
+		return err
+	}
+	var sets []string
+	var args []any
+	for _, name := range erasable {
+		sets = append(sets, quote(name)+" = ?")
+		args = append(args, all[slices.Index(eventColumns, name)])
+	}
+	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?`, x.t.part("_events"), strings.Join(sets, ", "))
+	n, err := x.change(text, append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
+	if err == nil && n != 1 {
+		err = fsm.ErrMoved
+	}
+	return err
 }

@@ -184,6 +184,8 @@ func column(ctx context.Context, q querier, text string, args ...any) ([]string,
 	return values, rows.Err()
 }
 
+func (sqlite) shred() string { return "PRAGMA secure_delete = 1" }
+
 // backup: a session that may not write could not write the copy either.
 func (sqlite) backup(path string) []string {
 	return []string{"PRAGMA query_only = 0", "VACUUM INTO " + literal(path)}

@@ -59,6 +59,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"engine", engineTests},
 		{"projection", projectionTests},
 		{"mend", mendTests},
+		{"redact", redactTests},
 		{"race", raceTests},
 		{"crowd", crowdTests},
 		{"limits", limitTests},

@@ -1,0 +1,426 @@
+package fsm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RedactOptions say what Redact erases, who asks for it and why.
+type RedactOptions struct {
+	Fields  []string `json:"fields,omitempty"`  // by their names in the specification
+	Inputs  []string `json:"inputs,omitempty"`  // by name; those that hold what a field held are erased anyway
+	Reasons bool     `json:"reasons,omitempty"` // of all events
+	Labels  bool     `json:"labels,omitempty"`  // of all events
+	Actors  bool     `json:"actors,omitempty"`  // of all events, but for the engine's own and those who redacted
+	Actor   string   `json:"-"`                 // who asks for it; required, and logged
+	Reason  string   `json:"-"`                 // why; required, and logged; it is not erased itself
+}
+
+const (
+	redactedText = "[redacted]" // in the place of a text that cannot be absent
+	redactedMark = "redacted"   // in the place of the fingerprint of an event of which something was erased
+)
+
+// Redacted reports whether something of the event was erased after it was logged.
+// What it led to is told by the event of the operation "__redact" behind it.
+func (e *Event) Redacted() bool { return e.Fingerprint == redactedMark }
+
+// Redact erases fields of one record from its row and from all events of its log,
+// and what else the options name. An optional field becomes absent; a text that
+// cannot be absent, in the present state either, becomes "[redacted]", and a set
+// empty. The log gets a transition "__redact" that says who did it, when and why,
+// and in its inputs what was erased. It returns the record and whether there was
+// anything to erase.
+//
+// Checksums and chain of the log are made anew, so an audit finds it whole, and
+// the fold of the log is the row. An event of which something was erased has
+// "redacted" for its fingerprint, since a digest would still confirm a guess; the
+// audit demands that a redaction follows it. A retry of its request is still a
+// replay, but no longer compared with what it brought.
+//
+// Redact refuses what others depend on: a field of a unique rule, of a group, of a
+// projection's key or of a trigger, a counter, a sequence; a value that the rules of the
+// record's state need (ErrInvariant); a record with an effect that is still to be
+// delivered (ErrWrongState). A record that is not equal to the fold of its log is
+// ErrQuarantined: repair it first. On SQL stores it needs the rights of the tables'
+// owner, since the triggers, which let nobody edit a log, stand aside for it.
+// Request ids and the record's id stay; keep personal data out of them.
+func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (rec R, redacted bool, err error) {
+	if err := m.operator(o.Actor, o.Reason, id); err != nil {
+		return rec, false, err
+	}
+	columns, err := m.redactable(id, o.Fields)
+	if err != nil {
+		return rec, false, err
+	}
+	var row Row
+	var e Event
+	u := m.unit(&Operation[R]{Name: "redact"}, id, "")
+	u.try = func(tx Tx, _ bool) error {
+		redactor, ok := tx.(Redactor)
+		if !ok {
+			return fmt.Errorf("redact %s %q: this store cannot erase what is logged", m.schema.Machine, id)
+		}
+		old, err := m.wholeRow(tx, id)
+		if err != nil {
+			return err
+		}
+		r, err := m.redaction(&old, columns, &o)
+		if err != nil {
+			return err
+		}
+		edited, err := r.log(tx)
+		row, redacted = r.row, len(edited) > 0
+		if err != nil || !redacted {
+			return err
+		}
+		if e, err = m.redacted(r, &old); err != nil {
+			return err
+		}
+		w := &Write{Prev: old.Ref(), PrevState: old.State, Row: &row, Changed: r.changed(&old), Event: e}
+		waiting, err := redactor.Redact(w, edited)
+		if waiting && err == nil {
+			refused := m.refusal(CodeWrongState, nil, id, old.State)
+			refused.Message = "an effect of it is still to be delivered, which needs what would be erased; deliver it first"
+			err = refused
+		}
+		return err
+	}
+	u.find = func(r Reader) (bool, error) {
+		events, err := r.Request(id, e.RequestID)
+		return len(events) > 0, err
+	}
+	if err := m.run(ctx, u); err != nil {
+		return rec, false, err
+	}
+	rec, err = m.load(nil, &row)
+	return rec, redacted, err
+}
+
+// redactable returns the columns of fields that nothing between records depends on.
+func (m *Machine[R]) redactable(id string, fields []string) (columns []int, err error) {
+	s := m.schema
+	for _, name := range fields {
+		i := slices.IndexFunc(s.Columns, func(c Column) bool { return c.Name == name })
+		why := "there is no such field"
+		if i >= 0 {
+			why = m.needed(&s.Columns[i])
+		}
+		if why != "" {
+			r := m.refusal(CodeInvalidInput, nil, id, "")
+			r.Name, r.Message = "fields", fmt.Sprintf("%s cannot be erased: %s", name, why)
+			return nil, r
+		}
+		columns = append(columns, i)
+	}
+	return columns, nil
+}
+
+// needed says why a field cannot be erased from any record; empty: it can.
+func (m *Machine[R]) needed(c *Column) string {
+	has := func(names []string) bool { return slices.Contains(names, c.Stored) }
+	for i := range m.schema.Uniques {
+		if u := &m.schema.Uniques[i]; has(u.Columns) {
+			return "the rule " + u.Name + " finds records by it"
+		}
+	}
+	for i := range m.schema.Indexes {
+		if x := &m.schema.Indexes[i]; len(x.Order) == 0 && has(x.Columns) {
+			return "records are counted together by it (" + x.Name + ")"
+		}
+	}
+	if m.d.Projection != nil && has(m.d.Projection.Key) {
+		return "the projection groups records by it"
+	}
+	for _, op := range m.d.Operations {
+		if slices.ContainsFunc(op.Triggers, func(t Trigger) bool { return t.After == c.Stored }) {
+			return op.Name + " becomes due by it"
+		}
+	}
+	switch {
+	case c.Kind == KindCounter || c.Kind == KindSequence:
+		return "it is a count, which never falls"
+	case c.Optional, c.Kind == KindString, c.Kind == KindJSON, c.Kind == KindSet:
+		return ""
+	}
+	return "it cannot be absent, and is neither a text nor a set"
+}
+
+// wholeRow returns a row that is the fold of a log in which nothing is wrong.
+func (m *Machine[R]) wholeRow(tx Tx, id string) (Row, error) {
+	old, err := tx.Row(id)  // first: it may be what locks the record
+	if err == ErrNotFound { //nolint:errorlint // as stores return it
+		return old, m.missing(tx, nil, id)
+	}
+	if err != nil {
+		return old, err
+	}
+	folded, err := m.foldWhole(tx, id)
+	if err != nil {
+		return old, err
+	}
+	if diff := differs(m.schema, &old, &folded); diff != "" {
+		r := m.refusal(CodeQuarantined, nil, id, old.State)
+		r.Message = "it differs from the fold of its log, so nothing can be erased from it; repair it first: " + diff
+		return old, r
+	}
+	return old, nil
+}
+
+// redaction is what is erased of one record.
+type redaction struct {
+	s       *Schema
+	o       *RedactOptions
+	row     Row            // as it is afterwards
+	columns map[string]int // by stored name
+	blank   []JSON         // what stands for an erased value in the log, by column
+	values  map[string]bool
+}
+
+// redaction decides what stands in the place of each value, so that the record
+// keeps the rules of its state.
+func (m *Machine[R]) redaction(old *Row, columns []int, o *RedactOptions) (*redaction, error) {
+	r := &redaction{s: m.schema, o: o, columns: map[string]int{}, values: map[string]bool{}}
+	r.blank = make([]JSON, len(r.s.Columns))
+	for _, i := range columns {
+		r.columns[m.schema.Columns[i].Stored] = i
+	}
+	var broken []string
+	for _, absent := range []bool{true, false} {
+		r.row = *old
+		r.row.Values = slices.Clone(old.Values)
+		r.row.Rev++
+		for _, i := range columns {
+			if err := r.choose(i, absent); err != nil {
+				return nil, err
+			}
+		}
+		rec, err := m.d.Decode(r.row)
+		if err != nil {
+			return nil, err
+		}
+		broken = nil
+		for _, v := range m.d.Check(&rec) {
+			if v.Must {
+				broken = append(broken, v.String())
+			}
+		}
+		if len(broken) == 0 {
+			return r, nil
+		}
+	}
+	refused := m.refusal(CodeInvariant, nil, old.ID, old.State)
+	refused.Message = "without what would be erased it breaks a rule of its state: " + strings.Join(broken, "; ")
+	return nil, refused
+}
+
+// choose sets what stands in the place of a column's values.
+func (r *redaction) choose(i int, absent bool) error {
+	c := &r.s.Columns[i]
+	var v any
+	switch {
+	case c.Kind == KindSet:
+		v = "[]"
+	case c.Kind == KindString && !(c.Optional && absent):
+		v = redactedText
+	case c.Kind == KindJSON && !(c.Optional && absent):
+		v = `"` + redactedText + `"`
+	}
+	blank, err := appendValue(nil, c.Kind, v)
+	r.blank[i] = JSON{string(blank)}
+	if r.row.Values[i] != nil {
+		r.row.Values[i] = v
+	}
+	return err
+}
+
+// changed returns the columns in which the row differs.
+func (r *redaction) changed(old *Row) (list []int) {
+	for i := range old.Values {
+		if !sameValue(old.Values[i], r.row.Values[i]) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// redacted makes the event of a redaction.
+func (m *Machine[R]) redacted(r *redaction, old *Row) (Event, error) {
+	e := m.record(opRedact, &r.row, r.o.Actor, r.o.Reason)
+	e.RequestID = reserved + opRedact + ":" + NewID()
+	inputs, err := json.Marshal(r.o)
+	if err != nil {
+		return e, err
+	}
+	e.Inputs = JSON{string(inputs)}
+	changes := map[string]json.RawMessage{}
+	for _, i := range r.changed(old) {
+		changes[r.s.Columns[i].Stored] = json.RawMessage(r.blank[i].text)
+	}
+	e.Changes = joinMembers(changes)
+	if r.row.Rev%imageEvery == 0 {
+		if e.Image, err = imageOf(r.s, &r.row); err != nil {
+			return e, err
+		}
+	}
+	e.Sum = Checksum(&e)
+	return e, nil
+}
+
+// log returns the events of the log that differ afterwards: those of which
+// something is erased, and those whose chain is another one then.
+func (r *redaction) log(reader Reader) ([]Event, error) {
+	var events []Event
+	for e, err := range reader.Events(r.row.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := r.collect(&e); err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	var edited []Event
+	var stepped, last uint32
+	erased := false
+	for i := range events {
+		e, was := &events[i], events[i].Chain
+		some, err := r.erase(e)
+		if err != nil {
+			return nil, err
+		}
+		if some {
+			e.Fingerprint, erased = redactedMark, true
+			e.Sum = Checksum(e)
+		}
+		before := stepped
+		if e.RecordOnly() {
+			before = last
+		}
+		if was != 0 {
+			e.Chain = Chained(before, e)
+		}
+		if last = e.Chain; !e.RecordOnly() {
+			stepped = e.Chain
+		}
+		if some || e.Chain != was {
+			edited = append(edited, *e)
+		}
+	}
+	if !erased {
+		return nil, nil
+	}
+	return edited, nil
+}
+
+// collect notes the values that the fields had, as they stand in inputs: whole, and
+// those of sets one by one.
+func (r *redaction) collect(e *Event) error {
+	for _, doc := range []JSON{e.Changes, e.Image} {
+		members, err := doc.members()
+		if err != nil {
+			return fmt.Errorf("event %d.%d of %q: %w", e.Rev, e.N, e.ID, err)
+		}
+		for name, raw := range members {
+			i, ours := r.columns[name]
+			if !ours || dull(raw) || string(raw) == r.blank[i].text {
+				continue
+			}
+			r.values[string(raw)] = true
+			var items []json.RawMessage
+			if r.s.Columns[i].Kind == KindSet && json.Unmarshal(raw, &items) == nil {
+				for _, item := range items {
+					r.values[string(item)] = true
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dull reports whether a value tells nothing of anybody.
+func dull(raw json.RawMessage) bool {
+	return slices.Contains([]string{"null", "true", "false", `""`, "[]", "{}"}, string(raw))
+}
+
+// erase takes out of an event what is to be erased, and reports whether there was
+// anything.
+func (r *redaction) erase(e *Event) (bool, error) {
+	before := Checksum(e)
+	fields := func(name string, raw json.RawMessage) (json.RawMessage, error) {
+		if i, ours := r.columns[name]; ours && string(raw) != "null" {
+			return json.RawMessage(r.blank[i].text), nil
+		}
+		return raw, nil
+	}
+	inputs := func(name string, raw json.RawMessage) (json.RawMessage, error) {
+		switch {
+		case e.Operation == opRepair && name == "row":
+			row, err := eachMember(JSON{string(raw)}, fields)
+			return json.RawMessage(row.text), err
+		case slices.Contains(r.o.Inputs, name), r.values[string(raw)], slices.Contains(r.o.Fields, name):
+			return json.RawMessage("null"), nil
+		}
+		return raw, nil
+	}
+	var err error
+	for _, part := range []struct {
+		doc  *JSON
+		each func(string, json.RawMessage) (json.RawMessage, error)
+	}{{&e.Changes, fields}, {&e.Image, fields}, {&e.Inputs, inputs}} {
+		if part.doc == &e.Inputs && e.Operation == opRedact {
+			continue
+		}
+		if *part.doc, err = eachMember(*part.doc, part.each); err != nil {
+			return false, fmt.Errorf("event %d.%d of %q: %w", e.Rev, e.N, e.ID, err)
+		}
+	}
+	if r.o.Labels {
+		e.Labels = nil
+	}
+	if r.o.Reasons && e.Reason != "" && e.Operation != opRedact {
+		e.Reason = redactedText
+	}
+	if r.o.Actors && e.Actor != "" && e.Actor != SystemActor && e.Operation != opRedact {
+		e.Actor = redactedText
+	}
+	return Checksum(e) != before, nil
+}
+
+// eachMember gives the members of an object other values. One in which nothing
+// changes stays as it is written; so does what is no object.
+func eachMember(doc JSON, value func(name string, raw json.RawMessage) (json.RawMessage, error)) (JSON, error) {
+	members, err := doc.members()
+	if err != nil || members == nil {
+		return doc, nil //nolint:nilerror // the text of a repair, of a row that no event could hold
+	}
+	changed := false
+	for name, raw := range members {
+		next, err := value(name, raw)
+		if err != nil {
+			return doc, err
+		}
+		changed = changed || !bytes.Equal(next, raw)
+		members[name] = next
+	}
+	if !changed {
+		return doc, nil
+	}
+	return joinMembers(members), nil
+}
+
+// joinMembers writes an object, its members by name.
+func joinMembers(members map[string]json.RawMessage) JSON {
+	b := []byte{'{'}
+	for _, name := range sortedKeys(members) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(appendText(b, name), ':'), members[name]...)
+	}
+	return JSON{string(append(b, '}'))}
+}
