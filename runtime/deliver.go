@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,13 +14,16 @@ import (
 // Deliver performs the effects that are due and returns how many it performed.
 // Each is performed at least once: a crash between the effect and the note that
 // it was performed leads to another delivery with the same key. An effect that
-// fails waits, longer each time, and holds back no other; its error is joined
-// into the error at the end, inside an *EffectError. The step that `then` asks
-// for is taken in the transaction that removes the delivery. Where there is
-// one, a delivery whose record has left the revision meanwhile is dropped.
+// fails or panics waits, longer each time; its error is joined into the error at
+// the end, inside an *EffectError. The step that `then` asks for is taken in the
+// transaction that removes the delivery. Where there is one, a delivery whose
+// record has left the revision meanwhile is dropped.
 //
-// Within one process no delivery is performed twice at a time; processes that
-// deliver from one store may meet.
+// An effect is claimed before it is performed: for the time of a lease nobody
+// else has it, in this process or another one, and one whose process has died is
+// due again when that is over. Several are performed at once, so that a slow one
+// holds up no other; after three quarters of the lease an effect's context ends,
+// and one that does not return then counts as failed. See WithDelivery.
 func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	if err := m.alone("Deliver"); err != nil {
 		return 0, err
@@ -26,143 +31,276 @@ func (m *Machine[R]) Deliver(ctx context.Context) (int, error) {
 	if m.recovers && !m.started.Load() {
 		return 0, fmt.Errorf("deliver %s: call Startup first: recovery runs before delivery", m.schema.Machine)
 	}
-	now := m.now()
-	performed := 0
-	var errs []error
-	for {
-		batch, err := m.claim(ctx, now)
+	r := &round[R]{m: m, begin: m.now(), done: make(chan delivered, m.options.lanes)}
+	err := r.run(ctx)
+	return r.performed, errors.Join(append(r.failed, err)...)
+}
+
+// round is one call of Deliver. What is due when it begins is its own part: the
+// round lasts until that is done. Meanwhile it takes what became due since.
+type round[R any] struct {
+	m         *Machine[R]
+	begin     time.Time
+	done      chan delivered
+	running   int
+	own       int // of these: due when the round began
+	performed int
+	failed    []error
+}
+
+// delivered is what became of one delivery.
+type delivered struct {
+	own, performed bool
+	err            error
+}
+
+// run claims and performs. An error of the store ends it, as soon as what has begun
+// is done.
+func (r *round[R]) run(ctx context.Context) error {
+	tick := time.NewTicker(r.m.options.poll)
+	defer tick.Stop()
+	for all := false; ; {
+		at := r.begin
+		if all && at.Before(r.m.now()) {
+			at = r.m.now()
+		}
+		n := r.m.options.lanes - r.running
+		batch, err := r.m.claim(ctx, at, n)
 		if err != nil {
-			return performed, errors.Join(append(errs, err)...)
+			return errors.Join(err, r.rest())
 		}
-		if len(batch) == 0 {
-			return performed, errors.Join(errs...)
+		for _, d := range batch {
+			r.start(ctx, d, !all)
 		}
-		n, err := m.deliverAll(ctx, batch, now)
-		performed += n
-		errs = append(errs, err)
-		var failed *EffectError
-		if err != nil && !errors.As(err, &failed) {
-			return performed, errors.Join(errs...)
+		all = all || len(batch) < n
+		if r.own == 0 {
+			return r.rest()
+		}
+		if err := r.wait(tick.C, all); err != nil {
+			return errors.Join(err, r.rest())
 		}
 	}
 }
 
-// deliveryBatch is how many deliveries one goroutine takes at once, besides the
-// places of those that others have in hand.
-const deliveryBatch = 16
+func (r *round[R]) start(ctx context.Context, d Delivery, own bool) {
+	r.running++
+	if own {
+		r.own++
+	}
+	go func() {
+		performed, err := r.m.perform(ctx, d, r.begin)
+		r.done <- delivered{own, performed, err}
+	}()
+}
 
-// claim reads due deliveries and takes those that no other goroutine of this
-// process has. Reading and taking are one step: what another one has settled
-// meanwhile is either still taken or no longer read.
-func (m *Machine[R]) claim(ctx context.Context, now time.Time) (batch []Delivery, err error) {
-	m.flight.Lock()
-	defer m.flight.Unlock()
-	limit := deliveryBatch + len(m.inFlight)
-	err = m.table.View(ctx, func(r Reader) error {
-		due, err := r.Outbox(now, limit)
-		for _, d := range due {
-			if !m.inFlight[Ref{d.ID, d.Rev}] {
-				batch = append(batch, d)
+// wait waits until there is a free lane and something may have become due: at once
+// where more was due than there were lanes, at the next tick otherwise.
+func (r *round[R]) wait(tick <-chan time.Time, all bool) error {
+	for {
+		select {
+		case d := <-r.done:
+			if err := r.note(d); err != nil || !all || r.own == 0 {
+				return err
+			}
+		case <-tick:
+			if all && r.running < r.m.options.lanes {
+				return nil
 			}
 		}
+	}
+}
+
+// rest waits for what runs.
+func (r *round[R]) rest() error {
+	var err error
+	for r.running > 0 {
+		err = errors.Join(err, r.note(<-r.done))
+	}
+	return err
+}
+
+// note counts what was delivered and returns an error of the store.
+func (r *round[R]) note(d delivered) error {
+	r.running--
+	if d.own {
+		r.own--
+	}
+	if d.performed {
+		r.performed++
+	}
+	var failed *EffectError
+	if d.err != nil && !errors.As(d.err, &failed) {
+		return d.err
+	}
+	if d.err != nil {
+		r.failed = append(r.failed, d.err)
+	}
+	return nil
+}
+
+// claim takes at most limit deliveries that are due. It looks before it writes:
+// most of the time there is nothing to do.
+func (m *Machine[R]) claim(ctx context.Context, now time.Time, limit int) (batch []Delivery, err error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	waiting := false
+	err = m.table.View(ctx, func(r Reader) error {
+		due, err := r.Outbox(now, 1)
+		waiting = len(due) > 0
 		return err
 	})
-	if err != nil {
+	if err != nil || !waiting {
 		return nil, err
 	}
-	for _, d := range batch {
-		m.inFlight[Ref{d.ID, d.Rev}] = true
+	until := time.Time{}
+	u := m.unit(nil, "", "")
+	u.lost = func(err error) error { return &AmbiguousError{Machine: m.schema.Machine, Err: err} }
+	u.try = func(tx Tx, _ bool) (err error) {
+		until = m.notBefore(now).Add(m.options.lease)
+		batch, err = tx.Claim(now, until, limit)
+		return err
+	}
+	u.find = func(r Reader) (bool, error) { return claimed(r, batch, until) }
+	if err := m.run(ctx, u); err != nil {
+		return nil, err
 	}
 	return batch, nil
 }
 
-// unclaim gives deliveries back.
-func (m *Machine[R]) unclaim(batch ...Delivery) {
-	m.flight.Lock()
-	defer m.flight.Unlock()
+// notBefore returns the clock's time, or that one where the clock was set back: else
+// a round would find what it has postponed due again and again.
+func (m *Machine[R]) notBefore(begin time.Time) time.Time {
+	if now := m.now(); now.After(begin) {
+		return now
+	}
+	return begin
+}
+
+// claimed reports whether a claim whose answer was lost has landed.
+func claimed(r Reader, batch []Delivery, until time.Time) (bool, error) {
+	list, err := r.Outbox(until, 0)
 	for _, d := range batch {
-		delete(m.inFlight, Ref{d.ID, d.Rev})
+		if !slices.ContainsFunc(list, func(l Delivery) bool {
+			return l.ID == d.ID && l.Rev == d.Rev && l.Attempts == d.Attempts && l.Due.Equal(until)
+		}) {
+			return false, err
+		}
 	}
+	return len(batch) > 0, err
 }
 
-// deliverAll performs a batch. Its error joins the *EffectErrors; any other
-// error ends it and comes alone. now is when the round began.
-func (m *Machine[R]) deliverAll(ctx context.Context, batch []Delivery, now time.Time) (performed int, err error) {
-	var errs []error
-	for i, d := range batch {
-		ok, err := m.deliver(ctx, d, batch[i:], now)
-		if ok {
-			performed++
-		}
-		var failed *EffectError
-		if err != nil && !errors.As(err, &failed) {
-			m.unclaim(batch[i:]...)
-			return performed, err
-		}
-		m.unclaim(d)
-		errs = append(errs, err)
-	}
-	return performed, errors.Join(errs...)
-}
-
-// deliver performs one effect. performed is true when it ran and all that
-// follows was written. Any error but an *EffectError is one of the store. If
-// the effect panics, the deliveries of rest are given back.
-func (m *Machine[R]) deliver(ctx context.Context, d Delivery, rest []Delivery, now time.Time) (performed bool, err error) {
-	returned := false
-	defer func() {
-		if !returned {
-			m.unclaim(rest...)
-		}
-	}()
-	performed, err = m.perform(ctx, d, now)
-	returned = true
-	return performed, err
-}
-
-func (m *Machine[R]) perform(ctx context.Context, d Delivery, now time.Time) (performed bool, err error) {
+// perform performs one effect that was claimed. performed is true when it ran and
+// all that follows was written. Any error but an *EffectError is one of the store,
+// or the context's. begin is when the round began.
+func (m *Machine[R]) perform(ctx context.Context, d Delivery, begin time.Time) (performed bool, err error) {
 	job, err := m.delivery(ctx, d)
 	if err != nil {
+		m.release(ctx, d)
 		return false, err
 	}
 	if job.obsolete {
-		return false, m.settle(ctx, d, nil)
+		_, err := m.settle(ctx, d, nil)
+		return false, err
 	}
-	cause := job.err
+	cause, again := job.err, time.Time{}
 	if cause == nil {
-		cause = m.effect(ctx, nil, job.op, job.rec, d.Key, job.event)
+		cause, again = m.inTime(ctx, d, job)
 	}
 	if cause == nil {
-		err := m.settle(ctx, d, job.op)
-		if err == nil {
+		held, err := m.settle(ctx, d, job.op)
+		if err == nil && held {
 			return true, nil
+		}
+		if err == nil {
+			return false, m.failure(d, ErrOvertaken)
 		}
 		var refused *Refusal
 		var effect *EffectError
 		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == CodeBusy) {
+			m.release(ctx, d)
 			return false, err
 		}
 		cause = err // what follows is refused, or its own effect failed: tell and try again later
 	}
-	due := m.now()
-	if due.Before(now) {
-		due = now // the clock went back: else this round would find it due again and again
+	if ctx.Err() != nil { // interrupted is not failed
+		m.release(ctx, d)
+		return false, ctx.Err()
 	}
-	due = due.Add(m.wait(d.Attempts))
+	due := m.notBefore(begin).Add(m.wait(d.Attempts - 1))
+	if due.Before(again) {
+		due = again
+	}
 	if later := (*LaterError)(nil); errors.As(cause, &later) && later.Until.After(due) {
 		due = Time(later.Until)
 	}
-	err = m.table.Update(ctx, func(tx Tx) error { // not when ctx ended: interrupted is not failed, it stays due
-		return tx.Postpone(d.ID, d.Rev, due, shortText(cause.Error()))
+	err = m.table.Update(ctx, func(tx Tx) error {
+		_, err := tx.Postpone(d.ID, d.Rev, d.Attempts, due, shortText(cause.Error()))
+		return err
 	})
 	if err != nil {
 		// The cause is told, not wrapped: it may hold an *EffectError of its own,
 		// and this is an error of the store.
 		return false, fmt.Errorf("postpone effect %s of %q after %s: %w", d.Effect, d.ID, cause.Error(), err)
 	}
-	return false, &EffectError{
-		Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause,
+	return false, m.failure(d, cause)
+}
+
+func (m *Machine[R]) failure(d Delivery, cause error) *EffectError {
+	return &EffectError{Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause}
+}
+
+// ErrOvertaken is the failure of an effect that was performed when its lease was
+// over and somebody else had claimed it: it is performed once more.
+var ErrOvertaken = errors.New("the effect took longer than its lease, and was claimed by another delivery")
+
+// ErrTooSlow is the failure of an effect that did not return in its time, and the
+// cause of the end of its context.
+var ErrTooSlow = errors.New("the effect did not return within its part of the lease")
+
+// inTime runs an effect for its part of the lease. A panic is its failure. One that
+// goes on after the end of its context is left alone: its failure is ErrTooSlow, and
+// it is not due before its lease is over.
+func (m *Machine[R]) inTime(ctx context.Context, d Delivery, job deliveryJob[R]) (cause error, again time.Time) {
+	lease := m.options.lease
+	ctx, cancel := context.WithTimeoutCause(ctx, lease/4*3, ErrTooSlow)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				result <- &PanicError{Value: recover(), Stack: debug.Stack()}
+			}
+		}()
+		err := m.effect(ctx, nil, job.op, job.rec, d.Key, job.event)
+		returned = true
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		return err, again
+	case <-ctx.Done():
 	}
+	patience := time.NewTimer(lease / 8) // for an effect that heeds its context
+	defer patience.Stop()
+	select {
+	case err := <-result:
+		return err, again
+	case <-patience.C:
+		return context.Cause(ctx), d.Due
+	}
+}
+
+// release gives a delivery back that was claimed and not tried, or is not known to
+// be settled. If that fails too, the end of the lease does it.
+func (m *Machine[R]) release(ctx context.Context, d Delivery) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.lease/8)
+	defer cancel()
+	_ = m.table.Update(ctx, func(tx Tx) error {
+		_, err := tx.Postpone(d.ID, d.Rev, d.Attempts, m.now(), d.LastError)
+		return err
+	})
 }
 
 // LaterError is what an effect returns that was told when to come again: it is not
@@ -245,40 +383,46 @@ func (m *Machine[R]) delivery(ctx context.Context, d Delivery) (deliveryJob[R], 
 }
 
 // settle removes a delivery and, with an op that has one, takes the step of
-// `then`, in one transaction.
-func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) error {
+// `then`, in one transaction. It reports whether the delivery was still the caller's.
+func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) (held bool, err error) {
 	if op == nil || op.Then == "" {
-		return m.table.Update(ctx, func(tx Tx) error { return tx.Settle(d.ID, d.Rev) })
+		err = m.table.Update(ctx, func(tx Tx) error {
+			held, err = tx.Settle(d.ID, d.Rev, d.Attempts)
+			return err
+		})
+		return held, err
 	}
 	next := m.byName[op.Then]
 	requestID := systemID(next, d.Rev)
 	if m.options.observe == nil {
-		_, err := m.settleThen(ctx, d, op, next, requestID)
-		return err
+		held, _, err = m.settleThen(ctx, d, op, next, requestID)
+		return held, err
 	}
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: SystemActor, Calls: 1}
-	_, err := watched(ctx, m, call, func(ctx context.Context) ([]Event, error) {
-		return m.settleThen(ctx, d, op, next, requestID)
+	_, err = watched(ctx, m, call, func(ctx context.Context) (events []Event, err error) {
+		held, events, err = m.settleThen(ctx, d, op, next, requestID)
+		return events, err
 	}, func(events []Event) Observation { return Observation{Events: events} })
-	return err
+	return held, err
 }
 
 // settleThen is settle for an op with a `then`. It returns the events of what
-// followed, none where the record has moved on or an earlier try had done it.
-func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Operation[R], requestID string) ([]Event, error) {
-	var events []Event
+// followed, none where the record has moved on or an earlier try had done it. The
+// record is locked before the delivery, as by every write.
+func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Operation[R], requestID string) (held bool, events []Event, err error) {
 	u := m.unit(next, d.ID, requestID)
 	u.try = func(tx Tx, _ bool) error {
-		events = nil
-		row, err := tx.Row(d.ID) // before its delivery, as everybody locks them
-		if err := tx.Settle(d.ID, d.Rev); err != nil {
+		held, events = false, nil
+		row, gone := tx.Row(d.ID)
+		if gone != nil && !errors.Is(gone, ErrNotFound) {
+			return gone
+		}
+		var err error
+		if held, err = tx.Settle(d.ID, d.Rev, d.Attempts); err != nil || !held {
 			return err
 		}
-		if errors.Is(err, ErrNotFound) || err == nil && row.Rev != d.Rev {
+		if gone != nil || row.Rev != d.Rev {
 			return nil // it has moved on: what would follow has no place any more
-		}
-		if err != nil {
-			return err
 		}
 		rec, err := m.load(next, &row)
 		if err != nil {
@@ -294,10 +438,11 @@ func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Opera
 	}
 	u.find = func(r Reader) (bool, error) {
 		known, err := r.Request(d.ID, requestID)
+		held = held || len(known) > 0
 		return len(known) > 0, err
 	}
-	err := m.run(ctx, u)
-	return events, err
+	err = m.run(ctx, u)
+	return held, events, err
 }
 
 // shortText makes a text that every store takes out of an error's.

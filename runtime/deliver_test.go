@@ -137,36 +137,29 @@ func TestInterruptedDelivery(t *testing.T) {
 	}
 }
 
-// An effect that panics does not keep its delivery taken.
+// An effect that panics has failed: it is told, counts as an attempt, and waits
+// behind the others.
 func TestPanickingEffect(t *testing.T) {
 	t.Parallel()
-	store := newStore()
-	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
-	})
-	calls := 0
-	m, err := fsm.NewMachine(t.Context(), store, d, effects(
-		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-			if calls++; calls == 1 {
-				panic("stop")
-			}
-			return nil
-		}), fixed())
-	if err != nil {
-		t.Fatal(err)
+	now := start
+	calls := map[string]int{}
+	m := senders(t, newStore(), 3, func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
+		if calls[p.ID]++; p.ID == "p01" && calls["p01"] == 1 {
+			panic("stop")
+		}
+		return nil
+	}, fsm.WithClock(func() time.Time { return now }), fsm.WithDelivery(time.Minute, 1))
+	n, err := m.Deliver(t.Context())
+	var panicked *fsm.PanicError
+	if n != 2 || !errors.Is(err, fsm.ErrEffect) || !errors.As(err, &panicked) || panicked.Value != "stop" || len(panicked.Stack) == 0 {
+		t.Errorf("delivered %d, %v, want the other two, and what the panic was of", n, err)
 	}
-	dispatched(t, m, ops["dispatch"])
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
-			}
-		}()
-		_, _ = m.Deliver(t.Context())
-	}()
-	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
-		t.Errorf("delivered %d, %v, want 1", n, err)
+	if n, err := m.Deliver(t.Context()); n != 0 || err != nil || calls["p01"] != 1 {
+		t.Errorf("delivered %d, %v, want that it waits", n, err)
+	}
+	now = now.Add(time.Second)
+	if n, err := m.Deliver(t.Context()); n != 1 || err != nil || calls["p01"] != 2 {
+		t.Errorf("delivered %d, %v, want the one that panicked", n, err)
 	}
 }
 

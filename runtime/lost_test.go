@@ -488,14 +488,14 @@ func TestDeliveryCommitFailed(t *testing.T) {
 		if p != memstore.BeforeCommit {
 			return nil
 		}
-		if commits++; commits == 1 {
+		if commits++; commits == 2 { // the first one claims
 			return errLost
 		}
 		return nil
 	})
 	n, err := m.Deliver(t.Context())
 	store.Inject(nil)
-	if p, recordErr := m.Record(t.Context(), "p1"); n != 1 || err != nil || commits != 2 || recordErr != nil || p.State != "sent" {
+	if p, recordErr := m.Record(t.Context(), "p1"); n != 1 || err != nil || commits != 3 || recordErr != nil || p.State != "sent" {
 		t.Errorf("delivered %d, %v with %d commits, and p1 is %s", n, err, commits, p.State)
 	}
 }

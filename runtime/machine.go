@@ -35,9 +35,6 @@ type Machine[R any] struct {
 
 	health     health
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
-
-	flight   sync.Mutex
-	inFlight map[Ref]bool // the deliveries that this process performs now
 }
 
 // EffectFunc performs an effect. For an atomic effect tx is the transaction of
@@ -49,6 +46,8 @@ type Options struct {
 	clock            func() time.Time
 	triggers         map[string]time.Duration
 	backoff, longest time.Duration
+	lease            time.Duration // of an effect that is performed
+	lanes            int           // effects at once
 	check            int64
 	poll             time.Duration
 	observe          Observer
@@ -72,6 +71,14 @@ func WithTrigger(operation string, d time.Duration) Option {
 // wait; each failure doubles it. The defaults are one second and five minutes.
 func WithBackoff(first, longest time.Duration) Option {
 	return func(o *Options) { o.backoff, o.longest = first, longest }
+}
+
+// WithDelivery sets for how long an effect that is performed belongs to its
+// deliverer, and how many one call of Deliver performs at once. The defaults are
+// one minute and 8. An effect has three quarters of the lease; after a crash it is
+// performed again when the lease is over.
+func WithDelivery(lease time.Duration, atOnce int) Option {
+	return func(o *Options) { o.lease, o.lanes = lease, atOnce }
 }
 
 // WithOpenCheck sets how many records NewMachine looks at before it returns:
@@ -101,6 +108,8 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 			triggers: map[string]time.Duration{},
 			backoff:  time.Second,
 			longest:  5 * time.Minute,
+			lease:    time.Minute,
+			lanes:    8,
 			check:    defaultCheck,
 			poll:     250 * time.Millisecond,
 			most:     MaxCall,
@@ -109,7 +118,6 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 		quarantine: new(sync.Map),
 		byName:     map[string]*Operation[R]{},
 		byStored:   map[string]*Operation[R]{},
-		inFlight:   map[Ref]bool{},
 		picks:      map[*Operation[R]]*picking[R]{},
 	}
 	for _, opt := range opts {
@@ -178,6 +186,9 @@ func (m *Machine[R]) index() error {
 	}
 	if m.options.backoff <= 0 || m.options.longest < m.options.backoff {
 		return errors.New("WithBackoff needs a positive first wait that is not above the longest")
+	}
+	if m.options.lease < 8*time.Microsecond || m.options.lanes < 1 {
+		return fmt.Errorf("WithDelivery needs a lease and at least one effect at once, not %v and %d", m.options.lease, m.options.lanes)
 	}
 	if m.options.poll <= 0 {
 		return errors.New("WithPoll needs a positive time")

@@ -181,11 +181,17 @@ type Tx interface {
 	// sequence. Here an absent value is a value like any other: a record in no
 	// group must have a number too.
 	NextNumber(q PeerQuery) (int64, error)
-	// Settle removes a delivery from the outbox; one that is gone is no error.
-	Settle(id string, rev int64) error
-	// Postpone notes a failed delivery: one more attempt, due again at due.
-	// One that is gone is no error.
-	Postpone(id string, rev int64, due time.Time, lastError string) error
+	// Claim gives at most limit deliveries that are due at now, oldest first, to
+	// its caller: each counts one more attempt and is due again at until, so that
+	// nobody else has it before. It passes over what another transaction is about
+	// to claim, or comes after that. It returns them as they are then.
+	Claim(now, until time.Time, limit int) ([]Delivery, error)
+	// Settle removes a delivery from the outbox. It reports false and does nothing
+	// when the delivery is gone, or is at another attempt than that one.
+	Settle(id string, rev int64, attempt int) (bool, error)
+	// Postpone notes why an attempt failed, and when the next one is due. It
+	// reports false and does nothing where Settle does.
+	Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error)
 }
 
 // Mender is a Tx that does what no operation does: it puts a row right after its
@@ -266,9 +272,9 @@ type Delivery struct {
 	ID        string
 	Rev       int64 // the revision whose commit asked for it
 	Effect    string
-	Key       string // the effect's idempotency key
-	Attempts  int
-	Due       time.Time
+	Key       string    // the effect's idempotency key
+	Attempts  int       // how often it was claimed
+	Due       time.Time // when it may be claimed
 	LastError string
 }
 

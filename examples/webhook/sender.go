@@ -46,7 +46,8 @@ func send(ctx context.Context, c sendConfig, effects notice.Effects, out io.Writ
 	if err := notice.Migrate(ctx, store); err != nil {
 		return err
 	}
-	m, err := notice.Open(ctx, store, effects, fsm.WithBackoff(c.backoff, c.longest))
+	// A try ends by itself before its part of the lease does.
+	m, err := notice.Open(ctx, store, effects, fsm.WithBackoff(c.backoff, c.longest), fsm.WithDelivery(2*c.timeout, c.workers))
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,7 @@ func send(ctx context.Context, c sendConfig, effects notice.Effects, out io.Writ
 		defer close(published)
 		return s.produce(ctx)
 	})
-	for range c.workers {
-		begin(s.drain)
-	}
+	begin(s.drain)
 	begin(s.sweep)
 	if !c.stay {
 		begin(func(ctx context.Context) error { return s.wait(ctx, published) })

@@ -7,42 +7,64 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// Settle removes a delivery.
-func (x *txn) Settle(id string, rev int64) error {
-	return x.deliver(id, rev, func(*fsm.Delivery) bool { return false })
+// Claim gives deliveries to its caller. It looks for them without holding
+// everything still; each one that it takes is compared at the commit.
+func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+	look := *x.snapshot
+	look.reads, look.empty = nil, nil
+	list, err := reader{&look}.Outbox(now, limit)
+	if err != nil {
+		return nil, err
+	}
+	var claimed []fsm.Delivery
+	for _, d := range list {
+		_, err := x.deliver(d.ID, d.Rev, d.Attempts, func(d *fsm.Delivery) bool {
+			d.Attempts, d.Due = d.Attempts+1, until
+			claimed = append(claimed, *d)
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return claimed, nil
 }
 
-// Postpone notes a failed delivery.
-func (x *txn) Postpone(id string, rev int64, due time.Time, lastError string) error {
-	return x.deliver(id, rev, func(d *fsm.Delivery) bool {
-		d.Attempts++
+// Settle removes a delivery.
+func (x *txn) Settle(id string, rev int64, attempt int) (bool, error) {
+	return x.deliver(id, rev, attempt, func(*fsm.Delivery) bool { return false })
+}
+
+// Postpone notes a failed attempt.
+func (x *txn) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
+	return x.deliver(id, rev, attempt, func(d *fsm.Delivery) bool {
 		d.Due, d.LastError = due, lastError
 		return true
 	})
 }
 
-// deliver changes a delivery, or removes it when f says so.
-func (x *txn) deliver(id string, rev int64, f func(*fsm.Delivery) (keep bool)) error {
+// deliver changes a delivery at an attempt, or removes it when f says so.
+func (x *txn) deliver(id string, rev int64, attempt int, f func(*fsm.Delivery) (keep bool)) (bool, error) {
 	if x.ended {
-		return errEnded
+		return false, errEnded
 	}
 	key := x.t.keys.outbox(id, rev)
 	d, err := x.waiting(key)
-	if err != nil || d == nil {
-		return err
+	if err != nil || d == nil || d.Attempts != attempt {
+		return false, err
 	}
 	x.over.drop(x.t.keys.due(d))
 	x.over.drop(key)
 	if f(d) {
 		text, err := encodeDelivery(d)
 		if err != nil {
-			return err
+			return false, err
 		}
 		x.over.put(key, text)
 		x.over.put(x.t.keys.due(d), nil)
 	}
 	x.over.put(x.t.keys.written(), nil)
-	return nil
+	return true, nil
 }
 
 // commit writes everything, if what was read is still so.

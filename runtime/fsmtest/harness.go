@@ -64,6 +64,7 @@ func (h *harness[R]) open(opts ...fsm.Option) {
 	h.t.Helper()
 	opts = append([]fsm.Option{
 		fsm.WithClock(func() time.Time { return asSent(h.clock) }), fsm.WithBackoff(firstWait, longestWait),
+		fsm.WithDelivery(time.Minute, 1), // one after the other: what is performed is compared in its order
 	}, opts...)
 	d, err := h.s.d.Open(h.ctx, h.store, h.fx, opts...)
 	if err != nil {

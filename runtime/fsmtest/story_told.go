@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
@@ -18,7 +19,7 @@ func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], steps []Sto
 	if err := d.Migrate(ctx, store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
-	m, err := d.Open(ctx, store, &Effects{}, fsm.WithClock(clock.Now))
+	m, err := d.Open(ctx, store, &Effects{}, fsm.WithClock(clock.Now), fsm.WithDelivery(time.Minute, 1))
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}

@@ -254,25 +254,48 @@ func (v *view) group(q fsm.PeerQuery) (where []fsm.Cond, whole bool) {
 	return where, true
 }
 
-// Settle removes a delivery.
-func (v *view) Settle(id string, rev int64) error {
-	v.table.settle(v.tx, deliveryKey{id, rev})
-	return nil
+// Claim gives deliveries to its caller.
+func (v *view) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+	list, err := v.Outbox(now, limit)
+	for i := range list {
+		d := &list[i]
+		d.Attempts, d.Due = d.Attempts+1, until
+		v.put(*d)
+	}
+	return list, err
 }
 
-// Postpone notes a failed delivery.
-func (v *view) Postpone(id string, rev int64, due time.Time, lastError string) error {
-	t, key := v.table, deliveryKey{id, rev}
-	old, ok := t.outbox[key]
-	if !ok {
-		return nil
-	}
-	d := old
-	d.Attempts++
-	d.Due, d.LastError = due, lastError
+// put changes a delivery that is there.
+func (v *view) put(d fsm.Delivery) {
+	t, key := v.table, deliveryKey{d.ID, d.Rev}
+	old := t.outbox[key]
 	t.outbox[key] = d
 	v.tx.later(func() { t.outbox[key] = old })
-	return nil
+}
+
+// at returns a delivery at an attempt, if it is there.
+func (v *view) at(id string, rev int64, attempt int) (fsm.Delivery, bool) {
+	d, ok := v.table.outbox[deliveryKey{id, rev}]
+	return d, ok && d.Attempts == attempt
+}
+
+// Settle removes a delivery.
+func (v *view) Settle(id string, rev int64, attempt int) (bool, error) {
+	_, ok := v.at(id, rev, attempt)
+	if ok {
+		v.table.settle(v.tx, deliveryKey{id, rev})
+	}
+	return ok, nil
+}
+
+// Postpone notes a failed attempt.
+func (v *view) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
+	d, ok := v.at(id, rev, attempt)
+	if ok {
+		d.Due, d.LastError = due, lastError
+		v.put(d)
+	}
+	return ok, nil
 }
 
 func cloneEvent(e fsm.Event) fsm.Event {

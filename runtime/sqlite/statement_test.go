@@ -146,16 +146,22 @@ func TestOneDeliveryIsPostponed(t *testing.T) {
 		}
 		return got
 	}
-	if err := tab.Update(ctx, func(tx fsm.Tx) error { return tx.Postpone("e1", 1, start.Add(time.Minute), "gone") }); err != nil {
+	if err := tab.Update(ctx, func(tx fsm.Tx) error {
+		_, err := tx.Postpone("e1", 1, 0, start.Add(time.Minute), "gone")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(map[string]string{"e1 1": "1 1m0s gone", "e1 2": "0 0s ", "e2 1": "0 0s "}, outbox()); d != "" {
+	if d := cmp.Diff(map[string]string{"e1 1": "0 1m0s gone", "e1 2": "0 0s ", "e2 1": "0 0s "}, outbox()); d != "" {
 		t.Errorf("postponed (-want +got):\n%s", d)
 	}
-	if err := tab.Update(ctx, func(tx fsm.Tx) error { return tx.Settle("e1", 2) }); err != nil {
+	if err := tab.Update(ctx, func(tx fsm.Tx) error {
+		_, err := tx.Settle("e1", 2, 0)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(map[string]string{"e1 1": "1 1m0s gone", "e2 1": "0 0s "}, outbox()); d != "" {
+	if d := cmp.Diff(map[string]string{"e1 1": "0 1m0s gone", "e2 1": "0 0s "}, outbox()); d != "" {
 		t.Errorf("settled (-want +got):\n%s", d)
 	}
 }

@@ -207,8 +207,12 @@ func unlimited(limit int) int64 {
 
 // Outbox returns deliveries that are due, oldest first.
 func (r *reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+	return r.deliveries(r.t.sql.outbox, due, limit)
+}
+
+func (r *reader) deliveries(text string, due time.Time, limit int) ([]fsm.Delivery, error) {
 	var list []fsm.Delivery
-	err := r.each(r.t.sql.outbox, []any{r.t.bind(due), unlimited(limit)}, func(rows Rows) error {
+	err := r.each(text, []any{r.t.bind(due), unlimited(limit)}, func(rows Rows) error {
 		var d fsm.Delivery
 		err := rows.Scan(&d.ID, &d.Rev, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
 		list = append(list, d)

@@ -26,8 +26,11 @@ type statements struct {
 	exists       string // id
 	logged       string // id
 	insertOutbox string
-	settle       string // id, rev
-	postpone     string // due, error, id, rev
+	leave        string // id, rev
+	dueLocked    string // due, limit
+	claim        string // until, id, rev
+	settle       string // id, rev, attempt
+	postpone     string // due, error, id, rev, attempt
 	number       string // name, key
 	putNumber    string // name, key, number
 	chain        string // id, rev: of the event of the move to it
@@ -115,12 +118,15 @@ func (t *table) build() {
 		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
 		insertOutbox: t.statement(`INSERT INTO %s ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?)`, outbox),
-		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
-		postpone:     t.statement(`UPDATE %s SET "attempts" = "attempts" + 1, "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
+		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
+		claim:        t.statement(`UPDATE %s SET "attempts" = "attempts" + 1, "due" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
+		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
+		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
 		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
 		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
 			groups),
 	}
+	t.sql.dueLocked = t.sql.outbox + t.dialect.lock()
 }
 
 // update returns the statement that moves a row: the changed columns only, and

@@ -150,7 +150,7 @@ func (x *txn) Write(w *fsm.Write) error {
 		return err
 	}
 	if w.Leave {
-		if _, err := x.change(x.t.sql.settle, w.Prev.ID, w.Prev.Rev); err != nil {
+		if _, err := x.change(x.t.sql.leave, w.Prev.ID, w.Prev.Rev); err != nil {
 			return err
 		}
 	}
@@ -465,14 +465,31 @@ func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
 	return last + 1, nil
 }
 
-// Settle removes a delivery.
-func (x *txn) Settle(id string, rev int64) error {
-	_, err := x.change(x.t.sql.settle, id, rev)
-	return err
+// Claim gives deliveries to its caller. Their rows are locked before they change;
+// where the server can, those that are locked already are passed over.
+func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+	list, err := x.deliveries(x.t.sql.dueLocked, now, limit)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		d := &list[i]
+		if _, err := x.change(x.t.sql.claim, x.t.bind(until), d.ID, d.Rev); err != nil {
+			return nil, err
+		}
+		d.Attempts, d.Due = d.Attempts+1, until
+	}
+	return list, nil
 }
 
-// Postpone notes a failed delivery.
-func (x *txn) Postpone(id string, rev int64, due time.Time, lastError string) error {
-	_, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev)
-	return err
+// Settle removes a delivery.
+func (x *txn) Settle(id string, rev int64, attempt int) (bool, error) {
+	n, err := x.change(x.t.sql.settle, id, rev, attempt)
+	return n > 0, err
+}
+
+// Postpone notes a failed attempt.
+func (x *txn) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
+	n, err := x.change(x.t.sql.postpone, x.t.bind(due), lastError, id, rev, attempt)
+	return n > 0, err
 }

@@ -3,7 +3,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -38,7 +42,9 @@ func (d *depot) deliver(want int) (string, error) {
 	if n != want {
 		d.Errorf("delivered %d, want %d (%v)", n, want, err)
 	}
-	return d.performed(), err
+	performed := strings.Split(d.performed(), "; ")
+	slices.Sort(performed) // several are performed at once
+	return strings.Join(performed, "; "), err
 }
 
 // An atomic effect happens with its step or not at all; another one at least once.
@@ -206,6 +212,73 @@ var effectTests = []test{
 		d.tick(3 * time.Second)
 		if _, err := d.deliver(1); err != nil {
 			d.Error(err)
+		}
+	}},
+	{"several deliverers perform each effect once", func(b *bench) {
+		const all = 20
+		d := b.open()
+		d.start()
+		for i := range all {
+			id := fmt.Sprintf("p%02d", i)
+			d.must(d.Apply(d.ctx, d.shelve(id, id), Send(Meta{})))
+		}
+		machines := []*fsm.Machine[Parcel]{d.Machine, d.another(), d.another()}
+		var group sync.WaitGroup
+		var performed atomic.Int64
+		for i, m := range machines {
+			group.Go(func() {
+				if _, err := m.Startup(d.ctx); err != nil {
+					d.Errorf("deliverer %d: Startup: %v", i, err)
+				}
+				for tries := 0; performed.Load() < all && tries < 1000; tries++ {
+					n, err := m.Deliver(d.ctx)
+					performed.Add(int64(n))
+					if err != nil && !errors.Is(err, fsm.ErrBusy) {
+						d.Errorf("deliverer %d: %v", i, err)
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		calls := strings.Split(d.performed(), "; ")
+		slices.Sort(calls)
+		if len(calls) != all || len(slices.Compact(calls)) != all || performed.Load() != all {
+			d.Errorf("%d effects were performed, %d counted, want each of %d once", len(calls), performed.Load(), all)
+		}
+		if got := d.outbox(instant.AddDate(1, 0, 0), 100); got != "" {
+			d.Errorf("the outbox holds %q", got)
+		}
+	}},
+	{"a lease that is over is another's", func(b *bench) {
+		d := b.open(fsm.WithDelivery(time.Minute, 1))
+		other := d.another(fsm.WithDelivery(time.Minute, 1))
+		d.start()
+		if _, err := other.Startup(d.ctx); err != nil {
+			d.Fatal(err)
+		}
+		d.must(d.Apply(d.ctx, d.shelve("p1", "a"), Dispatch(Meta{})))
+		first := true
+		d.fail = func(string, string) error {
+			if first { // the first one takes longer than it may
+				first = false
+				d.tick(time.Minute - time.Microsecond)
+				if n, err := other.Deliver(d.ctx); n != 0 || err != nil {
+					d.Errorf("delivered %d within the lease of another (%v)", n, err)
+				}
+				d.tick(time.Microsecond)
+				if n, err := other.Deliver(d.ctx); n != 1 || err != nil {
+					d.Errorf("delivered %d after the lease of another (%v)", n, err)
+				}
+			}
+			return nil
+		}
+		n, err := d.Deliver(d.ctx)
+		if n != 0 || !errors.Is(err, fsm.ErrOvertaken) {
+			d.Errorf("delivered %d (%v), want that it was overtaken", n, err)
+		}
+		if log := d.events("p1"); len(log) != 5 || log[4].Operation != "arrive" {
+			d.Errorf("the log is %+v, want one step of then", log)
 		}
 	}},
 	{"then waits for the effect", func(b *bench) {

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -37,6 +39,51 @@ func (b *bench) outbox(due time.Time, limit int) string {
 		return err
 	})
 	return strings.Join(ids, " ")
+}
+
+// holds changes a delivery and compares whether it was the caller's.
+func (b *bench) holds(want bool, f func(tx fsm.Tx) (bool, error)) {
+	b.Helper()
+	var got bool
+	b.update(func(tx fsm.Tx) (err error) {
+		got, err = f(tx)
+		return err
+	})
+	if got != want {
+		b.Errorf("it says %v, want %v", got, want)
+	}
+}
+
+// claims claims and compares what comes.
+func (b *bench) claims(now, until time.Time, limit int, want string) {
+	b.Helper()
+	var got []string
+	b.update(func(tx fsm.Tx) error {
+		list, err := tx.Claim(now, until, limit)
+		got = nil
+		for _, d := range list {
+			got = append(got, fmt.Sprintf("%s@%d attempt %d", d.ID, d.Rev, d.Attempts))
+			if !d.Due.Equal(until) {
+				b.Errorf("%s is due at %v, want %v", d.ID, d.Due, until)
+			}
+		}
+		return err
+	})
+	if s := strings.Join(got, "; "); s != want {
+		b.Errorf("claimed %q, want %q", s, want)
+	}
+}
+
+// waits compares the one delivery that the outbox holds.
+func (b *bench) waits(want fsm.Delivery) {
+	b.Helper()
+	b.view(func(r fsm.Reader) error {
+		list, err := r.Outbox(want.Due, 10)
+		if len(list) != 1 || list[0] != want {
+			b.Errorf("the outbox holds %+v, want %+v", list, want)
+		}
+		return err
+	})
 }
 
 // The outbox holds what the commits asked for until it is settled.
@@ -74,37 +121,102 @@ var outboxTests = []test{
 	{"settle", func(b *bench) {
 		b.ask("p1", 0)
 		b.ask("p2", 0)
-		for range 2 { // twice is no error
-			b.update(func(tx fsm.Tx) error { return tx.Settle("p1", 4) })
+		for _, want := range []bool{true, false} { // twice is no error
+			b.holds(want, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 0) })
 		}
-		b.update(func(tx fsm.Tx) error { return tx.Settle("p2", 3) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 3, 0) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 1) })
 		if got := b.outbox(instant, 10); got != "p2@4" {
 			b.Errorf("got %q, want p2 only", got)
 		}
 	}},
 	{"postpone", func(b *bench) {
 		b.ask("p1", 0)
-		for i := range 2 {
-			b.update(func(tx fsm.Tx) error {
-				return tx.Postpone("p1", 4, instant.Add(time.Duration(i+1)*time.Minute), fmt.Sprint("it's down ", i))
-			})
-		}
-		b.update(func(tx fsm.Tx) error { return tx.Postpone("nobody", 4, instant, "x") })
+		due := instant.Add(2 * time.Minute)
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 0, due, "it's down") })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 1, instant, "another attempt") })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("nobody", 4, 0, instant, "x") })
 		if got := b.outbox(instant.Add(time.Minute), 10); got != "" {
 			b.Errorf("%q is due too early", got)
 		}
-		b.view(func(r fsm.Reader) error {
-			list, err := r.Outbox(instant.Add(2*time.Minute), 10)
-			if err != nil || len(list) != 1 {
-				b.Fatalf("got %v, %v, want one", list, err)
+		want := *delivery("p1", 4)
+		want.Due, want.LastError = due, "it's down"
+		b.waits(want)
+	}},
+	{"claim", func(b *bench) {
+		b.ask("p3", 2*time.Second)
+		b.ask("p1", time.Second)
+		b.ask("p2", time.Minute)
+		now, until := instant.Add(2*time.Second), instant.Add(time.Hour)
+		b.claims(now, until, 1, "p1@4 attempt 1")
+		b.claims(now, until.Add(time.Second), 10, "p3@4 attempt 1")
+		b.claims(now, until, 10, "")
+		b.claims(until.Add(time.Second), until.Add(time.Hour), 10, "p2@4 attempt 1; p1@4 attempt 2; p3@4 attempt 2")
+		// Whoever had the first attempt has nothing to say any more.
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 1) })
+		b.holds(false, func(tx fsm.Tx) (bool, error) { return tx.Postpone("p1", 4, 1, instant, "late") })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, 2) })
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p2", 4, 1) })
+		want := *delivery("p3", 4)
+		want.Attempts, want.Due = 2, until.Add(time.Hour)
+		b.waits(want)
+	}},
+	{"a claim that is taken back claims nothing", func(b *bench) {
+		b.ask("p1", 0)
+		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
+			if _, err := tx.Claim(instant, instant.Add(time.Hour), 1); err != nil {
+				return err
 			}
-			want := *delivery("p1", 4)
-			want.Attempts, want.Due, want.LastError = 2, instant.Add(2*time.Minute), "it's down 1"
-			if list[0] != want {
-				b.Errorf("got %+v, want %+v", list[0], want)
-			}
-			return nil
+			return errStop
 		})
+		if !errors.Is(err, errStop) {
+			b.Errorf("got %v, want the error of the transaction", err)
+		}
+		b.claims(instant, instant.Add(time.Hour), 1, "p1@4 attempt 1")
+	}},
+	{"many claim", func(b *bench) {
+		const all, claimers = 40, 6
+		for i := range all {
+			b.ask(fmt.Sprintf("p%02d", i), 0)
+		}
+		var mu sync.Mutex
+		taken := map[string]int{}
+		var group sync.WaitGroup
+		for range claimers {
+			group.Go(func() {
+				for n := 0; n < 1000 && b.ctx.Err() == nil; n++ {
+					var list []fsm.Delivery
+					err := b.table.Update(b.ctx, func(tx fsm.Tx) (err error) {
+						list, err = tx.Claim(instant, instant.Add(time.Hour), 3)
+						return err
+					})
+					if err != nil && !errors.Is(err, fsm.ErrBusy) {
+						b.Errorf("a claim: %v", err)
+						return
+					}
+					mu.Lock()
+					if err == nil {
+						for _, d := range list {
+							taken[d.ID]++
+						}
+					}
+					over := len(taken) == all
+					mu.Unlock()
+					if over {
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		for id, n := range taken {
+			if n != 1 {
+				b.Errorf("%s was claimed %d times", id, n)
+			}
+		}
+		if len(taken) != all {
+			b.Errorf("%d of %d were claimed", len(taken), all)
+		}
 	}},
 	{"settle and write in one transaction", func(b *bench) {
 		p := b.makeShelved(parcel("p1", "a"), "s1")
@@ -114,7 +226,7 @@ var outboxTests = []test{
 		w.Outbox = delivery("p1", again.Rev)
 		b.commit(w)
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-			if err := tx.Settle("p1", again.Rev); err != nil {
+			if _, err := tx.Settle("p1", again.Rev, 0); err != nil {
 				return err
 			}
 			if err := tx.Write(change(again, again.sent(), "arrive", "")); err != nil {

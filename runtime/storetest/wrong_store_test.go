@@ -31,10 +31,11 @@ type wrong struct {
 	orphans func(r fsm.Reader, after string, limit int) ([]string, error)
 	peers   func(fsm.PeerQuery) fsm.PeerQuery
 	number  func(fsm.PeerQuery) fsm.PeerQuery
-	settle  func(tx fsm.Tx, id string, rev int64) error
+	claim   func(tx fsm.Tx, now, until time.Time, limit int) ([]fsm.Delivery, error)
+	settle  func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error)
 	doubles func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error)
 	loose   func(in fsm.Inspector, after string, limit int) ([]string, error)
-	delay   func(tx fsm.Tx, id string, rev int64, due time.Time, text string) error
+	delay   func(tx fsm.Tx, id string, rev int64, attempt int, due time.Time, text string) (bool, error)
 }
 
 func (w *wrong) Table(s *fsm.Schema) (fsm.Table, error) {
@@ -234,18 +235,25 @@ func (x wrongTx) NextNumber(q fsm.PeerQuery) (int64, error) {
 	return x.tx.NextNumber(q)
 }
 
-func (x wrongTx) Settle(id string, rev int64) error {
-	if x.w.settle != nil {
-		return x.w.settle(x.tx, id, rev)
+func (x wrongTx) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+	if x.w.claim != nil {
+		return x.w.claim(x.tx, now, until, limit)
 	}
-	return x.tx.Settle(id, rev)
+	return x.tx.Claim(now, until, limit)
 }
 
-func (x wrongTx) Postpone(id string, rev int64, due time.Time, text string) error {
-	if x.w.delay != nil {
-		return x.w.delay(x.tx, id, rev, due, text)
+func (x wrongTx) Settle(id string, rev int64, attempt int) (bool, error) {
+	if x.w.settle != nil {
+		return x.w.settle(x.tx, id, rev, attempt)
 	}
-	return x.tx.Postpone(id, rev, due, text)
+	return x.tx.Settle(id, rev, attempt)
+}
+
+func (x wrongTx) Postpone(id string, rev int64, attempt int, due time.Time, text string) (bool, error) {
+	if x.w.delay != nil {
+		return x.w.delay(x.tx, id, rev, attempt, due, text)
+	}
+	return x.tx.Postpone(id, rev, attempt, due, text)
 }
 
 // lax is a table that takes every specification for its own.

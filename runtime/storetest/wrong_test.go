@@ -290,18 +290,37 @@ var promises = []struct {
 	{"Peers: in the states", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.States = nil; return q }}, "peers/count"},
 	{"Peers: of the group", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/count"},
 	{"NextNumber: per group", wrong{number: func(q fsm.PeerQuery) fsm.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/numbers_count_per_group"},
-	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64) error { return nil }}, "outbox/settle"},
-	{"Settle: one that is gone is no error", wrong{settle: func(tx fsm.Tx, id string, rev int64) error {
-		before, _ := tx.Outbox(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), 0)
-		_ = tx.Settle(id, rev)
-		if after, _ := tx.Outbox(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), 0); len(after) == len(before) {
-			return errors.New("gone")
+	{"Claim: what is due", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]fsm.Delivery, error) {
+		return tx.Claim(now.AddDate(1, 0, 0), until, limit)
+	}}, "outbox/claim"},
+	{"Claim: at most limit", wrong{claim: func(tx fsm.Tx, now, until time.Time, _ int) ([]fsm.Delivery, error) {
+		return tx.Claim(now, until, 100)
+	}}, "outbox/claim"},
+	{"Claim: due again at until", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]fsm.Delivery, error) {
+		list, err := tx.Claim(now, until.Add(-time.Second), limit)
+		for i := range list {
+			list[i].Due = until
 		}
-		return nil
+		return list, err
+	}}, "outbox/claim"},
+	{"Claim: counts the attempt", wrong{claim: func(tx fsm.Tx, now, _ time.Time, limit int) ([]fsm.Delivery, error) {
+		return tx.Outbox(now, limit)
+	}}, "outbox/claim"},
+	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64, int) (bool, error) { return true, nil }}, "outbox/settle"},
+	{"Settle: of another attempt", wrong{settle: func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error) {
+		held, err := tx.Settle(id, rev, attempt+1)
+		if err != nil || held {
+			return held, err
+		}
+		return tx.Settle(id, rev, attempt)
+	}}, "outbox/claim"},
+	{"Settle: one that is gone is told", wrong{settle: func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error) {
+		_, err := tx.Settle(id, rev, attempt)
+		return true, err
 	}}, "outbox/settle"},
-	{"Postpone: one more attempt, due again", wrong{delay: func(fsm.Tx, string, int64, time.Time, string) error { return nil }}, "outbox/postpone"},
-	{"Postpone: the error", wrong{delay: func(tx fsm.Tx, id string, rev int64, due time.Time, _ string) error {
-		return tx.Postpone(id, rev, due, "")
+	{"Postpone: due again", wrong{delay: func(fsm.Tx, string, int64, int, time.Time, string) (bool, error) { return true, nil }}, "outbox/postpone"},
+	{"Postpone: the error", wrong{delay: func(tx fsm.Tx, id string, rev int64, attempt int, due time.Time, _ string) (bool, error) {
+		return tx.Postpone(id, rev, attempt, due, "")
 	}}, "outbox/postpone"},
 	{"ids are compared byte by byte", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
 		w.Prev.ID, w.Event.ID = strings.ToLower(w.Prev.ID), strings.ToLower(w.Event.ID)

@@ -1,0 +1,169 @@
+package postgres_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// delivererEnv makes of this test program a process that delivers from the database
+// of that address, and says on its output what it performs.
+const delivererEnv = "FSM_TEST_DELIVERER"
+
+// deliverer opens the suite's machine, and its table, for a process.
+func deliverer(ctx context.Context, sql map[string]string, dsn string, effect fsm.EffectFunc[storetest.Parcel]) (*fsm.Machine[storetest.Parcel], fsm.Table, error) {
+	store, err := postgres.Open(ctx, dsn, quiet)
+	if err != nil {
+		return nil, nil, err
+	}
+	schema := storetest.Schema()
+	schema.SQL = sql
+	table, err := store.Table(schema)
+	if err == nil {
+		err = table.Migrate(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema),
+		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": effect}, fsm.WithDelivery(2*time.Second, 4))
+	return m, table, err
+}
+
+// sendParcel makes a parcel and sends it.
+func sendParcel(t *testing.T, m *fsm.Machine[storetest.Parcel], id string) {
+	t.Helper()
+	out, err := m.Create(t.Context(), storetest.Register(storetest.Meta{}, storetest.RegisterInput{ID: id, Lane: id}))
+	for _, call := range []fsm.Call[storetest.Parcel]{
+		storetest.Hold(storetest.Meta{Actor: "ann"}, id, time.Now().Add(time.Hour)),
+		storetest.Shelve(storetest.Meta{}, id, "t"),
+		storetest.Send(storetest.Meta{}),
+	} {
+		if err == nil {
+			out, err = m.Apply(t.Context(), out, call)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDelivererProcess(t *testing.T) {
+	dsn := os.Getenv(delivererEnv)
+	if dsn == "" {
+		t.Skip("a process of TestDelivererProcesses")
+	}
+	m, _, err := deliverer(t.Context(), parcelSQL(t), dsn, func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
+		fmt.Printf("performs %s\n", p.ID)
+		return nil
+	})
+	if err == nil {
+		_, err = m.Startup(t.Context())
+	}
+	for fmt.Println("ready"); err == nil; {
+		if _, err = m.Deliver(t.Context()); errors.Is(err, fsm.ErrBusy) {
+			err = nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal(err)
+}
+
+// Three processes deliver one outbox: each effect is performed once. Where one of
+// them is killed at work, each is performed at least once.
+func TestDelivererProcesses(t *testing.T) {
+	t.Parallel()
+	const all = 60
+	for _, kill := range []bool{false, true} {
+		dsn := pgtest.DSN(t)
+		m, table, err := deliverer(t.Context(), parcelSQL(t), dsn, nothing)
+		if err == nil {
+			_, err = m.Startup(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		performed := map[string]int{}
+		var processes []*exec.Cmd
+		var readers sync.WaitGroup
+		start := func() {
+			c := exec.Command(os.Args[0], "-test.run=^TestDelivererProcess$")
+			c.Env = append(os.Environ(), delivererEnv+"="+dsn)
+			out, err := c.StdoutPipe()
+			if err == nil {
+				err = c.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			processes = append(processes, c)
+			ready := make(chan struct{})
+			defer func() { <-ready }() // its recovery takes back what is held meanwhile
+			readers.Go(func() {
+				for lines := bufio.NewScanner(out); lines.Scan(); {
+					if lines.Text() == "ready" {
+						close(ready)
+					}
+					if id, ok := strings.CutPrefix(lines.Text(), "performs "); ok {
+						mu.Lock()
+						performed[id]++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		for range 3 {
+			start()
+		}
+		for i := range all {
+			sendParcel(t, m, fmt.Sprintf("p%02d", i))
+			if kill && i%20 == 10 {
+				_ = processes[0].Process.Kill()
+				_ = processes[0].Wait()
+				processes = processes[1:]
+				start()
+			}
+		}
+		empty := func() bool {
+			var left int
+			if err := table.View(t.Context(), func(r fsm.Reader) error {
+				list, err := r.Outbox(time.Now().AddDate(1, 0, 0), 0)
+				left = len(list)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return left == 0
+		}
+		for deadline := time.Now().Add(2 * time.Minute); !empty(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the outbox is never empty")
+			}
+		}
+		for _, c := range processes {
+			_ = c.Process.Kill()
+			_ = c.Wait()
+		}
+		readers.Wait()
+		twice := 0
+		for _, n := range performed {
+			twice += n - 1
+		}
+		if len(performed) != all || twice > 0 && !kill {
+			t.Errorf("killed %v: %d of %d effects were performed, %d once more", kill, len(performed), all, twice)
+		}
+	}
+}
