@@ -303,17 +303,22 @@ func (p *postgres) lock() string {
 }
 
 // lockGroup: the lock is the server's own, named by the table and a hash, so that it
-// can be tried. The other servers lock the group's row, and wait for it.
+// can be tried. Its holder also writes the group's row: a transaction of a caller
+// whose snapshot is older than that fails (40001) instead of counting what was. The
+// other servers lock the row alone, and wait for it.
 func (p *postgres) lockGroup(table string, try bool) string {
+	const noted = ` ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number" RETURNING 1`
+	into := `INSERT INTO ` + table + ` AS g ("name", "key", "number") `
 	if p.want != PostgreSQL {
-		return `INSERT INTO ` + table + ` AS g ("name", "key", "number") VALUES ($1, $2, 0)` +
-			` ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number" RETURNING 1`
+		return into + `VALUES ($1, $2, 0)` + noted
 	}
-	lock := `hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, $1::text, $2::text), 0))`
+	lock := `(hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, $1::text, $2::text), 0))`
 	if try {
-		return `SELECT pg_try_advisory_xact_lock(` + lock + `::integer`
+		lock = `pg_try_advisory_xact_lock` + lock + ` AS l(mine) WHERE mine`
+	} else {
+		lock = `pg_advisory_xact_lock` + lock
 	}
-	return `SELECT 1 FROM pg_advisory_xact_lock(` + lock
+	return `WITH l AS MATERIALIZED (SELECT 1 FROM ` + lock + `) ` + into + `SELECT $1, $2, 0 FROM l` + noted
 }
 
 // stateSuffix is what pgx puts after the message.
