@@ -218,6 +218,13 @@ CREATE OR REPLACE TRIGGER "job_events_keep" BEFORE UPDATE OR DELETE ON "job_even
 CREATE OR REPLACE TRIGGER "job_events_truncate" BEFORE TRUNCATE ON "job_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "job_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."job_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- section: full
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
@@ -365,6 +372,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "job_truncate" BEFORE TRUNCATE ON "job"
     FOR EACH STATEMENT EXECUTE FUNCTION "job_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."job_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."job_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."job_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: meta
 
