@@ -398,6 +398,9 @@ func (s *store) condition(a asked) string {
 	case spec.Absent:
 		return fmt.Sprintf("{Column: %q, Op: fsm.OpAbsent}", a.field.Stored())
 	}
+	if a.now {
+		return fmt.Sprintf("{Column: %q, Op: fsm.%s, Now: true}", a.field.Stored(), condOps[a.op])
+	}
 	value := s.rows.column(scope{n: s.n}.term(a.value, a.left), a.value.Kind == spec.TermInput)
 	return fmt.Sprintf("{Column: %q, Op: fsm.%s, Value: %s}", a.field.Stored(), condOps[a.op], value)
 }

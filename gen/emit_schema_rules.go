@@ -118,6 +118,9 @@ type lookup struct {
 	// present are the fields of order that every row has which is asked for, so
 	// that absent values need no place in it.
 	present []*spec.Field
+	// beside are fields that the query compares with now: a row that is not due is
+	// passed over without a look at it.
+	beside []*spec.Field
 }
 
 // lookups returns the indexes for deadlines, `next`, groups and the
@@ -145,6 +148,9 @@ func lookups(m *spec.Machine) []lookup {
 			for _, a := range list {
 				if a.op != spec.Absent { // what is absent fits no comparison
 					l.present = append(l.present, a.field)
+				}
+				if a.now && len(l.order) > 0 && !slices.ContainsFunc(l.order, func(x spec.Order) bool { return x.Field == a.field }) {
+					l.beside = append(l.beside, a.field)
 				}
 			}
 			if len(l.fields)+len(l.order) > 0 { // else it picks by id: the index of the states serves

@@ -232,6 +232,9 @@ func (s *schemaText) indexes() {
 		if len(l.order) > 0 {
 			keys = append(keys, `"id"`)
 		}
+		for _, f := range l.beside {
+			keys = append(keys, column(f))
+		}
 		s.line("-- %s", l.why)
 		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object(l.name...), t, strings.Join(keys, ", "), s.partial(l.states))
 	}

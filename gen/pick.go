@@ -12,12 +12,14 @@ type asked struct {
 	op    spec.FactOp
 	field *spec.Field
 	left  spec.Term // names the field
-	value spec.Term // zero with Present and Absent
+	value spec.Term // zero with Present, Absent and now
+	now   bool      // the value is the time at which the store looks
 }
 
 // asks returns what `next` asks the store for: the facts of its `where`, and of
 // the guards that refuse what is picked without them. complete is false when the
-// store cannot decide all facts of `where`.
+// store cannot decide all facts of `where`. What it decides by the time at which it
+// looks is decided once more at the time of the call: that is later.
 //
 // The query and its index are both made of it: an index that leaves a place to
 // absent values, say, does not serve a query that asks for none.
@@ -25,7 +27,7 @@ func asks(o *spec.Operation) (list []asked, complete bool) {
 	complete = true
 	for _, f := range o.Next.Where {
 		a, ok := askable(f)
-		if complete = complete && ok; ok {
+		if complete = complete && ok && !a.now; ok {
 			list = append(list, a)
 		}
 	}
@@ -55,8 +57,11 @@ func askable(f *spec.Fact) (asked, bool) {
 		return asked{}, false
 	}
 	switch in := a.value.Input; a.value.Kind {
-	case spec.TermField, spec.TermNow:
+	case spec.TermField:
 		return asked{}, false
+	case spec.TermNow:
+		a.value, a.now = spec.Term{}, true
+		return a, true
 	case spec.TermInput:
 		return a, !isOptional(in.Type) && (in.Type.Kind != spec.KindEnum || sameWords(in.Type.Values, a.field.Type.Values))
 	}
@@ -74,7 +79,7 @@ func givenBy(o *spec.Operation) []*spec.Field {
 	list, _ := asks(o)
 	for _, a := range list {
 		ordered := slices.ContainsFunc(o.Next.Order, func(x spec.Order) bool { return x.Field == a.field })
-		if (a.op == spec.Eq || a.op == spec.Absent && ordered) && !slices.Contains(fields, a.field) {
+		if (a.op == spec.Eq && !a.now || a.op == spec.Absent && ordered) && !slices.Contains(fields, a.field) {
 			fields = append(fields, a.field)
 		}
 	}

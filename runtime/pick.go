@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
@@ -36,6 +38,9 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 	}
 	if q.RequestID == "" {
 		q.ownID()
+	}
+	if !q.At.IsZero() { // only calls at the same time ask for the same records
+		q.Where = timed(q.Where, q.at)
 	}
 	var outs []Outcome[R]
 	passOver := map[string]bool{} // records that cannot be taken although they seemed to fit
@@ -155,7 +160,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 	seen := map[string]bool{}
 	// Where says nearly everything, so n rows mostly suffice; those that Fits
 	// or a guard refuses make a wider look necessary.
-	look := Query{States: q.op.From, Where: q.Where, Order: q.op.Order, Limit: n, Lock: true}
+	look := m.look(q, n)
 	for ; ; look.Limit *= 8 {
 		rows, err := collect(tx, look)
 		if err != nil {
@@ -212,6 +217,26 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 		return nil, m.refusal(CodeNothingToDo, q.op, "", "")
 	}
 	return outs, nil
+}
+
+// look returns the query for at most limit records that a pick may take now.
+func (m *Machine[R]) look(q *request[R], limit int) Query {
+	m.tick(q)
+	return Query{States: q.op.From, Where: timed(q.Where, q.at), Order: q.op.Order, Limit: limit, Lock: true}
+}
+
+// timed returns the conditions with now in the place of Now.
+func timed(where []Cond, now time.Time) []Cond {
+	if !slices.ContainsFunc(where, func(c Cond) bool { return c.Now }) {
+		return where
+	}
+	where = slices.Clone(where)
+	for i := range where {
+		if c := &where[i]; c.Now {
+			c.Value, c.Now = now, false
+		}
+	}
+	return where
 }
 
 // pickOne takes one record. wrote is set when an error came too late to go on

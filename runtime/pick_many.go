@@ -165,7 +165,9 @@ func (p *picking[R]) gather(where []Cond) []*pick[R] {
 
 // sameConds reports whether two conditions are one.
 func sameConds(a, b []Cond) bool {
-	return slices.EqualFunc(a, b, func(a, b Cond) bool { return a.Column == b.Column && a.Op == b.Op && sameValue(a.Value, b.Value) })
+	return slices.EqualFunc(a, b, func(a, b Cond) bool {
+		return a.Column == b.Column && a.Op == b.Op && a.Now == b.Now && sameValue(a.Value, b.Value)
+	})
 }
 
 // round picks for a batch in one transaction.
@@ -201,7 +203,7 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 	for _, j := range batch {
 		limit += j.n
 	}
-	look := Query{States: first.op.From, Where: first.Where, Order: first.op.Order, Limit: limit, Lock: true}
+	look := m.look(first, limit)
 	rows, err := collect(tx, look)
 	if err != nil {
 		return nil, err

@@ -72,6 +72,7 @@ func TestWhoAsksForTheSameRecords(t *testing.T) {
 	where := func(column string, op fsm.Op, v any) []fsm.Cond {
 		return []fsm.Cond{{Column: column, Op: op, Value: v}}
 	}
+	now := func(column string, op fsm.Op) []fsm.Cond { return []fsm.Cond{{Column: column, Op: op, Now: true}} }
 	for _, c := range []struct {
 		a, b   []fsm.Cond
 		rounds int
@@ -81,6 +82,9 @@ func TestWhoAsksForTheSameRecords(t *testing.T) {
 		{where("lane", fsm.OpEq, "a"), where("lane", fsm.OpEq, "b"), 2},
 		{where("lane", fsm.OpEq, "a"), where("label", fsm.OpEq, "a"), 2},
 		{where("slot", fsm.OpPresent, nil), where("slot", fsm.OpAbsent, nil), 2},
+		{now("due", fsm.OpLt), now("due", fsm.OpLt), 1},
+		{now("due", fsm.OpLt), now("due", fsm.OpLe), 2},
+		{now("due", fsm.OpLt), where("due", fsm.OpLt, nil), 2},
 		{where("lane", fsm.OpEq, "a"), append(where("lane", fsm.OpEq, "a"), where("slot", fsm.OpAbsent, nil)...), 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -308,7 +308,8 @@ const (
 type Cond struct {
 	Column string
 	Op     Op
-	Value  any // as in Row.Values; nil with OpPresent and OpAbsent
+	Value  any  // as in Row.Values; nil with OpPresent and OpAbsent
+	Now    bool // in a Call: Value is the time at which the store is asked
 }
 
 // Order is one key of an order. Absent values come last.

@@ -552,6 +552,9 @@ func (req StartRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Start(req, now))
 		},
+		Where: []fsm.Cond{
+			{Column: "run_after", Op: fsm.OpLe, Now: true},
+		},
 	}
 }
 

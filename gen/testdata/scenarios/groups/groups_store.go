@@ -421,6 +421,7 @@ func (req TakeRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 		Where: []fsm.Cond{
 			{Column: "kind", Op: fsm.OpEq, Value: req.Kind.String()},
 			{Column: "rank", Op: fsm.OpGt, Value: int64(0)},
+			{Column: "ready", Op: fsm.OpLe, Now: true},
 			{Column: "floor", Op: fsm.OpPresent},
 		},
 		Fits: func(j *Slot, now time.Time) bool {
