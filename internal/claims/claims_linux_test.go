@@ -32,7 +32,7 @@ var (
 )
 
 const (
-	lease = 1500 * time.Millisecond
+	lease = 6 * time.Second // a busy machine must not take a job from a worker that lives
 	limit = time.Minute
 	asked = "FSMGEN_CLAIMS_WORKER" // kind, address, name and base of a worker's process
 )
