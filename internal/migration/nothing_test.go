@@ -164,7 +164,7 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 		for _, harm := range []string{
 			`DROP TRIGGER "execution_update"`, `DROP TRIGGER "execution_delete"; CREATE TRIGGER "execution_delete" BEFORE DELETE ON "execution" BEGIN SELECT RAISE(ABORT, 'fsm: execution: never'); END`,
 			`DROP INDEX "execution_state"; CREATE INDEX "execution_state" ON "execution" ("state")`, `DROP VIEW "execution_job"`,
-			`DROP TRIGGER "execution_events_insert"; ALTER TABLE "execution_events" DROP COLUMN "chain"`, `DROP TABLE "execution_groups"`,
+			`DROP TRIGGER "execution_events_insert"; DROP TRIGGER "execution_events_update"; ALTER TABLE "execution_events" DROP COLUMN "chain"`, `DROP TABLE "execution_groups"`,
 		} {
 			path := filepath.Join(t.TempDir(), "x.db")
 			db := openSQLite(t, path)
