@@ -26,7 +26,11 @@ func run() int {
 	}
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) // the command ends by it, and we after it
+	// A terminal interrupts the command, too: it ends, and we after it. Who ends us alone
+	// means the command.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
 	url, stop, err := pgtest.ServeRun()
 	switch {
 	case err == nil:
@@ -36,7 +40,14 @@ func run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		go func() {
+			for sig := range ended {
+				_ = cmd.Process.Signal(sig) // it may have ended meanwhile
+			}
+		}()
+		err = cmd.Wait()
+	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
