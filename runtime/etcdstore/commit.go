@@ -16,6 +16,7 @@ func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.rev = look.rev // the keys that it read are known, so that nothing else asks for the revision
 	var claimed []fsm.Delivery
 	for _, d := range list {
 		_, err := x.deliver(d.ID, d.Rev, d.Attempts, func(d *fsm.Delivery) bool {

@@ -44,11 +44,20 @@ SELECT 1 FROM "parcel_events" WHERE "id" = $1 LIMIT 1;
 -- insertOutbox
 INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES ($1, $2, $3, $4, $5, $6, $7);
 
--- settle
+-- leave
 DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2;
 
+-- dueLocked
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev" LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED;
+
+-- claim
+UPDATE "parcel_outbox" SET "attempts" = "attempts" + 1, "due" = $1 WHERE "id" = $2 AND "rev" = $3;
+
+-- settle
+DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2 AND "attempts" = $3;
+
 -- postpone
-UPDATE "parcel_outbox" SET "attempts" = "attempts" + 1, "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4;
+UPDATE "parcel_outbox" SET "due" = $1, "last_error" = $2 WHERE "id" = $3 AND "rev" = $4 AND "attempts" = $5;
 
 -- number
 SELECT "number" FROM "parcel_groups" WHERE "name" = $1 AND "key" = $2;

@@ -41,11 +41,20 @@ SELECT 1 FROM "parcel_events" WHERE "id" = ? LIMIT 1;
 -- insertOutbox
 INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?);
 
--- settle
+-- leave
 DELETE FROM "parcel_outbox" WHERE "id" = ? AND "rev" = ?;
 
+-- dueLocked
+SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
+
+-- claim
+UPDATE "parcel_outbox" SET "attempts" = "attempts" + 1, "due" = ? WHERE "id" = ? AND "rev" = ?;
+
+-- settle
+DELETE FROM "parcel_outbox" WHERE "id" = ? AND "rev" = ? AND "attempts" = ?;
+
 -- postpone
-UPDATE "parcel_outbox" SET "attempts" = "attempts" + 1, "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ?;
+UPDATE "parcel_outbox" SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?;
 
 -- number
 SELECT "number" FROM "parcel_groups" WHERE "name" = ? AND "key" = ?;
