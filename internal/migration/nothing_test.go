@@ -105,7 +105,7 @@ func TestMigrateHasNothingToDo(t *testing.T) {
 			s := described(t, m, migration.SQLite, "full")
 			db := openSQLite(t, path)
 			execute(t, db, "PRAGMA journal_mode = WAL;"+s.SQL[migration.SQLite])
-			store, err := sqlite.Open(path, sqlite.WithBusyTimeout(time.Millisecond))
+			store, err := sqlite.Open(path, sqlite.WithBusyTimeout(time.Second))
 			if err != nil {
 				t.Fatal(err)
 			}

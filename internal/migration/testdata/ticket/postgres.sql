@@ -426,6 +426,13 @@ CREATE OR REPLACE TRIGGER "ticket_events_keep" BEFORE UPDATE OR DELETE ON "ticke
 CREATE OR REPLACE TRIGGER "ticket_events_truncate" BEFORE TRUNCATE ON "ticket_events"
     FOR EACH STATEMENT EXECUTE FUNCTION "ticket_events_keep"();
 
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."ticket_events_keep"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
+
 -- A record moves as the machine says, one revision at a time. At the commit
 -- every revision has its event and every event its revision, in whatever
 -- order they were written.
@@ -604,6 +611,15 @@ END
 $fsm$;
 CREATE OR REPLACE TRIGGER "ticket_truncate" BEFORE TRUNCATE ON "ticket"
     FOR EACH STATEMENT EXECUTE FUNCTION "ticket_keep"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."ticket_guard"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."ticket_has_event"() SET search_path = %1$I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION %1$I."ticket_events_has_row"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
 
