@@ -22,9 +22,10 @@
 //
 // Errors never hold the password of the address.
 //
-// What it does not do: it works through no pooler that gives each transaction
-// another session (settings and prepared statements belong to a session). It
-// copies no data; the server's own tools do. A transaction of the caller that
+// A pooler between the store and the server is refused with *PoolerError, since settings
+// and prepared statements belong to a session; WithPooler does without them.
+//
+// What it does not do: it copies no data; the server's own tools do. A transaction of the caller that
 // Store.Adopt joins and in which other records are counted should be serializable,
 // as the store's own are then: at a lower level such rules hold only by their
 // locks. The deadline is not over statements of an effect's own.
@@ -93,6 +94,7 @@ type options struct {
 	statement time.Duration
 	idle      time.Duration
 	readOnly  bool
+	pooler    bool
 	dialect   []sqlstore.PostgresOption
 	store     []sqlstore.Option
 }
@@ -167,18 +169,18 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	if o.statement < time.Millisecond || o.idle < time.Millisecond {
 		return nil, fmt.Errorf("postgres: timeouts of %s and %s; expected at least 1ms each", o.statement, o.idle)
 	}
+	if o.pooler { // the address of a pooler sets no limits: each transaction does
+		o.dialect = append(o.dialect, sqlstore.WithPooler(o.statement, o.idle))
+	}
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil || misread(dsn) { // its words may hold a part of the address, and so of the password
 		return nil, errors.New("postgres: the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full " +
 			"(the characters / ? # @ of a password are written %2F %3F %23 %40)")
 	}
-	for name, d := range map[string]time.Duration{"statement_timeout": o.statement, "idle_in_transaction_session_timeout": o.idle} {
-		if config.RuntimeParams[name] == "" {
-			config.RuntimeParams[name] = strconv.FormatInt(d.Milliseconds(), 10)
-		}
-	}
-	if o.readOnly {
-		config.RuntimeParams["default_transaction_read_only"] = "on"
+	if o.pooler {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	} else {
+		o.limit(config)
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = min(10*time.Second, o.deadline)
@@ -188,11 +190,28 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	db.SetMaxIdleConns(o.sessions)
 	db.SetConnMaxLifetime(0)
 	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", err), db.Close())
+		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", o.refused(err)), db.Close())
+	}
+	if !o.pooler {
+		if err := direct(ctx, db); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...), append(o.store, sqlstore.WithRelease(db.Close))...)
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(o.refused(err), db.Close())
 	}
 	return store, nil
+}
+
+// limit makes the sessions begin with settings.
+func (o *options) limit(config *pgx.ConnConfig) {
+	for name, d := range map[string]time.Duration{"statement_timeout": o.statement, "idle_in_transaction_session_timeout": o.idle} {
+		if config.RuntimeParams[name] == "" {
+			config.RuntimeParams[name] = strconv.FormatInt(d.Milliseconds(), 10)
+		}
+	}
+	if o.readOnly {
+		config.RuntimeParams["default_transaction_read_only"] = "on"
+	}
 }

@@ -47,9 +47,12 @@ func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (bro
 	if err != nil {
 		return false, err
 	}
-	n, err := write(ctx, s, text, args, nil)
+	n, err := t.writeAlone(ctx, s, text, args, nil)
 	if err == nil && n == 1 {
 		return false, nil
+	}
+	if before := (*unbegun)(nil); errors.As(err, &before) {
+		return true, t.unopened(ctx, err)
 	}
 	if err != nil {
 		meaning := t.dialect.failure(err)

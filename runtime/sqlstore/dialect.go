@@ -22,6 +22,8 @@ type Dialect interface {
 	// would break the store's promises, and how to mend it. What it sets itself
 	// is for the session, or for the transaction only.
 	settings(ctx context.Context, q querier, u use) error
+	// pooled reports whether the store may keep nothing in a session.
+	pooled() bool
 	// file returns the database's file, for the lock beside it. Empty: a server.
 	file(ctx context.Context, q querier) (string, error)
 	// snapshot begins a transaction that reads one state of the database.
@@ -138,4 +140,5 @@ const (
 	forStore       use = iota // it is the store's own
 	forTransaction            // it is in a transaction of the caller's
 	forReading                // it must not write
+	forBegun                  // it is in a transaction of the store's, and may be another one in the next
 )

@@ -50,12 +50,14 @@ func Postgres(opts ...PostgresOption) Dialect {
 }
 
 type postgres struct {
-	log      *slog.Logger
-	deadline time.Duration
-	warned   sync.Once
-	want     string                 // the kind of server
-	server   atomic.Pointer[server] // what it says; nil before the first session
-	place    place
+	log             *slog.Logger
+	deadline        time.Duration
+	warned          sync.Once
+	want            string                 // the kind of server
+	server          atomic.Pointer[server] // what it says; nil before the first session
+	place           place
+	pool            bool // WithPooler, and its limits
+	statement, idle time.Duration
 }
 
 func (p *postgres) patience() time.Duration { return p.deadline }
@@ -79,7 +81,7 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		if err != nil {
 			return fmt.Errorf("sqlstore: ask the server what it is: %w", err)
 		}
-		if err := p.place.choose(ctx, q); err != nil {
+		if err := p.place.choose(ctx, q, p.pool); err != nil {
 			return err
 		}
 		if err := p.known(says); err != nil {
@@ -87,8 +89,12 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 		}
 	}
 	ids, want := p.place.oids(), 14
-	if ids != "" {
+	known := ids != ""
+	if known {
 		ids, want = ", "+ids, 15
+	}
+	if u == forBegun {
+		ids, want = ids+p.first(), want+3
 	}
 	text, err := one(ctx, q, p.serverSettings()+ids+")")
 	if err != nil {
@@ -98,7 +104,7 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	if len(v) != want {
 		return fmt.Errorf("sqlstore: read the server's settings: got %q, expected %d values", text, want)
 	}
-	if ids != "" {
+	if known {
 		if err := p.place.same(v[14]); err != nil {
 			return err
 		}
@@ -110,6 +116,9 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	recovery, readOnly, why := "f", "off", "the session may write"
 	if u == forReading { // a standby does as well
 		recovery, readOnly, why = v[1], "on", "nothing can be written"
+		if p.pool { // the store itself refuses to
+			readOnly = v[2]
+		}
 	}
 	for _, s := range []struct{ name, have, want, why string }{
 		{"pg_is_in_recovery", v[1], recovery, "the server is the primary and takes writes"},
@@ -129,12 +138,13 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	// For the session, so that it costs nothing at each transaction.
 	var set []string
 	change := func(name, value string) {
-		set = append(set, fmt.Sprintf("set_config('%s', '%s', %t)", name, value, u == forTransaction))
+		set = append(set, fmt.Sprintf("set_config('%s', '%s', %t)", name, value, u != forStore))
 	}
-	if u != forReading && (v[7] == "off" || v[7] == "local") {
+	kept := u == forStore && p.pool // what would be set now does not hold in a transaction
+	if u != forReading && !kept && (v[7] == "off" || v[7] == "local") {
 		change("synchronous_commit", "on")
 	}
-	if u != forTransaction {
+	if !p.pool && u != forTransaction {
 		for i, limit := range []time.Duration{p.deadline * 5 / 6, p.deadline / 3, 2 * p.deadline} {
 			if v[10+i] == "0" {
 				change([]string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}[i], strconv.FormatInt(limit.Milliseconds(), 10))

@@ -29,11 +29,15 @@ type place struct {
 }
 
 // choose asks for the schema.
-func (l *place) choose(ctx context.Context, q querier) error {
+func (l *place) choose(ctx context.Context, q querier, pooled bool) error {
 	if l.chosen() != "" {
 		return nil
 	}
-	schema, err := one(ctx, q, "SELECT coalesce(current_schema()::text, '')")
+	text := "SELECT coalesce(current_schema()::text, '')"
+	if pooled {
+		text = ownSchema
+	}
+	schema, err := one(ctx, q, text)
 	if err != nil {
 		return fmt.Errorf("sqlstore: ask for the schema of the tables: %w", err)
 	}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,6 +29,12 @@ func (s *Store) commitStatement(on *session, batch []*job) (broken bool) {
 		return broken
 	}
 	written, err := t.commitMany(ctx, on, batch)
+	if before := (*unbegun)(nil); errors.As(err, &before) {
+		for _, j := range batch {
+			j.answer(t.unopened(ctx, err))
+		}
+		return true
+	}
 	if err != nil && !t.dialect.aborted(err) {
 		for _, j := range batch {
 			j.answer(t.lost(j.w, err))
@@ -112,7 +119,7 @@ func (t *table) writeMany(ctx context.Context, on querier, writes []*fsm.Write, 
 	written := make(map[string]bool, len(writes))
 	note := func(id string) { written[id] = true }
 	if s, ok := on.(*session); ok {
-		_, err = write(ctx, s, text, args, note)
+		_, err = t.writeAlone(ctx, s, text, args, note)
 	} else {
 		_, err = write(ctx, on, text, args, note)
 	}

@@ -78,6 +78,7 @@ type session struct {
 	work     work    // the transaction of a batch, between its begin and its first write
 	direct   *direct // nil until a batch is written
 	indirect bool    // its driver does not do for that
+	lost     bool    // it is in a transaction that could not be taken back
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -299,6 +300,7 @@ func (p *pool) open(ctx context.Context, s *session) error {
 
 // give puts a session back.
 func (p *pool) give(s *session, broken bool) {
+	broken = broken || s.lost
 	p.mu.Lock()
 	bad := []*session{s}
 	switch {

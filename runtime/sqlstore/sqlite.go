@@ -132,6 +132,8 @@ func (sqlite) file(ctx context.Context, q querier) (string, error) {
 	return file, nil
 }
 
+func (sqlite) pooled() bool { return false }
+
 func (sqlite) snapshot() string { return "BEGIN" }
 
 // claim changes nothing. BEGIN alone takes the write lock at the first write

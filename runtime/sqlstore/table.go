@@ -285,6 +285,11 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 			}
 		}
 	}()
+	if t.dialect.pooled() {
+		if err := t.dialect.settings(x.ctx, x.q, forBegun); err != nil {
+			return t.unopened(ctx, err)
+		}
+	}
 	if claim != "" {
 		if err := s.patiently(ctx, func() error { _, err := s.tryExec(x.ctx, claim); return err }); err != nil {
 			if ctx.Err() != nil && t.dialect.failure(err) == failBusy {

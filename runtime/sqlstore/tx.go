@@ -86,8 +86,19 @@ func (x *txn) strict() error {
 	case x.ran:
 		return x.again(mode{strict: true, careful: x.mode.careful})
 	}
-	if _, err := x.q.exec(x.ctx, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"); err != nil {
+	text := "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
+	pooled := x.t.dialect.pooled()
+	if pooled { // it has been asked for its settings, which is too late for that
+		text = "ROLLBACK AND CHAIN; " + text
+	}
+	if _, err := x.q.exec(x.ctx, text); err != nil {
 		return x.fail(err)
+	}
+	if pooled {
+		if err := x.t.dialect.settings(x.ctx, x.q, forBegun); err != nil {
+			x.err = x.t.unopened(x.ctx, err)
+			return x.err
+		}
 	}
 	x.mode.strict = true
 	return nil
