@@ -205,7 +205,7 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, begin time.Time) (
 	}
 	cause, again := job.err, time.Time{}
 	if cause == nil {
-		cause, again = m.inTime(ctx, d, job)
+		again, cause = m.inTime(ctx, d, job)
 	}
 	if cause == nil {
 		held, err := m.settle(ctx, d, job.op)
@@ -261,7 +261,7 @@ var ErrTooSlow = errors.New("the effect did not return within its part of the le
 // inTime runs an effect for its part of the lease. A panic is its failure. One that
 // goes on after the end of its context is left alone: its failure is ErrTooSlow, and
 // it is not due before its lease is over.
-func (m *Machine[R]) inTime(ctx context.Context, d Delivery, job deliveryJob[R]) (cause error, again time.Time) {
+func (m *Machine[R]) inTime(ctx context.Context, d Delivery, job deliveryJob[R]) (again time.Time, cause error) {
 	lease := m.options.lease
 	ctx, cancel := context.WithTimeoutCause(ctx, lease/4*3, ErrTooSlow)
 	defer cancel()
@@ -279,16 +279,16 @@ func (m *Machine[R]) inTime(ctx context.Context, d Delivery, job deliveryJob[R])
 	}()
 	select {
 	case err := <-result:
-		return err, again
+		return again, err
 	case <-ctx.Done():
 	}
 	patience := time.NewTimer(lease / 8) // for an effect that heeds its context
 	defer patience.Stop()
 	select {
 	case err := <-result:
-		return err, again
+		return again, err
 	case <-patience.C:
-		return context.Cause(ctx), d.Due
+		return d.Due, context.Cause(ctx)
 	}
 }
 

@@ -220,7 +220,7 @@ func removeLeftovers(targets []*target) {
 		entries, _ := os.ReadDir(dir) // a folder that cannot be read holds nothing to remove
 		for _, e := range entries {
 			name := leftoverName.FindStringSubmatch(e.Name())
-			if name == nil || !ours[filepath.Join(dir, name[1])] {
+			if len(name) < 2 || !ours[filepath.Join(dir, name[1])] {
 				continue
 			}
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftoverAge {

@@ -214,9 +214,7 @@ type querier interface {
 func takeSQLite(t testing.TB, db *sql.DB, level string) state {
 	t.Helper()
 	s := state{version: fmt.Sprint(rowsOf(t, db, `SELECT "version", "hash" FROM "fsm_meta"`))}
-	for _, o := range rowsOf(t, db, `SELECT "type", "name", "tbl_name", "sql" FROM sqlite_master WHERE "name" LIKE 'own%' ORDER BY 1, 2`) {
-		s.users = append(s.users, o)
-	}
+	s.users = rowsOf(t, db, `SELECT "type", "name", "tbl_name", "sql" FROM sqlite_master WHERE "name" LIKE 'own%' ORDER BY 1, 2`)
 	tables := rowsOf(t, db, `SELECT "name" FROM sqlite_master WHERE "type" = 'table' AND "name" LIKE 'own%' ORDER BY 1`)
 	dump := func(q querier) (list []string) {
 		for _, name := range tables {

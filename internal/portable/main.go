@@ -47,7 +47,7 @@ func main() {
 					os.Exit(2)
 				}
 				for _, message := range found {
-					fmt.Printf("%s: %s\n", platform, message)
+					fmt.Fprintf(os.Stdout, "%s: %s\n", platform, message)
 				}
 				wrong += len(found)
 			}
@@ -60,7 +60,7 @@ func main() {
 	if wrong > 0 {
 		os.Exit(1)
 	}
-	fmt.Printf("%d modules type-check, with their tests, on %d platforms\n", len(modules), platforms)
+	fmt.Fprintf(os.Stdout, "%d modules type-check, with their tests, on %d platforms\n", len(modules), platforms)
 }
 
 // check returns what is wrong with the packages of a module on a platform.

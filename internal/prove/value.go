@@ -231,7 +231,6 @@ func same(a, b value) formula {
 }
 
 func (v value) atLeast(n int64) formula { return compare(constant(v.kind, n), v, 0) }
-func (v value) atMost(n int64) formula  { return compare(v, constant(v.kind, n), 0) }
 
 // constant is a number that can be calculated with.
 func constant(k spec.Kind, n int64) value { return value{kind: k, off: n} }

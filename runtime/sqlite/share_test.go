@@ -64,7 +64,7 @@ func share(path, name string) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(append(errs, store.Close())...)
+	return errors.Join(errors.Join(errs...), store.Close())
 }
 
 func shareOnce(ctx context.Context, m *parcels, id string) error {
@@ -110,7 +110,6 @@ type crowd struct {
 	mu   sync.Mutex
 	more sync.Cond
 	all  []*sharer
-	ran  int
 }
 
 func newCrowd(t *testing.T) *crowd {

@@ -191,5 +191,8 @@ func all(t testing.TB, path string) (list []string) {
 		}
 		list = append(list, s)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return list
 }

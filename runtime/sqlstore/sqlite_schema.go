@@ -290,8 +290,11 @@ func (w *sqliteWork) restore(ctx context.Context, q querier, o object) error {
 // rebuildTable makes a table anew beside the old one, fills it and puts it in its
 // place. It returns the indexes and triggers of others that went with the old one.
 func (w *sqliteWork) rebuildTable(ctx context.Context, q querier, name string) ([]object, error) {
-	if on, err := one(ctx, q, "PRAGMA foreign_keys"); err != nil || on != "0" {
-		return nil, fmt.Errorf("sqlstore: a table is rebuilt while foreign keys are enforced (%q, %v)", on, err)
+	switch on, err := one(ctx, q, "PRAGMA foreign_keys"); {
+	case err != nil:
+		return nil, fmt.Errorf("sqlstore: are foreign keys enforced: %w", err)
+	case on != "0":
+		return nil, fmt.Errorf("sqlstore: a table is not rebuilt while foreign keys are enforced (%q)", on)
 	}
 	var others []object
 	for _, o := range w.have {

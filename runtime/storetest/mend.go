@@ -160,12 +160,12 @@ var mendTests = []test{
 		}
 		d := b.open()
 		purged := func(id string) {
-			out := d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id}, RegisterInput{ID: id, Lane: "l " + id})))
+			d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id}, RegisterInput{ID: id, Lane: "l " + id})))
 			outs, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "pick " + id, Actor: "ann"}, "l "+id, instant.Add(time.Hour)))
 			if err != nil {
 				d.Fatal(err)
 			}
-			out = d.must(d.Apply(d.ctx, outs[0], Expel(Meta{Actor: "root", Reason: "r"})))
+			out := d.must(d.Apply(d.ctx, outs[0], Expel(Meta{Actor: "root", Reason: "r"})))
 			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve"}, instant)))
 			n, err := d.Purge(d.ctx, fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"})
 			if n != 1 || err != nil {
