@@ -3,6 +3,7 @@ package gen
 import (
 	"bytes"
 	"fmt"
+	"go/format"
 	"slices"
 	"strings"
 	"time"
@@ -28,12 +29,12 @@ func newFile(n *names) *jen.File {
 
 // render returns the text of a file, formatted.
 func render(f *jen.File) ([]byte, error) {
-	f.NoFormat = true // go/format would take more time than the rest
-	var b strings.Builder
+	f.NoFormat = true // it would format once more what is formatted here
+	var b bytes.Buffer
 	if err := f.Render(&b); err != nil {
 		return nil, err
 	}
-	src, err := formatGo(b.String())
+	src, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}

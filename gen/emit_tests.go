@@ -3,6 +3,7 @@ package gen
 import (
 	"bytes"
 	"fmt"
+	"go/format"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,11 @@ func testFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 	e.imports(body.String())
 	e.WriteString(body.String())
 	// The matrix has a cell for each state and operation; it is put in at the end.
-	before, after, ok := bytes.Cut(layout(e.String()), []byte(matrixDeclared))
+	text, err := format.Source([]byte(e.String()))
+	if err != nil {
+		return nil, fmt.Errorf("format the tests: %w", err)
+	}
+	before, after, ok := bytes.Cut(text, []byte(matrixDeclared))
 	if !ok {
 		return nil, fmt.Errorf("the test file has no place for the matrix")
 	}
