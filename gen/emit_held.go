@@ -16,12 +16,12 @@ import (
 type held struct {
 	m     *spec.Machine
 	n     *names
-	moves map[*spec.Operation][]move
+	ways  map[*spec.Operation]*ways
 	offer map[*spec.State][]*spec.Operation // by state, in the order of the specification
 }
 
 func newHeld(m *spec.Machine, n *names) *held {
-	h := &held{m: m, n: n, moves: make(map[*spec.Operation][]move), offer: make(map[*spec.State][]*spec.Operation)}
+	h := &held{m: m, n: n, ways: make(map[*spec.Operation]*ways), offer: make(map[*spec.State][]*spec.Operation)}
 	for _, o := range m.Operations {
 		if o.By != spec.ByCaller || creates(o) {
 			continue
@@ -29,9 +29,6 @@ func newHeld(m *spec.Machine, n *names) *held {
 		for _, s := range states(o.From) {
 			h.offer[s] = append(h.offer[s], o)
 		}
-	}
-	for _, mv := range moves(m) {
-		h.moves[mv.operation] = append(h.moves[mv.operation], mv)
 	}
 	return h
 }
@@ -88,61 +85,82 @@ func (h *held) after(o *spec.Operation) string { return "After" + h.n.op(o).Meth
 // anyType is the type of a handle in whatever state.
 func (h *held) anyType() string { return "Any" + h.n.Record }
 
+// ways is what a call of an operation may lead to, worked out once: an operation
+// is asked about as often as it has sources, and each of them adds to the answer.
+type ways struct {
+	ends     map[*spec.State][]*spec.State // by source; nil: into any state
+	recorded map[*spec.State]bool          // sources in which a call may be recorded only
+	variants []*spec.State
+}
+
+// waysOf works out the ways of an operation when they are first asked for.
+func (h *held) waysOf(o *spec.Operation) *ways {
+	w, ok := h.ways[o]
+	if ok {
+		return w
+	}
+	w = &ways{recorded: make(map[*spec.State]bool)}
+	h.ways[o] = w
+	for _, s := range states(o.From) {
+		w.recorded[s] = mayRecord(o, s)
+	}
+	if o.Then != nil && (o.Effect == nil || o.Effect.Atomic) || o.DedupeBy != nil {
+		return w
+	}
+	w.ends = make(map[*spec.State][]*spec.State)
+	for _, mv := range movesOf(o) {
+		w.ends[mv.from] = append(w.ends[mv.from], mv.to)
+	}
+	if o.By == spec.ByCaller && !creates(o) {
+		w.variants = w.union(o)
+	}
+	return w
+}
+
+// union lists, in the order of the specification, all states that some source may
+// lead to; nil where each source has one way at most.
+func (w *ways) union(o *spec.Operation) []*spec.State {
+	var list []*spec.State
+	several := false
+	for _, s := range states(o.From) {
+		several = several || len(w.ends[s]) > 1 || w.recorded[s]
+		list = append(list, w.ends[s]...)
+	}
+	if !several {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b *spec.State) int { return a.Index - b.Index })
+	return slices.Compact(list)
+}
+
 // ends lists where a call of an operation may leave a record that was in from;
 // nil for a creation. It is nil when steps of its own follow in the same
 // transaction: then the record may be in any state. It is empty, and not nil,
 // where every branch refuses.
 func (h *held) ends(o *spec.Operation, from *spec.State) []*spec.State {
-	if o.Then != nil && (o.Effect == nil || o.Effect.Atomic) || o.DedupeBy != nil {
-		return nil
+	w := h.waysOf(o)
+	if list := w.ends[from]; list != nil || w.ends == nil {
+		return list
 	}
-	var list []*spec.State
-	for _, mv := range h.moves[o] {
-		if mv.from == from {
-			list = append(list, mv.to)
-		}
-	}
-	return append([]*spec.State{}, distinct(list)...)
+	return []*spec.State{}
 }
 
 // variants lists the states between which the result of an operation tells;
 // nil when it needs no type of its own.
-func (h *held) variants(o *spec.Operation) []*spec.State {
-	if o.By != spec.ByCaller || creates(o) {
-		return nil
-	}
-	var list []*spec.State
-	several := false
-	for _, s := range states(o.From) {
-		ends := h.ends(o, s)
-		if ends == nil {
-			return nil
-		}
-		several = several || h.several(o, s)
-		list = append(list, ends...)
-	}
-	if !several {
-		return nil
-	}
-	list = distinct(list)
-	slices.SortFunc(list, func(a, b *spec.State) int { return a.Index - b.Index })
-	return list
-}
-
-// several reports whether a call in a state may end in more than one way.
-func (h *held) several(o *spec.Operation, s *spec.State) bool {
-	return len(h.ends(o, s)) > 1 || h.recorded(o, s)
-}
+func (h *held) variants(o *spec.Operation) []*spec.State { return h.waysOf(o).variants }
 
 // recorded reports whether a call in one of the operation's own states may be
 // recorded only.
-func (h *held) recorded(o *spec.Operation, s *spec.State) bool {
-	return slices.ContainsFunc(o.From, func(from spec.StateRef) bool { return from.State == s }) && mayRecord(o, s)
-}
+func (h *held) recorded(o *spec.Operation, s *spec.State) bool { return h.waysOf(o).recorded[s] }
 
 // maybeRecorded is recorded for any state.
 func (h *held) maybeRecorded(o *spec.Operation) bool {
-	return slices.ContainsFunc(states(o.From), func(s *spec.State) bool { return h.recorded(o, s) })
+	for _, is := range h.waysOf(o).recorded {
+		if is {
+			return true
+		}
+	}
+	return false
 }
 
 // holder adds the machine as one actor has it, and Hold.
