@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,10 +95,34 @@ func (m *Machine[R]) answered(r Reader, q *request[R], ref Ref) (out Outcome[R],
 		return outs[0], true, nil
 	}
 	row, err := r.Row(ref.ID)
-	if err != nil || !m.compares(q) || row.Rev <= ref.Rev {
+	if err != nil || !m.compares(q) || row.Rev <= ref.Rev || recordsOnly(q.op, row.State) {
 		return out, false, err
 	}
 	return out, true, m.stale(q, &row, ref)
+}
+
+// unless returns what refuses a call before its operation was asked, unless the
+// call has inputs that the operation cannot take: they come first. The pure method
+// looks at them before it looks at the record.
+func (m *Machine[R]) unless(q *request[R], id string, otherwise error) error {
+	var blank R
+	var peers []int64
+	if q.Peers != nil {
+		peers = make([]int64, len(q.Peers(&blank, id)))
+	}
+	_, err := q.Decide(&blank, id, peers, q.at)
+	var refused *Refusal
+	if errors.As(err, &refused) && refused.Code == CodeInvalidInput {
+		refused.ID = id
+		return refused
+	}
+	return otherwise
+}
+
+// recordsOnly reports whether the cell of an operation and a state, a stored word,
+// only records: then a call asks for no revision, since it overwrites nothing.
+func recordsOnly[R any](op *Operation[R], state string) bool {
+	return slices.Contains(op.Recorded, state) && !slices.Contains(op.From, state)
 }
 
 // compares reports whether a call is for the revision only that its caller names.
@@ -300,8 +325,9 @@ func holds[R any](at Target) (R, bool) {
 	return zero, false
 }
 
-// applyIn makes one call within a transaction: the request first, then the
-// revision, then the decision on the stored record.
+// applyIn makes one call within a transaction: the request first, then its inputs,
+// then the revision, unless the cell only records, then the decision on the stored
+// record.
 func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref, again bool) (Outcome[R], error) {
 	var none Outcome[R]
 	lookup := func(requestID string) ([]Outcome[R], error) {
@@ -318,12 +344,12 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 	}
 	row, err := tx.Row(ref.ID)
 	if errors.Is(err, ErrNotFound) {
-		return none, m.missing(tx, q.op, ref.ID)
+		return none, m.unless(q, ref.ID, m.missing(tx, q.op, ref.ID))
 	}
 	if err != nil {
 		return none, err
 	}
-	if ref.Rev != 0 && m.compares(q) && row.Rev != ref.Rev {
+	if ref.Rev != 0 && m.compares(q) && row.Rev != ref.Rev && !recordsOnly(q.op, row.State) {
 		// It may have been moved by a try of this request that landed after it
 		// was looked up: not every store's transaction sees one state only.
 		if outs, err := lookup(q.requestAt(max(ref.Rev, q.tried))); err != nil || len(outs) > 0 {
@@ -332,7 +358,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 			}
 			return outs[0], nil
 		}
-		return none, m.stale(q, &row, ref)
+		return none, m.unless(q, ref.ID, m.stale(q, &row, ref))
 	}
 	if q.requestAt(ref.Rev) == "" {
 		q.tried = row.Rev
@@ -348,10 +374,10 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 	}
 	rec, err := m.load(q.op, &row)
 	if err != nil {
-		return none, err
+		return none, m.unless(q, ref.ID, err)
 	}
 	m.tick(q)
-	return m.advance(ctx, tx, q, &row, rec, row.ID, q.origin(q.requestAt(row.Rev), -1))
+	return m.advance(ctx, tx, q, &row, rec, row.ID, q.origin(q.requestAt(cmp.Or(ref.Rev, row.Rev)), -1))
 }
 
 // advance takes the step of a call and those that follow it in its transaction.

@@ -216,6 +216,9 @@ func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id stri
 			}
 			return late[0], nil
 		}
+		if err := m.unless(q, id, nil); err != nil {
+			return none, err
+		}
 		if taken != nil {
 			return none, taken
 		}
@@ -223,7 +226,7 @@ func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id stri
 	}
 	if purged, err := buried(tx, id); err != nil || purged {
 		if err == nil {
-			err = m.refusal(CodePurged, q.op, id, "")
+			err = m.unless(q, id, m.refusal(CodePurged, q.op, id, ""))
 		}
 		return none, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -166,11 +167,44 @@ func (h *Held[R]) apply(ctx context.Context, c Call[R]) (Outcome[R], error) {
 	if h.machine.schema.RequestID != Never {
 		c.RequestID = h.key + "." + c.Operation.Stored
 	}
-	return h.machine.Apply(ctx, h.Outcome(), c)
+	at := h.Outcome()
+	out, err := h.machine.Apply(ctx, at, c)
+	if err == nil && out.RecordOnly && c.Operation.Then == "" {
+		d := h.machine.d
+		from, to := d.Encode(&at.Record).State, d.Encode(&out.Record).State
+		if from != to && !slices.Contains(c.Operation.Moves, Move{from, to}) {
+			return out, &RecordedError{
+				Machine: h.machine.schema.Machine, ID: at.ref.ID, Operation: c.Operation.Name,
+				Rev: out.ref.Rev, State: h.machine.schema.StateName(to),
+			}
+		}
+	}
+	return out, err
 }
 
-// unapplied reports whether an error says that the call was surely not applied.
+// RecordedError is the answer of a handle whose record has gone on, to a state that
+// its call does not lead to and in which it is recorded only. The call stands in the
+// log and has changed nothing. It is an ErrStale: the handle is of no use any more.
+type RecordedError struct {
+	Machine, ID, Operation string
+	Rev                    int64 // of the record
+	State                  string
+}
+
+// Error names the call and where the record is.
+func (e *RecordedError) Error() string {
+	return fmt.Sprintf("%s %q: %s: recorded only: %v, to state %s at revision %d", e.Machine, e.ID, e.Operation, ErrStale, e.State, e.Rev)
+}
+
+// Is reports whether target is ErrStale.
+func (e *RecordedError) Is(target error) bool { return target == ErrStale }
+
+// Retry returns ReadAgain.
+func (e *RecordedError) Retry() Retry { return ReadAgain }
+
+// unapplied reports whether an error says that the call has surely changed nothing.
 func unapplied(err error) bool {
 	var refused *Refusal
-	return !errors.Is(err, ErrAmbiguous) && (errors.As(err, &refused) || errors.Is(err, ErrBusy))
+	var recorded *RecordedError
+	return !errors.Is(err, ErrAmbiguous) && (errors.As(err, &refused) || errors.As(err, &recorded) || errors.Is(err, ErrBusy))
 }

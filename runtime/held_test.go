@@ -104,6 +104,29 @@ func TestStay(t *testing.T) {
 	}
 }
 
+// A handle whose record went on, to where its call is recorded only, says so: the
+// type of the handle would promise another state.
+func TestHeldIsRecordedElsewhere(t *testing.T) {
+	t.Parallel()
+	m := open(t, newStore(), storetest.Schema(), fixed())
+	h := taken(t, m)
+	shelved := must(t)(m.Apply(t.Context(), h.Ref(), storetest.Shelve(storetest.Meta{}, "s", "t")))
+	sent := must(t)(m.Apply(t.Context(), shelved, storetest.Send(storetest.Meta{})))
+	_, moved := h.Move(t.Context(), touch(time.Hour))
+	for _, err := range []error{h.Stay(t.Context(), touch(time.Hour)), moved} {
+		var recorded *fsm.RecordedError
+		if !errors.As(err, &recorded) || recorded.State != "sent" || recorded.Rev != sent.Ref().Rev || !errors.Is(err, fsm.ErrStale) {
+			t.Errorf("got %v, want it recorded in sent", err)
+		}
+	}
+	if h.Ref().Rev != 2 || h.Newest() != h {
+		t.Errorf("the handle is at %v, want it where it was", h.Ref())
+	}
+	if got := names(t, m, "p1"); got != "register hold shelve send touch" {
+		t.Errorf("the log: %s", got)
+	}
+}
+
 // The calls of one handle never make each other stale.
 func TestHeldByMany(t *testing.T) {
 	t.Parallel()

@@ -214,7 +214,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 				return outs, err
 			}
 		}
-		return nil, m.refusal(CodeNothingToDo, q.op, "", "")
+		return nil, m.unless(q, "", m.refusal(CodeNothingToDo, q.op, "", ""))
 	}
 	return outs, nil
 }

@@ -289,6 +289,6 @@ func (m *Machine[R]) nothing(tx Tx, j *pick[R]) error {
 			return nil
 		}
 	}
-	j.err = m.refusal(CodeNothingToDo, j.q.op, "", "")
+	j.err = m.unless(j.q, "", m.refusal(CodeNothingToDo, j.q.op, "", ""))
 	return nil
 }

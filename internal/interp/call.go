@@ -39,6 +39,15 @@ const (
 // the actor of a system operation. It asks for no id and no request id, since
 // the pure layer has none.
 func Accept(m *spec.Machine, c Call) (Call, *Refusal) {
+	c, refusal := acceptCall(c)
+	if refusal != nil {
+		return c, refusal
+	}
+	return acceptInputs(c)
+}
+
+// acceptCall is Accept without the values of the inputs.
+func acceptCall(c Call) (Call, *Refusal) {
 	c.At = cut(c.At)
 	if !inYears(c.At) {
 		return c, c.invalid("at", "it is outside the years 1 to 9999")
@@ -67,18 +76,26 @@ func Accept(m *spec.Machine, c Call) (Call, *Refusal) {
 			return c, c.invalid(name, "the operation has no such input")
 		}
 	}
+	return c, nil
+}
+
+// acceptInputs fills in the inputs that a call leaves out, and refuses the first
+// one that its operation cannot take. The filled call stands beside a refusal,
+// too: whether its request is known comes first.
+func acceptInputs(c Call) (Call, *Refusal) {
+	var refusal *Refusal
 	inputs := make(map[string]Value, len(c.Op.Inputs))
 	for _, in := range c.Op.Inputs {
 		v, problem := acceptInput(c.Op, in, c.Inputs[in.Name])
-		if problem != "" {
-			return c, c.invalid(in.Name, problem)
+		if problem != "" && refusal == nil {
+			refusal = c.invalid(in.Name, problem)
 		}
 		if v.Kind != KindAbsent {
 			inputs[in.Name] = v
 		}
 	}
 	c.Inputs = inputs
-	return c, nil
+	return c, refusal
 }
 
 // acceptInput returns the value an input has, and what is wrong with it.

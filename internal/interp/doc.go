@@ -15,14 +15,15 @@
 // generated pure layer. [Step] is one call on a [World] of records with their
 // log: the meaning of the durable layer. The order of the checks is
 //
-//  1. the call itself: actor, reason, inputs ([Accept]), then record id and
-//     request id;
+//  1. the call itself: ids, actor, reason, time, the revision that the machine asks for;
 //  2. replay of a known request;
-//  3. the record exists, the expected revision;
-//  4. the cell of state and operation;
-//  5. `require`, in order;
-//  6. effects, `choose`, effects of the branch;
-//  7. `unique`, then the invariants of the target state.
+//  3. the values of its inputs ([Accept]);
+//  4. the record exists; a cell that only records it ends here, whatever the revision;
+//  5. the expected revision;
+//  6. the cell of state and operation;
+//  7. `require`, in order;
+//  8. effects, `choose`, effects of the branch;
+//  9. `unique`, then the invariants of the target state.
 //
 // # Decisions
 //

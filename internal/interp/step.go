@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type Outcome struct {
 func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	refusal := acceptIDs(m, c)
 	if refusal == nil {
-		c, refusal = Accept(m, c)
+		c, refusal = acceptCall(c)
 	}
 	if refusal == nil {
 		refusal = acceptPlace(m, c)
@@ -31,13 +32,23 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	if refusal != nil {
 		return Outcome{}, w, refusal
 	}
+	c, invalid := acceptInputs(c)
+	named := len(c.Op.Creates) == 0 && c.ID != ""
+	if named && c.Op.By == spec.BySystem {
+		c.RequestID = systemID(c.Op, cmp.Or(c.ExpectedRev, w.Records[c.ID].Rev))
+	}
+	out, refusal, known := w.replay(m, c, !named)
 	switch {
+	case known:
+		return out, w, refusal
+	case invalid != nil:
+		return Outcome{}, w, invalid
+	case named:
+		return w.apply(m, c)
 	case len(c.Op.Creates) > 0:
 		return w.create(m, c)
-	case c.ID == "":
-		return w.pickAndApply(m, c)
 	}
-	return w.apply(m, c)
+	return w.pickAndApply(m, c)
 }
 
 // acceptIDs looks at the ids of a call, which come first: its record, the request.
@@ -75,11 +86,8 @@ func acceptPlace(m *spec.Machine, c Call) *Refusal {
 	return nil
 }
 
-// create is a creation: replay, `dedupe_by`, exists, and then the decision.
+// create is a creation: `dedupe_by`, exists, and then the decision.
 func (w World) create(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
-	if out, refusal, known := w.replay(m, c, true); known {
-		return out, w, refusal
-	}
 	fresh := NewRecord(m, c.ID)
 	if found, ok := w.existing(m, fresh, c); ok {
 		return Outcome{Record: found, Existing: true, Current: found}, w, nil
@@ -95,9 +103,6 @@ func (w World) create(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 // branch, by `unique`, by an invariant or by what `then` leads to: a record that
 // is blocked must not keep the others back.
 func (w World) pickAndApply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
-	if out, refusal, known := w.replay(m, c, true); known {
-		return out, w, refusal
-	}
 	for _, r := range w.candidates(m, c) {
 		c.ID = r.ID
 		if out, next, refusal := w.commit(m, r, c, origin{machine: true}); refusal == nil {
@@ -108,25 +113,18 @@ func (w World) pickAndApply(m *spec.Machine, c Call) (Outcome, World, *Refusal) 
 	return Outcome{}, w, c.refuse(CodeNothingToDo, "")
 }
 
-// apply is an operation on a record that the call names: replay comes before
-// the revision, since a retry carries an old one.
+// apply is an operation on a record that the call names. A cell that only
+// records asks for no revision: whatever the caller has seen, there is nothing
+// to overwrite.
 func (w World) apply(m *spec.Machine, c Call) (Outcome, World, *Refusal) {
 	r, found := w.Records[c.ID]
-	if c.Op.By == spec.BySystem {
-		rev := c.ExpectedRev
-		if rev == 0 {
-			rev = r.Rev
-		}
-		c.RequestID = systemID(c.Op, rev)
-	}
-	if out, refusal, known := w.replay(m, c, false); known {
-		return out, w, refusal
-	}
 	if !found {
 		return Outcome{}, w, c.refuse(CodeNotFound, "")
 	}
-	if refusal := checkRev(m, r, c); refusal != nil {
-		return Outcome{}, w, refusal
+	if r.State == nil || m.Class(r.State, c.Op) != spec.RecordOnly {
+		if refusal := checkRev(m, r, c); refusal != nil {
+			return Outcome{}, w, refusal
+		}
 	}
 	return w.commit(m, r, c, origin{})
 }

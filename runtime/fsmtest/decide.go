@@ -231,6 +231,14 @@ func (m *model) value(o *operation, f *field, a assign, stored fsm.Row, c Call) 
 
 // accept looks at the call by itself.
 func (m *model) accept(o *operation, c Call) verdict {
+	if v := m.acceptCaller(o, c); v.code != "" {
+		return v
+	}
+	return m.acceptInputs(o, c)
+}
+
+// acceptCaller is accept for who calls and why, acceptInputs for the rest.
+func (m *model) acceptCaller(o *operation, c Call) verdict {
 	switch {
 	case o.By == "system":
 	case c.Actor == "" && (o.By == "operator" || o.readsActor):
@@ -242,6 +250,10 @@ func (m *model) accept(o *operation, c Call) verdict {
 	case o.By == "operator" && !isText(c.Reason):
 		return refused(fsm.CodeInvalidInput, "reason")
 	}
+	return verdict{}
+}
+
+func (m *model) acceptInputs(o *operation, c Call) verdict {
 	for _, in := range o.inputs {
 		if !m.acceptable(o, in, c.Inputs[in.Name]) {
 			return refused(fsm.CodeInvalidInput, in.Name)

@@ -200,10 +200,22 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 			h.call(what+", with the runtime's own kind of request id", o, ref, bare)
 		}
 	}
-	h.call(what+", at another revision", o, fsm.Ref{ID: ref.ID, Rev: 99}, call)
+	other := call
+	if caller {
+		other.RequestID = h.requestID()
+	}
+	h.call(what+", at another revision", o, fsm.Ref{ID: ref.ID, Rev: 99}, other) // taken where it is recorded only
 	h.call(what+", of an unknown record", o, fsm.Ref{ID: "nobody", Rev: 1}, call)
 	if h.m.ExpectedRev == "required" {
 		h.call(what+", without a revision", o, fsm.Ref{ID: ref.ID}, call)
+	}
+	unfit, some := h.m.unfit(o, other)
+	if caller {
+		unfit.RequestID = h.requestID()
+	}
+	if some { // the inputs come before whatever the record says
+		h.call(what+", with a wrong input at another revision", o, fsm.Ref{ID: ref.ID, Rev: 99}, unfit)
+		h.call(what+", with a wrong input of an unknown record", o, fsm.Ref{ID: "nobody", Rev: 1}, unfit)
 	}
 	h.same(what + ", before the call")
 
@@ -238,7 +250,12 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 			h.call(what+", again with another "+in.Name, o, target, other)
 		}
 	}
-	other := again
+	if some { // and after the request
+		other := again
+		other.Inputs = unfit.Inputs
+		h.call(what+", again with a wrong input", o, target, other)
+	}
+	other = again
 	other.Actor = "somebody else"
 	h.call(what+", again by another actor", o, target, other)
 	other = again
@@ -259,6 +276,35 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 	h.call(what+", once more under a new request id", o, target, late)
 	h.call(what+", the first call again after that", o, target, again)
 	h.same(what + ", at the end")
+}
+
+// unfit returns a call with an input that its operation cannot take; false where
+// it takes whatever can be written.
+func (m *model) unfit(o *operation, c Call) (Call, bool) {
+	for _, in := range o.inputs {
+		for _, v := range []any{"", time.Time{}, int64(-1), int64(1 << 40)} {
+			fits := false
+			switch v.(type) {
+			case string:
+				fits = in.kind == fsm.KindString
+			case time.Time:
+				fits = in.kind == fsm.KindTime
+			case int64:
+				fits = in.kind == fsm.KindInt
+			}
+			if fits && !m.acceptable(o, in, v) {
+				inputs := map[string]any{in.Name: v}
+				for name, sent := range c.Inputs {
+					if name != in.Name {
+						inputs[name] = sent
+					}
+				}
+				c.Inputs = inputs
+				return c, true
+			}
+		}
+	}
+	return c, false
 }
 
 // or2 returns the first value that is there.
@@ -317,6 +363,9 @@ func (s *suite[R]) creations(t *testing.T, st Store) {
 				taken := call
 				taken.RequestID = h.requestID()
 				h.create(what+", its id once more", o, taken)
+				if unfit, some := s.m.unfit(o, taken); some {
+					h.create(what+", its id once more with a wrong input", o, unfit)
+				}
 				taken.ID, taken.RequestID = "record-2", h.requestID()
 				h.create(what+", a second one", o, taken)
 				h.same(what + ", at the end")

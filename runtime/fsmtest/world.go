@@ -152,6 +152,9 @@ func (w *world) create(o *operation, c Call) expected {
 	if e, known := w.replay(o, "", c); known {
 		return e
 	}
+	if v := w.acceptInputs(o, c); v.code != "" {
+		return expected{verdict: v}
+	}
 	fresh := w.m.blank(c.ID)
 	w.m.apply(o, o.effects, w.m.blank(c.ID), &fresh, c)
 	if o.Dedupe != "" {
@@ -187,10 +190,14 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 	if e, known := w.replay(o, id, c); known {
 		return e
 	}
+	if v := w.acceptInputs(o, c); v.code != "" {
+		return expected{verdict: v}
+	}
 	if !found {
 		return expected{verdict: refused(fsm.CodeNotFound)}
 	}
-	asked := rev != 0 && (o.By == "system" || w.m.ExpectedRev != "none")
+	asked := rev != 0 && (o.By == "system" || w.m.ExpectedRev != "none") &&
+		o.cells[w.m.stateOf(r.State).Name].kind != cellRecordOnly
 	if asked && rev != r.Rev {
 		return expected{verdict: refused(fsm.CodeStale), stale: [2]int64{r.Rev, rev}}
 	}
@@ -374,7 +381,7 @@ func (w *world) print(o *operation, c Call) string {
 	return b.String()
 }
 
-// acceptCall looks at the call by itself: actor, reason, inputs, request id.
+// acceptCall looks at who calls and why, and at the request id.
 func (w *world) acceptCall(o *operation, c *Call) verdict {
 	c.At = fsm.Time(c.At)
 	if o.By == "system" {
@@ -383,11 +390,7 @@ func (w *world) acceptCall(o *operation, c *Call) verdict {
 	if w.m.RequestID == "none" {
 		c.RequestID = ""
 	}
-	named := *c
-	if o.creates && named.ID == "" {
-		named.ID = "the engine makes one"
-	}
-	if v := w.m.accept(o, named); v.code != "" {
+	if v := w.m.acceptCaller(o, *c); v.code != "" {
 		return v
 	}
 	switch {
@@ -398,6 +401,14 @@ func (w *world) acceptCall(o *operation, c *Call) verdict {
 		return refused(fsm.CodeInvalidInput, "request_id", "RequestID", "")
 	}
 	return verdict{}
+}
+
+// acceptInputs looks at the inputs of a call, after its request.
+func (w *world) acceptInputs(o *operation, c Call) verdict {
+	if o.creates && c.ID == "" {
+		c.ID = "the engine makes one"
+	}
+	return w.m.acceptInputs(o, c)
 }
 
 // replay answers a known request: in the scope of the machine without an id.

@@ -20,6 +20,9 @@ func (w *world) pick(o *operation, n int, c Call) []expected {
 			return w.replayedBatch(c.RequestID)
 		}
 	}
+	if v := w.acceptInputs(o, c); v.code != "" {
+		return []expected{{verdict: v}}
+	}
 	// One record after the other, in what the ones before it have made of the
 	// world. What is refused is passed over, and so is what fails a guard and
 	// would be recorded only. An effect that fails takes all of them back.

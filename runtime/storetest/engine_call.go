@@ -222,6 +222,28 @@ var callTests = []test{
 			}
 		}
 	}},
+	{"recorded whatever the revision", func(b *bench) {
+		d := b.open()
+		made := d.register("p1", "a")
+		held := d.must(d.Apply(d.ctx, made, Hold(Meta{Actor: "ann"}, "a", instant)))
+		last := d.must(d.Apply(d.ctx, d.must(d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t"))), Send(Meta{})))
+		touch := func(id string) fsm.Call[Parcel] { return Touch(Meta{Actor: "ann", RequestID: id}, instant) }
+		for i, at := range []fsm.Target{held, held.Record, held.Ref(), fsm.Ref{ID: "p1", Rev: 99}, last, fsm.Ref{ID: "p1"}} {
+			out := d.must(d.Apply(d.ctx, at, touch(fmt.Sprint("r", i))))
+			if !out.RecordOnly || out.Replayed || out.Ref() != last.Ref() || out.Events[0].N != int64(i+1) || out.Events[0].Rev != last.Ref().Rev {
+				d.Errorf("at %v: got %+v, want number %d of those that are recorded at %v", at.Ref(), out, i+1, last.Ref())
+			}
+		}
+		if out := d.must(d.Apply(d.ctx, held, touch("r0"))); !out.Replayed || !out.RecordOnly || out.Events[0].N != 1 {
+			d.Errorf("got %+v, want the first call again", out)
+		}
+		d.refused(fsm.CodeStale, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
+		outs, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{{At: held, Call: touch("m0")}, {At: made, Call: touch("m1")}})
+		if err != nil || !outs[0].RecordOnly || !outs[1].RecordOnly {
+			d.Errorf("together: %+v, %v", outs, err)
+		}
+		d.fresh(last)
+	}},
 	{"stale before anything else, terminal records too", func(b *bench) {
 		d := b.open()
 		old := d.shelve("p1", "a")
