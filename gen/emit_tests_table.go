@@ -152,7 +152,8 @@ func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 		for _, p := range s.Probes {
 			probes = append(probes, p.Name)
 		}
-		w.line("{%s%s%s},", text, tail(factList("Invariant", s.Invariant)), tail(entry("Probes", strings.Join(probes, ", "))))
+		w.line("{%s%s%s%s},", text, tail(factList("Invariant", s.Invariant)), tail(entry("Probes", strings.Join(probes, ", "))),
+			tail(witnessList(m, nil, breaches(m, s))))
 	}
 	w.line("},")
 	if len(m.Invariant) > 0 {
@@ -252,6 +253,9 @@ func (w *testWriter) writeOperation(m *spec.Machine, o *spec.Operation) {
 			w.line("{%s},", branchText(b))
 		}
 		w.line("},")
+	}
+	if text := witnessList(m, o, witnesses(m, o)); text != "" {
+		w.line("%s,", text)
 	}
 	if o.DedupeBy != nil {
 		w.text("Dedupe", refList(o.DedupeBy.Fields))

@@ -22,7 +22,6 @@ import (
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
-	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -32,18 +31,16 @@ var (
 	tested = flag.Int("tested", 2, "of how many of them the generated tests are run")
 	seed   = flag.Uint64("seed", 1, "the first seed")
 	share  = flag.Uint64("sqlite", 4, "one in this many machines is tested over SQLite too; 0: none")
+	only   = flag.String("only", "", "the found machine that is tested")
 	limit  = flag.Duration("limit", 3*time.Minute, "how long the generated tests of one machine may take")
 )
 
-// batch is how many packages one module holds: what a failure leaves behind
-// stays small, and Go compiles the runtime once for all of them.
-const batch = 25
-
-// sound is a random machine that passes the check.
+// sound is a machine that passes the check, and what is generated from it.
 type sound struct {
-	seed  uint64
-	text  string
-	files []gen.File
+	name    string // of the package
+	machine string
+	text    string
+	files   []gen.File
 }
 
 // What passes the check is generated, compiles, and passes its own tests.
@@ -53,54 +50,51 @@ func TestRandomMachines(t *testing.T) {
 	imports := load(t)
 	for _, m := range machines {
 		if err := typeCheck(m, imports); err != nil {
-			t.Errorf("seed %d: the generated code does not compile: %v\n%s", m.seed, err, m.text)
+			t.Errorf("%s: the generated code does not compile: %v\n%s", m.name, err, m.text)
 		}
 	}
 	if testing.Short() || t.Failed() || !campaign.On() {
 		return
 	}
-	for part := range slices.Chunk(machines[:min(*tested, len(machines))], batch) {
-		runTests(t, part)
-	}
+	runAll(t, machines[:min(*tested, len(machines))])
 }
 
-// TestFoundMachines type-checks, and in a campaign runs, the generated tests of small machines, one for each
-// kind of fault that random ones have found.
+// TestFoundMachines runs the generated tests of machines of real systems and of small ones, one for each
+// kind of fault that people and random machines have found.
 func TestFoundMachines(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles dozens of packages")
+	}
+	stores := ""
+	if campaign.On() {
+		stores = "sqlite,postgres"
+	}
 	paths, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(paths) < 4 {
-		t.Fatalf("%d machines (%v), want at least 4", len(paths), err)
+	if err != nil || len(paths) < 21 {
+		t.Fatalf("%d machines (%v), want at least 20", len(paths), err)
 	}
 	var list []sound
-	for i, path := range paths {
+	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+		name := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), ".yaml"), "_", "")
 		m, found := validate.Source(path, text)
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		var o gen.Options
-		if strings.Contains(string(text), "# over SQLite") {
-			o.TestStore = "sqlite"
+		if *only != "" && name != *only {
+			continue
 		}
-		files, err := gen.Generate(m, o)
+		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, sound{uint64(i), string(text), files})
+		list = append(list, sound{name, m.Name, string(text), files})
 	}
-	imports := load(t)
-	for _, m := range list {
-		if err := typeCheck(m, imports); err != nil {
-			t.Errorf("the generated code does not compile: %v\n%s", err, m.text)
-		}
-	}
-	if campaign.On() {
-		runTests(t, list)
-	}
+	runAll(t, list)
 }
 
 // draw finds sound machines, and tells what the others were refused for.
@@ -127,7 +121,8 @@ func draw(t *testing.T) []sound {
 		if m == nil || found.HasErrors() {
 			continue
 		}
-		files, err := gen.Generate(m, options(s))
+		o := options(s)
+		files, err := gen.Generate(m, o)
 		var more spec.Diagnostics
 		if errors.As(err, &more) {
 			t.Errorf("seed %d passes the check, but is not generated: %v\n%s", s, more, text)
@@ -136,7 +131,7 @@ func draw(t *testing.T) []sound {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", s, err, text)
 		}
-		list = append(list, sound{s, text, files})
+		list = append(list, sound{o.Package, m.Name, text, files})
 	}
 	t.Logf("%d of %d machines pass the check; the others are refused for %v", len(list), tries, refused)
 	return list
@@ -235,22 +230,4 @@ func typeCheck(m sound, imports loaded) error {
 	}
 	_, err := (&types.Config{Importer: imports}).Check("random", fset, files, nil)
 	return err
-}
-
-// runTests writes the packages into one module and runs their tests.
-func runTests(t *testing.T, machines []sound) {
-	t.Helper()
-	module := outside.New(t, "example.com/random")
-	for _, m := range machines {
-		for _, f := range m.files {
-			module.Write(filepath.Join(fmt.Sprintf("random%d", m.seed), f.Name), f.Data)
-		}
-	}
-	out, err := module.Test("-timeout", limit.String(), "./...")
-	passed := strings.Count(out, "ok  \texample.com/random/")
-	if err != nil || passed != len(machines) {
-		t.Errorf("the generated tests of %d of %d machines pass (%v); -seed and -machines 1 -tested 1 repeat one:\n%s", passed, len(machines), err, out)
-		return
-	}
-	t.Logf("the generated tests of %d machines pass:\n%s", passed, out)
 }

@@ -36,8 +36,9 @@ func (m *model) cases(o *operation, s *state) iter.Seq[theCase] {
 }
 
 // casesUpTo is cases with a bound of its own. First come the records that the
-// state allows, then those that break its rules. Where the bound leaves some out,
-// each way to decide a call is looked for besides.
+// state allows, then those that the proof has found, then those that break its
+// rules. Where the bound leaves some out, each way to decide a call is looked for
+// besides.
 func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 	dims := m.dims(o)
 	return func(yield func(theCase) bool) {
@@ -52,6 +53,11 @@ func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 					if !yield(c.clone()) {
 						return
 					}
+				}
+			}
+			for _, c := range m.witnessCases(o, s) {
+				if !yield(c) {
+					return
 				}
 			}
 			return
@@ -71,6 +77,11 @@ func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 					if !yield(c.clone()) {
 						return
 					}
+				}
+			}
+			for _, c := range m.witnessCases(o, s) {
+				if sound && !yield(c) {
+					return
 				}
 			}
 		}

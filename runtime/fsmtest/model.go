@@ -166,6 +166,9 @@ func compile(t Table) (*model, error) {
 		}
 		m.operations = append(m.operations, x)
 	}
+	if err == nil {
+		err = m.checkWitnesses()
+	}
 	return m, err
 }
 

@@ -78,6 +78,9 @@ func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]i
 				rep.errorf("the table says that guard %s is implied, but it refuses a sound record\n\trecord: %s\n\tcall:   %s", v.failing[0], s.m.showRow(c.row), c.call)
 			}
 		}
+		if w := witness(o.Witnesses, v.way); w != nil && w.Never != "" && (st == nil || s.m.sound(c.row)) {
+			rep.errorf("the table says that %s cannot happen\n\trecord: %s\n\tcall:   %s", v.way, s.m.showRow(c.row), c.call)
+		}
 		ways[v.way]++
 		if len(v.failing) == 1 {
 			alone[v.failing[0]] = true
@@ -167,7 +170,7 @@ func (s *suite[R]) mustHappen(t sink, o *operation, ways map[string]int, alone m
 	for _, g := range o.require {
 		if ways["guard "+g.Name]+ways["record only, guard "+g.Name] == 0 {
 			if !o.implied(g.Name) {
-				t.Errorf("%s: no case fails at guard %s", o.Name, g.Name)
+				unseen(t, o.Witnesses, "guard "+g.Name, fmt.Sprintf("%s: no case fails at guard %s", o.Name, g.Name))
 			}
 			continue
 		}
@@ -176,9 +179,12 @@ func (s *suite[R]) mustHappen(t sink, o *operation, ways map[string]int, alone m
 		}
 	}
 	for i := range o.branches {
-		if ways[fmt.Sprintf("branch %d", i+1)] == 0 {
-			t.Errorf("%s: no case takes branch %d", o.Name, i+1)
+		if way := fmt.Sprintf("branch %d", i+1); ways[way] == 0 {
+			unseen(t, o.Witnesses, way, fmt.Sprintf("%s: no case takes branch %d", o.Name, i+1))
 		}
+	}
+	if len(o.branches) == 0 && ways["move"] == 0 {
+		unseen(t, o.Witnesses, "move", o.Name+": no case passes")
 	}
 	for way, n := range ways {
 		if s.ways == nil {

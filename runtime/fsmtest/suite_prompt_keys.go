@@ -82,7 +82,8 @@ func (p *prompt) anyRecord(id string, fits func(fsm.Row) bool) (fsm.Row, bool) {
 }
 
 // variants returns sound records in a state with the key of another one: all
-// its fields, or all but one, which has another value.
+// its fields, or all but one, which has another value. One that breaks other
+// rules too is followed by one that keeps them, if there is one.
 func (p *prompt) variants(k uniqueKey, st *state, like fsm.Row, but *field) []fsm.Row {
 	var rows []fsm.Row
 	for _, r := range p.m.soundIn(st, 60) {
@@ -93,11 +94,40 @@ func (p *prompt) variants(k uniqueKey, st *state, like fsm.Row, but *field) []fs
 		if but != nil {
 			r.Values[but.index] = another(but, like.Values[but.index])
 		}
-		if p.m.mustHold(r) {
-			rows = append(rows, r)
+		if !p.m.mustHold(r) {
+			continue
+		}
+		rows = append(rows, r)
+		if far := p.m.parted(k, r, like); len(p.m.clashes(like, far)) < len(p.m.clashes(like, r)) {
+			rows = append(rows, far)
 		}
 	}
 	return rows
+}
+
+// parted gives a record values of its own where it breaks other rules than k
+// beside another one: in a field that is not of k's key.
+func (m *model) parted(k uniqueKey, r, beside fsm.Row) fsm.Row {
+	for _, o := range m.uniqueKeys() {
+		if o.name == k.name || !o.clash(r, beside) {
+			continue
+		}
+		for _, f := range o.fields {
+			if slices.Contains(k.fields, f) {
+				continue
+			}
+			values := append(m.valuesOf(f), another(f, r.Values[f.index]))
+			i := slices.IndexFunc(values, func(v any) bool {
+				far := altered(r, f, v)
+				return m.mustHold(far) && len(m.clashes(far, beside)) < len(m.clashes(r, beside))
+			})
+			if i >= 0 {
+				r = altered(r, f, values[i])
+				break
+			}
+		}
+	}
+	return r
 }
 
 // attackUniques goes through the rules across records.

@@ -49,7 +49,8 @@ type State struct {
 	ShouldPresent string
 	ShouldAbsent  string
 	Invariant     []string
-	Probes        string // what the audit asks about a record in the state
+	Probes        string    // what the audit asks about a record in the state
+	Witnesses     []Witness // of records that break a fact of the invariants
 }
 
 // Guard is a named precondition: facts, or a bound on the other records that
@@ -90,6 +91,7 @@ type Operation struct {
 	Increment   string
 	Add         []string
 	Choose      []Branch
+	Witnesses   []Witness
 	Dedupe      string   // the fields by which a creation finds an existing record
 	DedupeIn    string   // the states in which it is looked for; empty: all
 	Where       []string // of `next`
@@ -100,6 +102,20 @@ type Operation struct {
 	EffectKey   string // fields; empty: machine, id and revision
 	Atomic      bool
 	Then        string
+}
+
+// Witness is a case that the proof of the specification has found: a record and
+// a call that an operation decides in one way, or a record that breaks a fact. It
+// stands in the table where the cases that the tests make up could miss that way,
+// or where there is no case. Values are JSON; times are written "now", "now+1h".
+type Witness struct {
+	Way     string // "guard g", "branch 2", "move", or the fact
+	In      string // the state of the record; empty for a creation
+	Record  string // what is not absent in it
+	Inputs  string // what is sent
+	Actor   string
+	Never   string // why this cannot happen
+	Unknown string // why nobody knows whether it can
 }
 
 // Input is one datum of a call.

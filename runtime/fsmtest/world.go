@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ type pending struct {
 type performed struct {
 	effect, id string
 	rev        int64
-	key        string // empty when the table does not say how it is written
+	key        string
 	inTx       bool
 }
 
@@ -278,13 +279,34 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 // effectOf says how an effect is performed for a record.
 func (m *model) effectOf(o *operation, r fsm.Row) performed {
 	p := performed{effect: o.Effect, id: r.ID, rev: r.Rev, inTx: o.Atomic}
-	switch keys := list(o.EffectKey); {
-	case len(keys) == 0:
+	keys := list(o.EffectKey)
+	if len(keys) == 0 {
 		p.key = fmt.Sprintf("%s/%s/%d", m.Machine, r.ID, r.Rev)
-	case len(keys) == 1:
-		p.key, _ = r.Values[m.fields[keys[0]].index].(string)
+		return p
 	}
+	if f := m.fields[keys[0]]; len(keys) == 1 && f.kind == fsm.KindString && !f.optional {
+		p.key, _ = r.Values[f.index].(string)
+		return p
+	}
+	var parts []string
+	for _, name := range keys {
+		parts = append(parts, keyText(r.Values[m.fields[name].index]))
+	}
+	p.key = strings.Join(parts, "/")
 	return p
+}
+
+// keyText is a value as a part of an effect's key: no two make one text.
+func keyText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "-"
+	case string:
+		return strconv.Quote(v)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	}
+	return fmt.Sprint(v)
 }
 
 func (w *world) uniqueBroken(v verdict) *Unique {

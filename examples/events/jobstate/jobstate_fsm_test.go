@@ -82,6 +82,11 @@ var testTable = fsmtest.Table{
 				{When: []string{"satisfied covers expected"}, To: "done"},
 				{To: "running"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "guard is_expected", In: "running", Inputs: `{"name": "b"}`, Actor: "c"},
+				{Way: "branch 1", In: "running", Record: `{"expected": ["d"]}`, Inputs: `{"name": "d"}`, Actor: "b"},
+				{Way: "branch 2", In: "running", Record: `{"expected": ["c","d"]}`, Inputs: `{"name": "d"}`, Actor: "b"},
+			},
 		},
 		{
 			Name: "error_event",

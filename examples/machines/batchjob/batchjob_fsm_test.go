@@ -59,11 +59,27 @@ var testTable = fsmtest.Table{
 		{Name: "stopped_at", Type: "optional time"},
 	},
 	States: []fsmtest.State{
-		{Name: "submitted", Absent: "stopped_at, timeout_at, satisfied", Invariant: []string{"attempt < attempts"}},
-		{Name: "pending", Present: "depends_on", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts"}},
-		{Name: "runnable", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}},
-		{Name: "starting", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}},
-		{Name: "running", Present: "started_at", Absent: "stopped_at", Invariant: []string{"attempt >= 1", "satisfied covers depends_on"}},
+		{Name: "submitted", Absent: "stopped_at, timeout_at, satisfied", Invariant: []string{"attempt < attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+		}},
+		{Name: "pending", Present: "depends_on", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+		}},
+		{Name: "runnable", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+		}},
+		{Name: "starting", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
+			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+		}},
+		{Name: "running", Present: "started_at", Absent: "stopped_at", Invariant: []string{"attempt >= 1", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
+			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+		}},
 		{Name: "succeeded", Terminal: true, Present: "stopped_at, started_at, exit_code", Absent: "timeout_at", Invariant: []string{"exit_code == 0", "attempt >= 1"}},
 		{Name: "failed", Terminal: true, Present: "stopped_at", Absent: "timeout_at"},
 	},
@@ -86,6 +102,10 @@ var testTable = fsmtest.Table{
 				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
 				{To: "pending"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "submitted", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`},
+				{Way: "branch 2", In: "submitted", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			},
 		},
 		{
 			Name: "dependency_succeeded",
@@ -96,6 +116,10 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"satisfied covers depends_on"}, To: "runnable"},
 				{To: "same"},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "pending", Record: `{"job_queue": "d", "array_job": "e", "depends_on": ["c"], "satisfied": ["c"], "attempts": 1, "attempt": 0}`, Inputs: `{"job": "b"}`, Actor: "g"},
+				{Way: "branch 2", In: "pending", Record: `{"job_queue": "d", "array_job": "e", "depends_on": ["a","c"], "attempts": 1, "attempt": 0}`, Inputs: `{"job": "b"}`, Actor: "g"},
 			},
 		},
 		{
@@ -120,6 +144,10 @@ var testTable = fsmtest.Table{
 				{When: []string{"input.retry == true"}, To: "runnable"},
 				{To: "failed", Set: []string{"stopped_at: now"}},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "starting", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`, Inputs: `{"retry": true, "status_reason": "e"}`, Actor: "f"},
+				{Way: "branch 2", In: "starting", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 0}`, Inputs: `{"retry": false, "status_reason": "e"}`, Actor: "f"},
+			},
 		},
 		{
 			Name: "run", Event: "running",
@@ -143,6 +171,11 @@ var testTable = fsmtest.Table{
 				{When: []string{"attempt < attempts", "input.retry == true"}, To: "runnable"},
 				{To: "failed", Set: []string{"stopped_at: now"}},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": false, "exit_code": 0}`, Actor: "e"},
+				{Way: "branch 2", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 2, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": true, "exit_code": -1}`, Actor: "e"},
+				{Way: "branch 3", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"retry": false, "exit_code": -1}`, Actor: "e"},
+			},
 		},
 		{
 			Name: "lose_host", Event: "host_lost",
@@ -154,6 +187,10 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"attempt < attempts"}, To: "runnable"},
 				{To: "failed", Set: []string{"stopped_at: now"}},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 2, "attempt": 1, "started_at": "now"}`, Inputs: `{"status_reason": "e"}`, Actor: "f"},
+				{Way: "branch 2", In: "running", Record: `{"job_queue": "b", "array_job": "c", "attempts": 1, "attempt": 1, "started_at": "now"}`, Inputs: `{"status_reason": "e"}`, Actor: "f"},
 			},
 		},
 		{

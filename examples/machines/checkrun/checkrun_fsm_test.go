@@ -82,6 +82,10 @@ var testTable = fsmtest.Table{
 				{When: []string{"is_actions == true"}, To: "requested"},
 				{To: "queued"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": true}`, Actor: "e"},
+				{Way: "branch 2", Inputs: `{"suite": "a", "name": "b", "head_sha": "c", "is_actions": false}`, Actor: "e"},
+			},
 		},
 		{
 			Name: "queue", Event: "queued",

@@ -59,10 +59,19 @@ var testTable = fsmtest.Table{
 		{Name: "discarded_at", Type: "optional time"},
 	},
 	States: []fsmtest.State{
-		{Name: "scheduled", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}},
-		{Name: "available", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}},
+		{Name: "scheduled", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "available", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
 		{Name: "executing", Present: "attempted_at, attempted_by", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1"}},
-		{Name: "retryable", Present: "attempted_at, error", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}},
+		{Name: "retryable", Present: "attempted_at, error", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
 		{Name: "completed", Final: true, Present: "attempted_at, completed_at", Absent: "cancelled_at, discarded_at"},
 		{Name: "cancelled", Final: true, Present: "cancelled_at", Absent: "completed_at, discarded_at"},
 		{Name: "discarded", Final: true, Present: "discarded_at", Absent: "completed_at, cancelled_at"},
@@ -104,9 +113,12 @@ var testTable = fsmtest.Table{
 			Implied:   "attempts_left",
 			Set:       []string{"attempted_at: now", "attempted_by: actor"},
 			Increment: "attempt",
-			Picks:     true,
-			Where:     []string{"queue == input.queue"},
-			Order:     "priority, scheduled_at",
+			Witnesses: []fsmtest.Witness{
+				{Way: "move", In: "available", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Inputs: `{"queue": "f"}`, Actor: "g"},
+			},
+			Picks: true,
+			Where: []string{"queue == input.queue"},
+			Order: "priority, scheduled_at",
 		},
 		{
 			Name: "complete", Event: "completed",
@@ -122,6 +134,10 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"discarded_at: now"}},
 				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`, Inputs: `{"retry_at": "now", "error": "f"}`, Actor: "g"},
+				{Way: "branch 2", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`, Inputs: `{"retry_at": "now", "error": "f"}`, Actor: "g"},
 			},
 		},
 		{
@@ -158,6 +174,10 @@ var testTable = fsmtest.Table{
 				{When: []string{"attempt >= max_attempts"}, To: "available", Increment: "max_attempts"},
 				{To: "available"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "completed", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "completed_at": "now"}`, Actor: "f"},
+				{Way: "branch 2", In: "scheduled", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
 		},
 		{
 			Name: "rescue", Event: "rescued",
@@ -165,6 +185,10 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"discarded_at: now"}},
 				{To: "available"},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`},
+				{Way: "branch 2", In: "executing", Record: `{"worker": "b", "queue": "c", "args": "d", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "a"}`},
 			},
 			Triggers: []string{"after attempted_at + 3600s"},
 		},

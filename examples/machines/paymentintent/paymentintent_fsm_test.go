@@ -58,13 +58,34 @@ var testTable = fsmtest.Table{
 		{Name: "cancellation_reason", Type: "optional duplicate|fraudulent|requested_by_customer|abandoned|automatic"},
 	},
 	States: []fsmtest.State{
-		{Name: "requires_payment_method", Absent: "payment_method, next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}},
-		{Name: "requires_confirmation", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}},
-		{Name: "requires_action", Present: "payment_method, next_action", Absent: "capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}},
-		{Name: "processing", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0"}},
-		{Name: "requires_capture", Present: "payment_method, capture_before", Absent: "next_action, canceled_at", Invariant: []string{"amount_capturable >= 1", "amount_received == 0"}},
-		{Name: "succeeded", Terminal: true, Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_received >= 1", "amount_capturable == 0"}},
-		{Name: "canceled", Terminal: true, Present: "canceled_at, cancellation_reason", Absent: "next_action, capture_before", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}},
+		{Name: "requires_payment_method", Absent: "payment_method, next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "requires_confirmation", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "requires_action", Present: "payment_method, next_action", Absent: "capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "processing", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "requires_capture", Present: "payment_method, capture_before", Absent: "next_action, canceled_at", Invariant: []string{"amount_capturable >= 1", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "succeeded", Terminal: true, Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_received >= 1", "amount_capturable == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
+		{Name: "canceled", Terminal: true, Present: "canceled_at, cancellation_reason", Absent: "next_action, capture_before", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
+			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
+			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+		}},
 	},
 	Invariant: []string{"amount_received <= amount", "amount_capturable <= amount"},
 	Guards: []fsmtest.Guard{
@@ -85,6 +106,10 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"payment_method is present"}, To: "requires_confirmation"},
 				{To: "requires_payment_method"},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", Inputs: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b"}`, Actor: "c"},
+				{Way: "branch 2", Inputs: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic"}`, Actor: "c"},
 			},
 		},
 		{
@@ -119,6 +144,15 @@ var testTable = fsmtest.Table{
 				{When: []string{"input.outcome == declined"}, To: "requires_payment_method", Set: []string{"last_payment_error: input.decline_code"}, Clear: "payment_method"},
 				{Reject: "incomplete_outcome"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "action", "next_action": "e"}`, Actor: "g"},
+				{Way: "branch 2", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "processing"}`, Actor: "g"},
+				{Way: "branch 3", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "g"},
+				{Way: "branch 4", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved", "capture_before": "now"}`, Actor: "g"},
+				{Way: "branch 5", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 4}`, Inputs: `{"outcome": "declined"}`, Actor: "g"},
+				{Way: "branch 6", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "declined"}`, Actor: "g"},
+				{Way: "branch 7", In: "requires_confirmation", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "g"},
+			},
 		},
 		{
 			Name: "settle_action", Event: "action_settled",
@@ -136,6 +170,14 @@ var testTable = fsmtest.Table{
 				{When: []string{"input.capture_before is present"}, To: "requires_capture", Set: []string{"amount_capturable: amount", "capture_before: input.capture_before"}},
 				{Reject: "incomplete_outcome"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "declined"}`, Actor: "f"},
+				{Way: "branch 2", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "manual", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "processing"}`, Actor: "f"},
+				{Way: "branch 3", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "processing"}`, Actor: "f"},
+				{Way: "branch 4", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+				{Way: "branch 5", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved", "capture_before": "now"}`, Actor: "f"},
+				{Way: "branch 6", In: "requires_action", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "next_action": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+			},
 		},
 		{
 			Name: "settle", Event: "settled",
@@ -151,6 +193,13 @@ var testTable = fsmtest.Table{
 				{When: []string{"input.capture_before is present"}, To: "requires_capture", Set: []string{"amount_capturable: amount", "capture_before: input.capture_before"}},
 				{Reject: "incomplete_outcome"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "declined"}`, Actor: "f"},
+				{Way: "branch 2", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+				{Way: "branch 3", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 1, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+				{Way: "branch 4", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved", "capture_before": "now"}`, Actor: "f"},
+				{Way: "branch 5", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "manual", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"outcome": "approved"}`, Actor: "f"},
+			},
 		},
 		{
 			Name: "increment_authorization", Event: "authorization_raised",
@@ -159,6 +208,10 @@ var testTable = fsmtest.Table{
 			},
 			Require: "is_more",
 			Set:     []string{"amount: input", "amount_capturable: input.amount"},
+			Witnesses: []fsmtest.Witness{
+				{Way: "guard is_more", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1}`, Actor: "e"},
+				{Way: "move", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 2}`, Actor: "e"},
+			},
 		},
 		{
 			Name: "capture", Event: "captured",
@@ -172,6 +225,11 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.at_once == true"}, To: "succeeded"},
 				{To: "processing"},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "guard is_held", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 2, "at_once": false}`, Actor: "e"},
+				{Way: "branch 1", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1, "at_once": true}`, Actor: "e"},
+				{Way: "branch 2", In: "requires_capture", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`, Inputs: `{"amount": 1, "at_once": false}`, Actor: "e"},
 			},
 		},
 		{
@@ -191,6 +249,10 @@ var testTable = fsmtest.Table{
 			Choose: []fsmtest.Branch{
 				{When: []string{"amount_received >= 1"}, Reject: "already_captured"},
 				{To: "canceled", Set: []string{"canceled_at: now"}},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "processing", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "a", "amount_capturable": 0, "amount_received": 1, "confirmations": 0}`, Inputs: `{"cancellation_reason": "duplicate"}`, Actor: "e"},
+				{Way: "branch 2", In: "requires_payment_method", Record: `{"amount": 1, "currency": "c", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`, Inputs: `{"cancellation_reason": "duplicate"}`, Actor: "e"},
 			},
 		},
 	},

@@ -100,6 +100,17 @@ var testTable = fsmtest.Table{
 				{When: []string{"restart_policy == never"}, To: "failed"},
 				{To: "running", Clear: "status_reason"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "guard own_kubelet", In: "pending", Record: `{"restart_policy": "always", "containers": 1}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "c"},
+				{Way: "guard all_counted", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 2, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 1", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 1, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 2", In: "running", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 1, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 3", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 1, "failed": 0}`, Actor: "a"},
+				{Way: "branch 4", In: "pending", Record: `{"restart_policy": "always", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 5", In: "pending", Record: `{"restart_policy": "on_failure", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 0}`, Actor: "a"},
+				{Way: "branch 6", In: "pending", Record: `{"restart_policy": "never", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 1}`, Actor: "a"},
+				{Way: "branch 7", In: "pending", Record: `{"restart_policy": "on_failure", "containers": 1, "node": "a"}`, Inputs: `{"waiting": 0, "restarting": 0, "running": 0, "failed": 1}`, Actor: "a"},
+			},
 		},
 		{
 			Name: "lose_contact", Event: "contact_lost",

@@ -60,11 +60,23 @@ var testTable = fsmtest.Table{
 		{Name: "finalized_at", Type: "optional time"},
 	},
 	States: []fsmtest.State{
-		{Name: "pending", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}},
-		{Name: "scheduled", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}},
-		{Name: "available", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}},
+		{Name: "pending", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "scheduled", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
+		{Name: "available", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
 		{Name: "running", Present: "attempted_at, attempted_by", Absent: "finalized_at", Invariant: []string{"attempt >= 1"}},
-		{Name: "retryable", Present: "error", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}},
+		{Name: "retryable", Present: "error", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
+			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
+			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+		}},
 		{Name: "completed", Final: true, Present: "finalized_at, attempted_at"},
 		{Name: "cancelled", Final: true, Present: "finalized_at"},
 		{Name: "discarded", Final: true, Present: "finalized_at, error"},
@@ -105,6 +117,10 @@ var testTable = fsmtest.Table{
 				{When: []string{"now < scheduled_at"}, To: "scheduled"},
 				{To: "available"},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now+1µs"}`, Actor: "f"},
+				{Way: "branch 2", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
 		},
 		{
 			Name: "schedule", Event: "scheduled",
@@ -140,6 +156,12 @@ var testTable = fsmtest.Table{
 				{When: []string{"input.retry_at <= now"}, To: "available", Set: []string{"scheduled_at: input.retry_at"}},
 				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`, Actor: "h"},
+				{Way: "branch 2", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now", "cancel_attempted_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`, Actor: "h"},
+				{Way: "branch 3", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`, Actor: "h"},
+				{Way: "branch 4", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now+1µs", "error": "g"}`, Actor: "h"},
+			},
 		},
 		{
 			Name: "snooze", Event: "snoozed",
@@ -162,6 +184,10 @@ var testTable = fsmtest.Table{
 				{From: "running", To: "same", Set: []string{"cancel_attempted_at: now"}},
 				{To: "cancelled", Set: []string{"finalized_at: now"}},
 			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Actor: "g"},
+				{Way: "branch 2", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
+			},
 		},
 		{
 			Name: "retry", Event: "retried",
@@ -169,6 +195,11 @@ var testTable = fsmtest.Table{
 				{From: "available", When: []string{"scheduled_at < now"}, RecordOnly: true},
 				{When: []string{"attempt >= max_attempts"}, To: "available", Set: []string{"scheduled_at: now"}, Clear: "finalized_at, cancel_attempted_at", Increment: "max_attempts"},
 				{To: "available", Set: []string{"scheduled_at: now"}, Clear: "finalized_at, cancel_attempted_at"},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "available", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now-1µs"}`, Actor: "f"},
+				{Way: "branch 2", In: "completed", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "scheduled_at": "now", "finalized_at": "now"}`, Actor: "f"},
+				{Way: "branch 3", In: "pending", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`, Actor: "f"},
 			},
 		},
 		{
@@ -183,6 +214,11 @@ var testTable = fsmtest.Table{
 				{When: []string{"cancel_attempted_at is present"}, To: "cancelled", Set: []string{"finalized_at: now"}},
 				{When: []string{"attempt >= max_attempts"}, To: "discarded", Set: []string{"finalized_at: now"}},
 				{To: "retryable", Set: []string{"scheduled_at: input.retry_at"}},
+			},
+			Witnesses: []fsmtest.Witness{
+				{Way: "branch 1", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now", "cancel_attempted_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`},
+				{Way: "branch 2", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`},
+				{Way: "branch 3", In: "running", Record: `{"kind": "b", "queue": "c", "args": "d", "priority": 1, "max_attempts": 2, "attempt": 1, "attempted_at": "now", "attempted_by": ["a"], "scheduled_at": "now"}`, Inputs: `{"retry_at": "now", "error": "g"}`},
 			},
 			Triggers: []string{"after attempted_at + 3600s"},
 		},
