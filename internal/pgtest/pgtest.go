@@ -49,13 +49,8 @@ func DSN(t testing.TB) string {
 	if err := run(server, `CREATE DATABASE "`+name+`"`+copied()); err != nil {
 		t.Fatalf("create a database: %v", err)
 	}
-	drop := map[string]string{"cockroach": ` CASCADE`, "yugabyte": ``}
 	t.Cleanup(func() {
-		how, other := drop[Kind()]
-		if !other {
-			how = ` WITH (FORCE)`
-		}
-		if err := run(server, `DROP DATABASE "`+name+`"`+how); err != nil {
+		if err := run(server, `DROP DATABASE "`+name+`" WITH (FORCE)`); err != nil {
 			t.Errorf("drop the database: %v", err)
 		}
 	})
@@ -79,15 +74,6 @@ func copied() string {
 		return ""
 	}
 	return " STRATEGY = FILE_COPY"
-}
-
-// Kind is what the server at FSMGEN_POSTGRES_URL is: FSMGEN_POSTGRES_KIND, or
-// "postgres".
-func Kind() string {
-	if kind := os.Getenv("FSMGEN_POSTGRES_KIND"); kind != "" && os.Getenv("FSMGEN_POSTGRES_URL") != "" {
-		return kind
-	}
-	return "postgres"
 }
 
 // Open returns a new, empty database. It is closed and dropped when the test ends.

@@ -22,6 +22,7 @@
 //
 // Errors never hold the password of the address.
 //
+// A server that is not PostgreSQL by its own word is refused with sqlstore.ErrServer.
 // A pooler between the store and the server is refused with *PoolerError, since settings
 // and prepared statements belong to a session; WithPooler does without them.
 //
@@ -29,21 +30,6 @@
 // Store.Adopt joins and in which other records are counted should be serializable,
 // as the store's own are then: at a lower level such rules hold only by their
 // locks. The deadline is not over statements of an effect's own.
-//
-// # Other servers
-//
-// CockroachDB and YugabyteDB speak this protocol. The store has never been run on
-// either, and promises nothing there. A server that says that it is one of them is
-// refused with sqlstore.ErrServer, unless WithServer names it; what the store then
-// does otherwise, and what it refuses with sqlstore.ErrNotOffered, stands at
-// sqlstore.WithServer. Whoever wants one of them runs the conformance suite on it
-// first, and reads what fails (Log and Watch are refused, so their group is left out):
-//
-//	FSMGEN_POSTGRES_URL='postgres://root@host:26257/defaultdb' FSMGEN_POSTGRES_KIND=cockroach \
-//		go test ./runtime/postgres -run '^TestConformance$' -skip '^TestConformance/.*/watch$' -count=1 -v
-//
-// FSMGEN_POSTGRES_KIND is postgres, cockroach or yugabyte. The suite runs at the
-// levels full and checks; on YugabyteDB at none too, on CockroachDB at none only.
 //
 // # Many steps of one record in one transaction
 //
@@ -127,12 +113,6 @@ func WithReadOnly() Option {
 // WithLogger sets where warnings about the server's settings go.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithLogger(l)) }
-}
-
-// WithServer says that the server is not PostgreSQL: sqlstore.CockroachDB or
-// sqlstore.YugabyteDB. Read "Other servers" above first.
-func WithServer(name string) Option {
-	return func(o *options) { o.dialect = append(o.dialect, sqlstore.WithServer(name)) }
 }
 
 // WithSchema names the schema of the tables: see sqlstore.WithSchema.

@@ -14,7 +14,6 @@ import (
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -29,16 +28,9 @@ func parcelSQL(t testing.TB) map[string]string {
 
 var quiet = postgres.WithLogger(slog.New(slog.DiscardHandler))
 
-// The suite also runs on other servers: see "Other servers" in the documentation.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	levels := []string{"full", "checks"}
-	switch pgtest.Kind() {
-	case sqlstore.YugabyteDB:
-		levels = append(levels, "none")
-	case sqlstore.CockroachDB:
-		levels = []string{"none"}
-	}
 	for i, level := range levels {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +49,7 @@ func TestConformance(t *testing.T) {
 				if _, err := db.Exec("CREATE SCHEMA " + schema); err != nil {
 					tb.Fatal(err)
 				}
-				store, err := postgres.Open(tb.Context(), server+"&search_path="+schema, postgres.WithEnforce(level), postgres.WithServer(pgtest.Kind()), quiet)
+				store, err := postgres.Open(tb.Context(), server+"&search_path="+schema, postgres.WithEnforce(level), quiet)
 				if err != nil {
 					tb.Fatal(err)
 				}

@@ -61,9 +61,6 @@ type Dialect interface {
 	// or lets it go on. Nothing where no table is rebuilt.
 	unlink(ctx context.Context, q querier, off bool) error
 
-	// schema returns the text of the generated schema, up to a level, as this
-	// server takes it.
-	schema(text, level string) (string, error)
 	// columns returns the query for the names of a table's columns.
 	columns(table string) string
 	// unguarded runs f while no trigger of the table looks at what it does, in

@@ -42,7 +42,7 @@ func WithDeadline(d time.Duration) PostgresOption {
 // transitions in a power cut, raises synchronous_commit where it is off or
 // local, never lowers it, and refuses a standby.
 func Postgres(opts ...PostgresOption) Dialect {
-	p := &postgres{log: slog.Default(), deadline: 30 * time.Second, want: PostgreSQL}
+	p := &postgres{log: slog.Default(), deadline: 30 * time.Second}
 	for _, opt := range opts {
 		opt(p)
 	}
@@ -53,8 +53,7 @@ type postgres struct {
 	log             *slog.Logger
 	deadline        time.Duration
 	warned          sync.Once
-	want            string                 // the kind of server
-	server          atomic.Pointer[server] // what it says; nil before the first session
+	met             atomic.Bool // the server has said that it is PostgreSQL
 	place           place
 	pool            bool // WithPooler, and its limits
 	statement, idle time.Duration
@@ -76,7 +75,7 @@ const postgresSettings = `SELECT concat_ws(' ', current_setting('server_version_
 	replace(current_setting('default_transaction_isolation'), ' ', '-')`
 
 func (p *postgres) settings(ctx context.Context, q querier, u use) error {
-	if p.server.Load() == nil {
+	if !p.met.Load() {
 		says, err := one(ctx, q, "SELECT version()")
 		if err != nil {
 			return fmt.Errorf("sqlstore: ask the server what it is: %w", err)
@@ -96,7 +95,7 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 	if u == forBegun {
 		ids, want = ids+p.first(), want+3
 	}
-	text, err := one(ctx, q, p.serverSettings()+ids+")")
+	text, err := one(ctx, q, postgresSettings+ids+")")
 	if err != nil {
 		return fmt.Errorf("sqlstore: read the server's settings: %w", err)
 	}
@@ -171,10 +170,7 @@ func (p *postgres) settings(ctx context.Context, q querier, u use) error {
 // file: a server has none that this process could lock.
 func (*postgres) file(context.Context, querier) (string, error) { return "", nil }
 
-func (p *postgres) snapshot() string {
-	if p.is(CockroachDB) {
-		return "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
-	}
+func (*postgres) snapshot() string {
 	return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 }
 
@@ -182,21 +178,16 @@ func (*postgres) claim() string { return "" }
 
 // isolation: a decision stands on rows that are locked, on groups that are
 // locked, and on unique indexes. Only who counts other records needs more: two
-// rules that count over different groups share no lock. CockroachDB is what it
-// is at its default.
-func (p *postgres) isolation(strict bool) sql.IsolationLevel {
-	if strict || p.is(CockroachDB) {
+// rules that count over different groups share no lock.
+func (*postgres) isolation(strict bool) sql.IsolationLevel {
+	if strict {
 		return sql.LevelSerializable
 	}
 	return sql.LevelReadCommitted
 }
 
-// claimSchema lets one program after the other make tables; on CockroachDB, which
-// locks no tables, the second one meets the first and begins again.
+// claimSchema lets one program after the other make tables.
 func (p *postgres) claimSchema() string {
-	if p.is(CockroachDB) {
-		return ""
-	}
 	return "LOCK TABLE " + p.qualified("fsm_meta") + " IN SHARE ROW EXCLUSIVE MODE"
 }
 
@@ -257,9 +248,6 @@ func (p *postgres) columns(table string) string {
 }
 
 func (p *postgres) unguarded(ctx context.Context, q querier, table string, f func() error) error {
-	if p.is(CockroachDB) {
-		return p.notOffered("triggers that stand aside for a repair:")
-	}
 	if _, err := q.exec(ctx, "ALTER TABLE "+p.qualified(table)+" DISABLE TRIGGER USER"); err != nil {
 		return err
 	}
@@ -305,30 +293,20 @@ func (*postgres) order(column string, optional, descending bool) []string {
 	return []string{column}
 }
 
-func (p *postgres) lock() string {
-	if !p.server.Load().skips() {
-		return p.hold()
-	}
-	return p.hold() + " SKIP LOCKED"
-}
+func (p *postgres) lock() string { return p.hold() + " SKIP LOCKED" }
 
 // lockGroup: the lock is the server's own, named by the table and a hash, so that it
 // can be tried. Its holder also writes the group's row: a transaction of a caller
-// whose snapshot is older than that fails (40001) instead of counting what was. The
-// other servers lock the row alone, and wait for it.
-func (p *postgres) lockGroup(table string, try bool) string {
+// whose snapshot is older than that fails (40001) instead of counting what was.
+func (*postgres) lockGroup(table string, try bool) string {
 	const noted = ` ON CONFLICT ("name", "key") DO UPDATE SET "number" = g."number" RETURNING 1`
-	into := `INSERT INTO ` + table + ` AS g ("name", "key", "number") `
-	if p.want != PostgreSQL {
-		return into + `VALUES ($1, $2, 0)` + noted
-	}
 	lock := `(hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, $1::text, $2::text), 0))`
 	if try {
 		lock = `pg_try_advisory_xact_lock` + lock + ` AS l(mine) WHERE mine`
 	} else {
 		lock = `pg_advisory_xact_lock` + lock
 	}
-	return `WITH l AS MATERIALIZED (SELECT 1 FROM ` + lock + `) ` + into + `SELECT $1, $2, 0 FROM l` + noted
+	return `WITH l AS MATERIALIZED (SELECT 1 FROM ` + lock + `) INSERT INTO ` + table + ` AS g ("name", "key", "number") SELECT $1, $2, 0 FROM l` + noted
 }
 
 // stateSuffix is what pgx puts after the message.

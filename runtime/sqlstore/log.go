@@ -27,9 +27,6 @@ type logOrder struct {
 	// column and behind are for an event that is to stand behind the last one of
 	// its record, whose id is the parameter; empty: it stands there anyway.
 	column, behind string
-	// refused is the answer to who reads the log, where the server has none in an
-	// order that misses nothing.
-	refused error
 	// blurred is fsm.Blurred; nil: the order is that in which events were made.
 	blurred func(a, b *fsm.Entry) bool
 }
@@ -45,9 +42,6 @@ func (r *reader) Blurred(a, b *fsm.Entry) bool {
 // Log returns the events of all records behind the cursor.
 func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	o := &r.t.order
-	if o.refused != nil {
-		return nil, o.refused
-	}
 	args := o.first
 	if after != "" {
 		var ok bool
@@ -110,9 +104,6 @@ func (d sqlite) ordered(table string) logOrder {
 // after others with higher ones. Below the oldest one that is open nothing can
 // come any more. A record's events never go back: see insertBehind.
 func (p *postgres) ordered(table string) logOrder {
-	if p.is(CockroachDB) || p.is(YugabyteDB) {
-		return logOrder{refused: p.notOffered("a log in the order of transactions, below the oldest open one:")}
-	}
 	return logOrder{
 		place: `"xid"::text AS "place"`, // under its own name, ORDER BY would take the text
 		query: " FROM " + p.qualified(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)

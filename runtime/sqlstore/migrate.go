@@ -57,10 +57,7 @@ func (t *table) script() (all, tables string, err error) {
 			all += parts[level]
 		}
 	}
-	if all, err = t.dialect.schema(all, t.enforce()); err == nil {
-		tables, err = t.dialect.schema(tables, t.enforce())
-	}
-	return all, tables, err
+	return all, tables, nil
 }
 
 func (t *table) mend() string {

@@ -46,9 +46,6 @@ func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string
 	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = ` + p.namespace() + ` AND (proname LIKE $1 OR proname = 'fsm_is_set')`
 	triggers := `UNION ALL SELECT 'trigger', tgname::text, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
 		WHERE relnamespace = ` + p.namespace() + ` AND NOT tgisinternal AND relname LIKE $1`
-	if p.is(CockroachDB) { // it has neither
-		functions, triggers = `SELECT 'function', '', '' WHERE $1::text IS NULL`, ""
-	}
 	rows, err := q.query(ctx, functions+` `+triggers+`
 		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text, ''
 		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta')`,

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -35,7 +36,7 @@ func (c answeringConn) QueryContext(_ context.Context, text string, _ []driver.N
 	defer c.a.mu.Unlock()
 	c.a.asked = append(c.a.asked, text)
 	if text == "SELECT version()" {
-		return &oneRow{text: c.a.version}, nil
+		return &oneRow{text: cmp.Or(c.a.version, "PostgreSQL 15.4 (Debian 15.4-1.pgdg120+1)")}, nil
 	}
 	return &oneRow{text: c.a.answer}, nil
 }

@@ -143,8 +143,6 @@ func (sqlite) claim() string { return `DELETE FROM "fsm_meta" WHERE 0` }
 // isolation: there is one writer, so every level is the strictest.
 func (sqlite) isolation(bool) sql.IsolationLevel { return sql.LevelDefault }
 
-func (sqlite) schema(text, _ string) (string, error) { return text, nil }
-
 func (d sqlite) claimSchema() string { return d.claim() }
 
 func (sqlite) makingAgain(error) bool { return false }
