@@ -1,8 +1,10 @@
 package fsmtest
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+	"sync"
 )
 
 // combine yields choices of one value for each dimension, as indices. While
@@ -23,7 +25,13 @@ func combine(dims []dim, limit int) iter.Seq[[]int] {
 		}
 	}
 	if product(dims, relevant) > limit {
-		return slices.Values(pairs(dims))
+		return func(yield func([]int) bool) {
+			for _, row := range pairs(dims) {
+				if !yield(slices.Clone(row)) {
+					return
+				}
+			}
+		}
 	}
 	sub := make([]dim, len(relevant))
 	for i, d := range relevant {
@@ -111,9 +119,27 @@ func all(dims []dim) iter.Seq[[]int] {
 	}
 }
 
-// pairs makes a covering array of strength two, greedily: each row takes as
-// many pairs that are still missing as it finds.
+// coverings keeps what pairs has made, by the number of values of each dimension.
+var coverings sync.Map
+
+// pairs is a covering array of strength two. Nobody may change it.
 func pairs(dims []dim) [][]int {
+	sizes := make([]int, len(dims))
+	for i, d := range dims {
+		sizes[i] = len(d.values)
+	}
+	key := fmt.Sprint(sizes)
+	if made, ok := coverings.Load(key); ok {
+		return made.([][]int)
+	}
+	made := cover(dims)
+	coverings.Store(key, made)
+	return made
+}
+
+// cover makes a covering array of strength two, greedily: each row takes as
+// many pairs that are still missing as it finds.
+func cover(dims []dim) [][]int {
 	type pair struct{ i, a, j, b int }
 	missing := map[pair]bool{}
 	for i := range dims {

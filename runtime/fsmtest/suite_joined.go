@@ -104,7 +104,7 @@ func (s *suite[R]) joined(t *testing.T, st Store) {
 		h.unseen(what, before, alone)
 		how := tx.Commit
 		if end == "rolled back" {
-			how, h.w = tx.Rollback, before
+			how, h.w, h.known = tx.Rollback, before, nil
 			h.fx.settle(ran, 0)
 		}
 		if err := how(); err != nil {
@@ -214,7 +214,7 @@ func (h *harness[R]) seen(what string) {
 			}
 			events = append(events, e)
 		}
-		h.sameLog(what, id, events)
+		h.sameLog(what, id, h.w.logs()[id], events)
 	}
 	var names []string
 	for _, st := range h.m.stateOrder {

@@ -54,7 +54,7 @@ func (s *suite[R]) reading(t *testing.T, st Store) {
 			}
 			events = append(events, e)
 		}
-		h.sameLog("History", id, events)
+		h.sameLog("History", id, h.w.logs()[id], events)
 	}
 	if _, err := h.d.Record(h.ctx, "nobody"); !errors.Is(err, fsm.ErrNotFound) {
 		t.Errorf("Record of nobody: %v, want ErrNotFound", err)

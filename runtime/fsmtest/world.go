@@ -92,6 +92,16 @@ func (w *world) seed(r fsm.Row) {
 	}
 }
 
+// logs is the log of each record.
+func (w *world) logs() map[string][]*logged {
+	logs := map[string][]*logged{}
+	for i := range w.log {
+		id := w.log[i].ID
+		logs[id] = append(logs[id], &w.log[i])
+	}
+	return logs
+}
+
 // groupKey writes the values of some fields; an absent one makes no group.
 func (w *world) groupKey(fields []string, r fsm.Row) string {
 	var b strings.Builder
