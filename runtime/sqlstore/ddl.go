@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // A schema is read as tokens, so that what the database kept of a statement can
@@ -29,7 +30,7 @@ func tokens(text string) []token {
 	var list []token
 	newLine := false
 	for at := 0; at < len(text); {
-		word := tokenForm.FindString(text[at:])
+		word := firstToken(text[at:])
 		if word == "" { // no valid UTF-8
 			word = text[at : at+1]
 		}
@@ -42,6 +43,26 @@ func tokens(text string) []token {
 		at += len(word)
 	}
 	return list
+}
+
+// firstToken is what tokenForm finds; a script has thousands, most of which need no
+// expression.
+func firstToken(text string) string {
+	const inName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789$"
+	switch c := text[0]; {
+	case c == ' ' || c == '\n':
+		if rest := strings.TrimLeft(text, " \t\n\f\r"); rest != "" {
+			return text[:len(text)-len(rest)]
+		}
+	case strings.IndexByte(inName[:53], c) >= 0:
+		rest := strings.TrimLeft(text, inName)
+		if rest != "" && rest[0] < utf8.RuneSelf {
+			return text[:len(text)-len(rest)]
+		}
+	case strings.IndexByte("(),;=<>+*|.", c) >= 0:
+		return text[:1]
+	}
+	return tokenForm.FindString(text)
 }
 
 func (t token) is(words ...string) bool {
