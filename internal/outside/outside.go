@@ -8,12 +8,15 @@
 package outside
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const path = "github.com/fsmgen/fsmgen"
@@ -51,7 +54,7 @@ type Module struct {
 // requires, and this module, which it finds in the folder where it is.
 func New(t testing.TB, name string) Module {
 	t.Helper()
-	m := Module{Dir: t.TempDir(), t: t}
+	m := Empty(t)
 	mod := strings.Replace(m.read("go.mod"), "module "+path+"\n", "module "+name+"\n", 1)
 	mod, _, _ = strings.Cut(mod, "\ntool ")
 	mod += "\nrequire " + path + " v0.0.0\n\nreplace " + path + " => " + strconv.Quote(Root(t)) + "\n"
@@ -63,7 +66,28 @@ func New(t testing.TB, name string) Module {
 // Empty is a folder that is no module yet.
 func Empty(t testing.TB) Module {
 	t.Helper()
-	return Module{Dir: t.TempDir(), t: t}
+	return Module{Dir: folder(t), t: t}
+}
+
+// folder has the same name in each run of a test, where it is free: Go keeps what it
+// compiles by the folder, too, and need not compile it again. It is removed when the
+// test ends; one of a run that was killed, hours later.
+func folder(t testing.TB) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(Root(t) + "\n" + t.Name()))
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("fsmgen-outside-%d-%x", os.Getuid(), sum[:6]))
+	if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 2*time.Hour {
+		_ = os.RemoveAll(dir) // Mkdir tells
+	}
+	if os.Mkdir(dir, 0o700) != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // Know makes Go find this module where it is, and tells it the checksums that are
