@@ -112,6 +112,7 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 	if len(o.Inputs) > 0 {
 		e.line("req := %s(c)", e.requestFunc(o))
 	}
+	e.told(h, o)
 	e.line("switch h.Held().State {")
 	for _, s := range states(o.From) {
 		e.line("case %s:", e.n.state(s))
@@ -121,6 +122,28 @@ func (e *testEmitter) heldly(o *spec.Operation) {
 	e.line("}")
 	e.line("return out, end, err")
 	e.line("},")
+}
+
+// told writes, once for all sources, how the result of an operation that may end in
+// several ways tells its end.
+func (e *testEmitter) told(h *held, o *spec.Operation) {
+	if h.variants(o) == nil {
+		return
+	}
+	e.line("told := func(next %s) error {", h.after(o))
+	e.line("return next.Switch(")
+	for _, to := range h.variants(o) {
+		if h.has(to) {
+			e.line("func(j %s) error { out, end = j.Outcome(), %q; return nil },", h.typ(to), to.Name)
+		} else {
+			e.line("func(r %s) error { out, end = next.Outcome(), %q; out.Record = r; return nil },", e.n.Record, to.Name)
+		}
+	}
+	if h.maybeRecorded(o) {
+		e.line("func(j %s) error { out, end = j.Outcome(), \"recorded\"; return nil },", h.anyType())
+	}
+	e.line(")")
+	e.line("}")
 }
 
 // heldCall writes the call of one operation by the handle of one state.
@@ -140,18 +163,7 @@ func (e *testEmitter) heldCall(h *held, s *spec.State, o *spec.Operation) {
 		e.line("if err != nil {")
 		e.line("return out, end, err")
 		e.line("}")
-		e.line("err = next.Switch(")
-		for _, to := range h.variants(o) {
-			if h.has(to) {
-				e.line("func(j %s) error { out, end = j.Outcome(), %q; return nil },", h.typ(to), to.Name)
-			} else {
-				e.line("func(r %s) error { out, end = next.Outcome(), %q; out.Record = r; return nil },", e.n.Record, to.Name)
-			}
-		}
-		if h.maybeRecorded(o) {
-			e.line("func(j %s) error { out, end = j.Outcome(), \"recorded\"; return nil },", h.anyType())
-		}
-		e.line(")")
+		e.line("err = told(next)")
 		e.line("return out, end, err")
 	case len(ends) == 0 || ends[0] == s:
 		e.line("err := %s", call)

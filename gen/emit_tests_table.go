@@ -161,12 +161,14 @@ func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 	}
 	if len(m.Guards) > 0 {
 		w.line("Guards: []fsmtest.Guard{")
+		errors := &names{byError: make(map[string]*sentinel)}
+		errors.collectErrors(m)
 		for _, g := range m.Guards {
 			text := entry("Name", g.Name)
 			if g.Peers != nil {
 				text += fmt.Sprintf(", Fewer: %d", g.Peers.Than) + tail(entry("Same", refList(g.Peers.Same), "In", stateList(g.Peers.In)))
 			}
-			w.line("{%s%s%s},", text, tail(factList("When", g.When)), tail(entry("Error", g.Error, "Message", ownMessage(m, g))))
+			w.line("{%s%s%s},", text, tail(factList("When", g.When)), tail(entry("Error", g.Error, "Message", errors.ownMessage(g))))
 		}
 		w.line("},")
 	}
@@ -195,9 +197,7 @@ func (w *testWriter) writeTable(m *spec.Machine, enforce string) {
 
 // ownMessage returns what a guard says beside its error: its message, when the
 // error has its words from somebody else.
-func ownMessage(m *spec.Machine, g *spec.Guard) string {
-	n := &names{}
-	n.collectErrors(m)
+func (n *names) ownMessage(g *spec.Guard) string {
 	if message := phrase(g.Message); message != phrase(n.error(g.Error).Message) {
 		return message
 	}

@@ -24,6 +24,7 @@ type names struct {
 	byInput map[*spec.Input]*enumNames
 	events  []eventNames
 	errors  []*sentinel
+	byError map[string]*sentinel
 }
 
 // opNames are the identifiers of one operation.
@@ -92,6 +93,7 @@ func newNames(m *spec.Machine, opt Options) (*names, error) {
 		inputs:  make(map[*spec.Input]string),
 		byField: make(map[*spec.Field]*enumNames),
 		byInput: make(map[*spec.Input]*enumNames),
+		byError: make(map[string]*sentinel),
 	}
 	if !token.IsIdentifier(opt.Package) {
 		return nil, fmt.Errorf("package name %q is no Go identifier; name another one", opt.Package)
@@ -199,6 +201,7 @@ func (n *names) addError(name, message, user string) {
 	if e == nil {
 		e = &sentinel{Name: name, Var: "Err" + spec.GoName(name)}
 		n.errors = append(n.errors, e)
+		n.byError[name] = e
 	}
 	if e.Message == "" {
 		e.Message = message
@@ -210,12 +213,7 @@ func (n *names) addError(name, message, user string) {
 
 // error returns the sentinel of an error name, or nil.
 func (n *names) error(name string) *sentinel {
-	for _, e := range n.errors {
-		if e.Name == name {
-			return e
-		}
-	}
-	return nil
+	return n.byError[name]
 }
 
 // state returns StateQueued.

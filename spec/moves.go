@@ -43,9 +43,8 @@ func (o *Operation) Moves() []Move {
 	if len(o.From) == 0 {
 		return list
 	}
-	branches := o.branchesBySource()
 	for i := range o.From {
-		list = o.moves(list, &o.From[i], branches[o.From[i].State])
+		list = o.moves(list, &o.From[i], o.branches[o.From[i].State])
 	}
 	return list
 }
@@ -92,6 +91,9 @@ func (b *Branch) takesAll() bool { return len(b.When) == 0 }
 // with nil, those of a creation. A branch without `when` takes every record, so
 // none below it is listed.
 func (o *Operation) Branches(s *State) []*Branch {
+	if list, ok := o.branches[s]; ok {
+		return list
+	}
 	var list []*Branch
 	for _, b := range o.Choose {
 		if s != nil && b.From != nil && !slices.ContainsFunc(b.From, func(r StateRef) bool { return r.State == s }) {

@@ -35,6 +35,7 @@ func (r *resolver) bindOperation(o *Operation, a *astOperation) {
 			o.Choose = append(o.Choose, branch)
 		}
 	}
+	o.branches = o.branchesBySource()
 	o.Event, o.EventPos, o.EventWas = a.event.text, a.event.pos, a.was.event.text
 	if !a.event.given() {
 		o.Event, o.EventPos = o.Name, o.Pos

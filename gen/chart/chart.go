@@ -207,6 +207,9 @@ func (c *Chart) node(id string) *Node {
 // state returns the node of s, which is one of the first: they stand in the
 // order of the machine.
 func (c *Chart) state(s *spec.State) *Node {
+	if s.Index < len(c.Nodes) && c.Nodes[s.Index].State == s {
+		return c.Nodes[s.Index]
+	}
 	for _, n := range c.Nodes {
 		if n.State == s {
 			return n

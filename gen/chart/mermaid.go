@@ -67,11 +67,11 @@ func mermaidID(n *Node) string {
 	return n.ID
 }
 
-// loops says, one line each, what n does without leaving the state.
-func (c *Chart) loops(n *Node) []string {
-	var lines []string
+// loops says, one line each, what the nodes do without leaving the state.
+func (c *Chart) loops() map[*Node][]string {
+	lines := make(map[*Node][]string)
 	for _, e := range c.Edges {
-		if e.From != n || !e.Loop() {
+		if !e.Loop() {
 			continue
 		}
 		for _, s := range e.Steps {
@@ -79,7 +79,7 @@ func (c *Chart) loops(n *Node) []string {
 			if t := c.Taken(s); t != "" {
 				words[0] += " " + t
 			}
-			lines = append(lines, strings.Join(words, " "))
+			lines[e.From] = append(lines[e.From], strings.Join(words, " "))
 		}
 	}
 	return lines
@@ -87,12 +87,13 @@ func (c *Chart) loops(n *Node) []string {
 
 // states declares every state and choice point.
 func (d *mermaid) states() {
+	loops := d.c.loops()
 	for _, n := range d.c.Nodes {
 		if n.Kind != State {
 			continue
 		}
 		d.line("state \"%s\" as %s", n.Name, n.ID)
-		for _, l := range d.c.loops(n) {
+		for _, l := range loops[n] {
 			d.line("%s : %s", n.ID, mermaidEscape(l))
 		}
 		for _, l := range n.Notes {

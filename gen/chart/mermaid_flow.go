@@ -33,11 +33,12 @@ type mermaidFlow struct {
 }
 
 func (d *mermaidFlow) nodes() {
+	loops := d.c.loops()
 	for _, n := range d.c.Nodes {
 		switch n.Kind {
 		case State:
 			lines := []string{bold(n.Name)}
-			for _, l := range d.c.loops(n) {
+			for _, l := range loops[n] {
 				lines = append(lines, mermaidEscape(l))
 			}
 			for _, l := range n.Notes {

@@ -42,6 +42,37 @@ func (w *work) shape(op *spec.Operation) {
 	}
 }
 
+// meeting lists, for each source, the branches whose `from` it meets, by index:
+// those that a branch without `when` hides among them. A creation has the nil source.
+func meeting(op *spec.Operation) map[*spec.State][]int {
+	list := make(map[*spec.State][]int, len(op.From))
+	for i, b := range op.Choose {
+		if b.From == nil {
+			list[nil] = append(list[nil], i)
+			for _, s := range distinct(op.From) {
+				list[s] = append(list[s], i)
+			}
+		}
+		for _, s := range distinct(b.From) {
+			list[s] = append(list[s], i)
+		}
+	}
+	return list
+}
+
+// distinct lists the states, each once.
+func distinct(refs []spec.StateRef) []*spec.State {
+	list := make([]*spec.State, 0, len(refs))
+	seen := make(map[*spec.State]bool, len(refs))
+	for _, r := range refs {
+		if !seen[r.State] {
+			seen[r.State] = true
+			list = append(list, r.State)
+		}
+	}
+	return list
+}
+
 // first is the first effect of a list.
 func first(e *spec.Effects) (string, spec.Assign) {
 	var fields []*spec.Field
@@ -61,10 +92,8 @@ func (w *work) choose(s *part, record after) {
 	var passed []formula // that the branches above were not taken
 	var above []*spec.Branch
 	complete := true // all branches above could be negated
-	for i, b := range s.op.Choose {
-		if b.From != nil && !slices.ContainsFunc(b.From, func(r spec.StateRef) bool { return r.State == s.from }) {
-			continue
-		}
+	for _, i := range w.meets[s.from] {
+		b := s.op.Choose[i]
 		holds := s.assumed(b.When, read)
 		use := &w.branches[i]
 		use.asked = true

@@ -31,14 +31,12 @@ func Machine(m *spec.Machine) Report {
 	for _, op := range m.Operations {
 		w.shape(op)
 		w.merged = map[mergeKey]int{}
-		w.branches = make([]branchUse, len(op.Choose))
+		w.branches, w.meets = make([]branchUse, len(op.Choose)), meeting(op)
 		if len(op.Creates) > 0 {
 			w.step(op, nil)
 		}
-		for i := range op.From {
-			if !slices.ContainsFunc(op.From[:i], func(r spec.StateRef) bool { return r.State == op.From[i].State }) {
-				w.step(op, op.From[i].State)
-			}
+		for _, s := range distinct(op.From) {
+			w.step(op, s)
 		}
 		w.unused(op)
 	}
@@ -50,8 +48,9 @@ type work struct {
 	m        *spec.Machine
 	words    map[string]int64
 	report   Report
-	merged   map[mergeKey]int // obligations that fail from several states, in report.Findings
-	branches []branchUse      // of the operation at hand
+	merged   map[mergeKey]int      // obligations that fail from several states, in report.Findings
+	branches []branchUse           // of the operation at hand
+	meets    map[*spec.State][]int // its branches by source
 	meter    *meter
 	empty    map[*spec.State]bool // states whose facts contradict each other
 	gaps     bool                 // the operation at hand has a finding FSM203

@@ -606,6 +606,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testDependencySucceededRequest(c)
+					told := func(next AfterDependencySucceeded) error {
+						return next.Switch(
+							func(j PendingJob) error { out, end = j.Outcome(), "pending"; return nil },
+							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -613,10 +619,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j PendingJob) error { out, end = j.Outcome(), "pending"; return nil },
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -662,6 +665,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailToStartRequest(c)
+					told := func(next AfterFailToStart) error {
+						return next.Switch(
+							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
+							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateStarting:
 						j := StartingJob{handle{h}}
@@ -669,10 +678,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -713,6 +719,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFinishRequest(c)
+					told := func(next AfterFinish) error {
+						return next.Switch(
+							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
+							func(r Job) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
+							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -720,11 +733,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-							func(r Job) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -743,6 +752,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testLoseHostRequest(c)
+					told := func(next AfterLoseHost) error {
+						return next.Switch(
+							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
+							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -750,10 +765,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j RunnableJob) error { out, end = j.Outcome(), "runnable"; return nil },
-							func(r Job) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err

@@ -605,6 +605,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailRequest(c)
+					told := func(next AfterFail) error {
+						return next.Switch(
+							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
+							func(j DiscardedJob) error { out, end = j.Outcome(), "discarded"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateExecuting:
 						j := ExecutingJob{handle{h}}
@@ -612,10 +618,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
-							func(j DiscardedJob) error { out, end = j.Outcome(), "discarded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err

@@ -664,14 +664,8 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testConfirmRequest(c)
-					switch h.Held().State {
-					case StateRequiresConfirmation:
-						j := RequiresConfirmationPaymentIntent{handle{h}}
-						next, err := j.Confirm(ctx, req.Outcome, req.NextAction, req.DeclineCode, req.CaptureBefore)
-						if err != nil {
-							return out, end, err
-						}
-						err = next.Switch(
+					told := func(next AfterConfirm) error {
+						return next.Switch(
 							func(j RequiresPaymentMethodPaymentIntent) error {
 								out, end = j.Outcome(), "requires_payment_method"
 								return nil
@@ -682,6 +676,15 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
 							func(r PaymentIntent) error { out, end = next.Outcome(), "canceled"; out.Record = r; return nil },
 						)
+					}
+					switch h.Held().State {
+					case StateRequiresConfirmation:
+						j := RequiresConfirmationPaymentIntent{handle{h}}
+						next, err := j.Confirm(ctx, req.Outcome, req.NextAction, req.DeclineCode, req.CaptureBefore)
+						if err != nil {
+							return out, end, err
+						}
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -700,14 +703,8 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testSettleActionRequest(c)
-					switch h.Held().State {
-					case StateRequiresAction:
-						j := RequiresActionPaymentIntent{handle{h}}
-						next, err := j.SettleAction(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
-						if err != nil {
-							return out, end, err
-						}
-						err = next.Switch(
+					told := func(next AfterSettleAction) error {
+						return next.Switch(
 							func(j RequiresPaymentMethodPaymentIntent) error {
 								out, end = j.Outcome(), "requires_payment_method"
 								return nil
@@ -720,6 +717,15 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 							func(j RequiresCapturePaymentIntent) error { out, end = j.Outcome(), "requires_capture"; return nil },
 							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
 						)
+					}
+					switch h.Held().State {
+					case StateRequiresAction:
+						j := RequiresActionPaymentIntent{handle{h}}
+						next, err := j.SettleAction(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
+						if err != nil {
+							return out, end, err
+						}
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -738,14 +744,8 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testSettleRequest(c)
-					switch h.Held().State {
-					case StateProcessing:
-						j := ProcessingPaymentIntent{handle{h}}
-						next, err := j.Settle(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
-						if err != nil {
-							return out, end, err
-						}
-						err = next.Switch(
+					told := func(next AfterSettle) error {
+						return next.Switch(
 							func(j RequiresPaymentMethodPaymentIntent) error {
 								out, end = j.Outcome(), "requires_payment_method"
 								return nil
@@ -753,6 +753,15 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 							func(j RequiresCapturePaymentIntent) error { out, end = j.Outcome(), "requires_capture"; return nil },
 							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
 						)
+					}
+					switch h.Held().State {
+					case StateProcessing:
+						j := ProcessingPaymentIntent{handle{h}}
+						next, err := j.Settle(ctx, req.Outcome, req.DeclineCode, req.CaptureBefore)
+						if err != nil {
+							return out, end, err
+						}
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -793,6 +802,12 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[PaymentIntent], c fsmtest.Call) (out fsm.Outcome[PaymentIntent], end string, err error) {
 					req := testCaptureRequest(c)
+					told := func(next AfterCapture) error {
+						return next.Switch(
+							func(j ProcessingPaymentIntent) error { out, end = j.Outcome(), "processing"; return nil },
+							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateRequiresCapture:
 						j := RequiresCapturePaymentIntent{handle{h}}
@@ -800,10 +815,7 @@ func testDurable(m *Machine) *fsmtest.Durable[PaymentIntent] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j ProcessingPaymentIntent) error { out, end = j.Outcome(), "processing"; return nil },
-							func(r PaymentIntent) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err

@@ -497,6 +497,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Pod], c fsmtest.Call) (out fsm.Outcome[Pod], end string, err error) {
 					req := testReportRequest(c)
+					told := func(next AfterReport) error {
+						return next.Switch(
+							func(j PendingPod) error { out, end = j.Outcome(), "pending"; return nil },
+							func(j RunningPod) error { out, end = j.Outcome(), "running"; return nil },
+							func(r Pod) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
+							func(r Pod) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StatePending:
 						j := PendingPod{handle{h}}
@@ -504,12 +512,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j PendingPod) error { out, end = j.Outcome(), "pending"; return nil },
-							func(j RunningPod) error { out, end = j.Outcome(), "running"; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateRunning:
 						j := RunningPod{handle{h}}
@@ -517,12 +520,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j PendingPod) error { out, end = j.Outcome(), "pending"; return nil },
-							func(j RunningPod) error { out, end = j.Outcome(), "running"; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateUnknown:
 						j := UnknownPod{handle{h}}
@@ -530,12 +528,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Pod] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j PendingPod) error { out, end = j.Outcome(), "pending"; return nil },
-							func(j RunningPod) error { out, end = j.Outcome(), "running"; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "succeeded"; out.Record = r; return nil },
-							func(r Pod) error { out, end = next.Outcome(), "failed"; out.Record = r; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err

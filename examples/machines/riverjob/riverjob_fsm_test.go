@@ -578,6 +578,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.PromoteMany(ctx, items)
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterPromote) error {
+						return next.Switch(
+							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
+							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -585,10 +591,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -672,6 +675,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testFailRequest(c)
+					told := func(next AfterFail) error {
+						return next.Switch(
+							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
+							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
+							func(j CancelledJob) error { out, end = j.Outcome(), "cancelled"; return nil },
+							func(j DiscardedJob) error { out, end = j.Outcome(), "discarded"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -679,12 +690,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j RetryableJob) error { out, end = j.Outcome(), "retryable"; return nil },
-							func(j CancelledJob) error { out, end = j.Outcome(), "cancelled"; return nil },
-							func(j DiscardedJob) error { out, end = j.Outcome(), "discarded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -703,6 +709,13 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
 					req := testSnoozeRequest(c)
+					told := func(next AfterSnooze) error {
+						return next.Switch(
+							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
+							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
+							func(j CancelledJob) error { out, end = j.Outcome(), "cancelled"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningJob{handle{h}}
@@ -710,11 +723,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j ScheduledJob) error { out, end = j.Outcome(), "scheduled"; return nil },
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j CancelledJob) error { out, end = j.Outcome(), "cancelled"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -790,6 +799,12 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return m.RetryMany(ctx, items)
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					told := func(next AfterRetry) error {
+						return next.Switch(
+							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
+							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StatePending:
 						j := PendingJob{handle{h}}
@@ -797,10 +812,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateScheduled:
 						j := ScheduledJob{handle{h}}
@@ -808,10 +820,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateAvailable:
 						j := AvailableJob{handle{h}}
@@ -819,10 +828,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateRetryable:
 						j := RetryableJob{handle{h}}
@@ -830,10 +836,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateCompleted:
 						j := CompletedJob{handle{h}}
@@ -841,10 +844,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateCancelled:
 						j := CancelledJob{handle{h}}
@@ -852,10 +852,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateDiscarded:
 						j := DiscardedJob{handle{h}}
@@ -863,10 +860,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j AvailableJob) error { out, end = j.Outcome(), "available"; return nil },
-							func(j AnyJob) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err

@@ -620,6 +620,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testSendHeadersRequest(c)
+					told := func(next AfterSendHeaders) error {
+						return next.Switch(
+							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
+							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
+							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
+							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -627,12 +635,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
@@ -640,12 +643,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateOpen:
 						j := OpenStream{handle{h}}
@@ -653,12 +651,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
@@ -666,12 +659,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -690,6 +678,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testRecvHeadersRequest(c)
+					told := func(next AfterRecvHeaders) error {
+						return next.Switch(
+							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
+							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
+							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
+							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
+							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -697,13 +694,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
@@ -711,13 +702,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
@@ -725,13 +710,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateOpen:
 						j := OpenStream{handle{h}}
@@ -739,13 +718,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
@@ -753,13 +726,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
@@ -767,13 +734,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateClosed:
 						j := ClosedStream{handle{h}}
@@ -781,13 +742,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -806,6 +761,14 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testSendDataRequest(c)
+					told := func(next AfterSendData) error {
+						return next.Switch(
+							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
+							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
+							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
+							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateOpen:
 						j := OpenStream{handle{h}}
@@ -813,12 +776,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
@@ -826,12 +784,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
@@ -850,6 +803,15 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Stream], c fsmtest.Call) (out fsm.Outcome[Stream], end string, err error) {
 					req := testRecvDataRequest(c)
+					told := func(next AfterRecvData) error {
+						return next.Switch(
+							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
+							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
+							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
+							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
+							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateIdle:
 						j := IdleStream{handle{h}}
@@ -857,13 +819,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateReservedLocal:
 						j := ReservedLocalStream{handle{h}}
@@ -871,13 +827,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateReservedRemote:
 						j := ReservedRemoteStream{handle{h}}
@@ -885,13 +835,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateOpen:
 						j := OpenStream{handle{h}}
@@ -899,13 +843,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateHalfClosedLocal:
 						j := HalfClosedLocalStream{handle{h}}
@@ -913,13 +851,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateHalfClosedRemote:
 						j := HalfClosedRemoteStream{handle{h}}
@@ -927,13 +859,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					case StateClosed:
 						j := ClosedStream{handle{h}}
@@ -941,13 +867,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Stream] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j OpenStream) error { out, end = j.Outcome(), "open"; return nil },
-							func(j HalfClosedLocalStream) error { out, end = j.Outcome(), "half_closed_local"; return nil },
-							func(j HalfClosedRemoteStream) error { out, end = j.Outcome(), "half_closed_remote"; return nil },
-							func(j ClosedStream) error { out, end = j.Outcome(), "closed"; return nil },
-							func(j AnyStream) error { out, end = j.Outcome(), "recorded"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err

@@ -973,6 +973,12 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 				},
 				Held: func(ctx context.Context, h *fsm.Held[TaskInstance], c fsmtest.Call) (out fsm.Outcome[TaskInstance], end string, err error) {
 					req := testFailRequest(c)
+					told := func(next AfterFail) error {
+						return next.Switch(
+							func(j UpForRetryTaskInstance) error { out, end = j.Outcome(), "up_for_retry"; return nil },
+							func(j FailedTaskInstance) error { out, end = j.Outcome(), "failed"; return nil },
+						)
+					}
 					switch h.Held().State {
 					case StateRunning:
 						j := RunningTaskInstance{handle{h}}
@@ -980,10 +986,7 @@ func testDurable(m *Machine) *fsmtest.Durable[TaskInstance] {
 						if err != nil {
 							return out, end, err
 						}
-						err = next.Switch(
-							func(j UpForRetryTaskInstance) error { out, end = j.Outcome(), "up_for_retry"; return nil },
-							func(j FailedTaskInstance) error { out, end = j.Outcome(), "failed"; return nil },
-						)
+						err = told(next)
 						return out, end, err
 					}
 					return out, end, err
