@@ -3,6 +3,7 @@ package gen
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -99,6 +100,44 @@ func (r *rows) created(o *spec.Operation, f *spec.Field) (string, error) {
 	default:
 		v.val = zero(f.Type.Kind)
 		return r.column(v, false), nil
+	}
+}
+
+// textConstant returns the code of a constant that the specification holds as a
+// text: a string, a time or a JSON text.
+func textConstant(f *spec.Field, text string) string {
+	switch f.Type.Kind {
+	case spec.KindTime:
+		return fmt.Sprintf("time.UnixMicro(%d).UTC()", microsOf(text))
+	case spec.KindJSON:
+		return fmt.Sprintf("fsm.MustJSON(%q)", text)
+	}
+	return strconv.Quote(text)
+}
+
+// microsOf returns the time of a constant as microseconds since 1970.
+func microsOf(text string) int64 {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic("gen: the parser took a time that is none: " + err.Error())
+	}
+	return at.UnixMicro()
+}
+
+// defaultColumn returns the code of a field's default as rows hold it.
+func defaultColumn(f *spec.Field) string {
+	switch v := f.Default; v.Kind {
+	case spec.ValueInt:
+		return fmt.Sprintf("int64(%d)", v.Int)
+	case spec.ValueBool:
+		return strconv.FormatBool(v.Bool)
+	case spec.ValueWord:
+		return strconv.Quote(v.Word.Stored())
+	default:
+		if f.Type.Kind == spec.KindTime {
+			return textConstant(f, v.Const)
+		}
+		return strconv.Quote(v.Const)
 	}
 }
 

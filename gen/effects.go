@@ -241,6 +241,8 @@ func (s scope) value(v spec.Value, f *spec.Field) operand {
 		return o
 	case spec.ValueBool:
 		return plain(spec.KindBool, nil, strconv.FormatBool(v.Bool))
+	case spec.ValueText:
+		return plain(f.Type.Kind, nil, textConstant(f, v.Const))
 	}
 	enum := s.n.fieldEnum(f)
 	o := plain(spec.KindEnum, enum, enum.word(v.Word.Name))

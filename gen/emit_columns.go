@@ -230,6 +230,9 @@ func columnInfo(f *spec.Field) string {
 	if f.Type.Optional {
 		text += ", Optional: true"
 	}
+	if f.Default != nil {
+		text += ", Default: " + defaultColumn(f)
+	}
 	if f.Type.Kind == spec.KindEnum {
 		var stored []string
 		for _, v := range f.Type.Values {

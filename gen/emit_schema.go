@@ -196,6 +196,30 @@ func (s *schemaText) columnType(t *spec.Type) string {
 	return word
 }
 
+// columnDefault returns what a row holds that is older than the column.
+func (s *schemaText) columnDefault(f *spec.Field) string {
+	if f.Default == nil {
+		return ""
+	}
+	return " DEFAULT " + s.constantOf(f)
+}
+
+func (s *schemaText) constantOf(f *spec.Field) string {
+	switch v := f.Default; v.Kind {
+	case spec.ValueInt:
+		return fmt.Sprint(v.Int)
+	case spec.ValueBool:
+		return map[bool]string{true: s.d.yes, false: s.d.no}[v.Bool]
+	case spec.ValueWord:
+		return quoteText(v.Word.Stored())
+	default:
+		if f.Type.Kind == spec.KindTime && s.d.time == s.d.integer {
+			return fmt.Sprint(microsOf(v.Const))
+		}
+		return quoteText(v.Const)
+	}
+}
+
 // sqlCheck is one CHECK: the rule in the words of the specification and in SQL.
 type sqlCheck struct{ rule, sql string }
 

@@ -45,7 +45,7 @@ func (s *schemaText) recordTable() {
 		{text: fmt.Sprintf("\"updated_at\" %s NOT NULL", s.d.time)},
 	}
 	for _, f := range s.m.Fields {
-		items = append(items, tableItem{comment: f.Doc, text: column(f) + " " + s.columnType(&f.Type)})
+		items = append(items, tableItem{comment: f.Doc, text: column(f) + " " + s.columnType(&f.Type) + s.columnDefault(f)})
 	}
 	if s.checks() {
 		checks := []sqlCheck{

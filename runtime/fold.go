@@ -52,6 +52,17 @@ func blankRow(s *Schema) Row {
 	return row
 }
 
+// olderRow returns the row of a log that knows none of the columns.
+func olderRow(s *Schema) Row {
+	row := blankRow(s)
+	for i := range s.Columns {
+		if v := s.Columns[i].Default; v != nil {
+			row.Values[i] = v
+		}
+	}
+	return row
+}
+
 // foldEvent applies one event to row, whose values it writes in place; a zero
 // row is one before any event.
 func foldEvent(s *Schema, row *Row, e *Event) error {
@@ -62,7 +73,7 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 	case row.Rev == 0 && e.Rev != 1 && e.Image.IsZero():
 		return errors.New("the log starts without an image")
 	case row.Rev == 0:
-		*row = blankRow(s)
+		*row = olderRow(s)
 		row.ID, row.CreatedAt, row.UpdatedAt = e.ID, e.At, e.At
 	case e.ID != row.ID:
 		return fmt.Errorf("the event belongs to %q", e.ID)
@@ -105,7 +116,7 @@ func applyImage(s *Schema, row *Row, e *Event) error {
 	if err != nil {
 		return fmt.Errorf("image: %w", err)
 	}
-	values := blankRow(s).Values
+	values := olderRow(s).Values
 	if e.Version < s.Version { // the program of an older version leaves as they are the fields that it does not know
 		for i := range s.Columns {
 			if _, known := m[s.Columns[i].Stored]; !known {

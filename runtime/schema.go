@@ -65,6 +65,7 @@ type Column struct {
 	Stored   string // in rows and events: the first name
 	Kind     Kind
 	Optional bool
+	Default  any      // as in Row.Values: what a record holds that is older than the column; nil: nothing
 	Words    []string // KindEnum: the stored words
 }
 

@@ -83,6 +83,7 @@ type astField struct {
 	name      word
 	typ       astType
 	doc       word
+	def       *node // `default`; nil without one
 	was       astWas
 	per       list
 	changedBy list

@@ -18,3 +18,6 @@ var (
 	RootKeys      = rootKeys
 	OperationKeys = operationKeys
 )
+
+// AssignText writes an assignment as the hash reads it.
+var AssignText = assignText

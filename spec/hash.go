@@ -24,7 +24,7 @@ func meaning(m *Machine) string {
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	line("invariant %s", factSet(m.Invariant))
 	for _, f := range m.Fields {
-		line("field %s stored=%s type=%s per=%s changed_by=%t%s", f.Name, f.Stored(), typeText(f.Type, true), nameSet(f.Per, fieldName),
+		line("field %s stored=%s type=%s%s per=%s changed_by=%t%s", f.Name, f.Stored(), typeText(f.Type, true), defaultText(f), nameSet(f.Per, fieldName),
 			f.HasChangedBy, nameSet(f.ChangedBy, func(o *OperationRef) string { return o.Operation.Name }))
 	}
 	for _, s := range m.States {
@@ -136,6 +136,13 @@ func typeText(t Type, stored bool) string {
 	return text
 }
 
+func defaultText(f *Field) string {
+	if f.Default == nil {
+		return ""
+	}
+	return " default=" + valueText(*f.Default)
+}
+
 func peersText(p *Peers) string {
 	if p == nil {
 		return "-"
@@ -167,6 +174,8 @@ func valueText(v Value) string {
 		return fmt.Sprint(v.Int)
 	case ValueBool:
 		return fmt.Sprint(v.Bool)
+	case ValueText:
+		return fmt.Sprintf("%q", v.Const)
 	}
 	return "word " + v.Word.Name
 }

@@ -106,6 +106,7 @@ type Field struct {
 	Was          string
 	Doc          string
 	Type         Type
+	Default      *Value          // what records hold that are older than the field, or whose creation sets nothing; nil without one
 	Per          []*Field        // KindSequence: the group; empty means the whole machine
 	ChangedBy    []*OperationRef // nil when the key is absent; an empty list means no operation
 	HasChangedBy bool
@@ -281,6 +282,8 @@ type Assign struct {
 	Pos   Pos // of the field name
 	Field *Field
 	Value Value
+	// Default: the creation sets nothing, so the field becomes its default.
+	Default bool
 }
 
 // ValueKind says where a value comes from.
@@ -296,6 +299,7 @@ const (
 	ValueInt
 	ValueBool
 	ValueWord // an enum word
+	ValueText // a string, a time or a JSON text, by the type of the field
 )
 
 // Value is the right side of an assignment.
@@ -308,7 +312,8 @@ type Value struct {
 	Int   int64
 	Bool  bool
 	Word  *EnumValue
-	Text  string // as written
+	Const string // ValueText: the string, the time in RFC 3339 and UTC, or the compact JSON
+	Text  string // as written; ValueText in single quotes
 }
 
 // FactOp is the relation of a fact.

@@ -179,13 +179,14 @@ func (p *parser) fields(o *object, m *astMachine) {
 			p.wrongKind(e.value, "field "+e.name.text, "a type or a mapping", "write e.g. `"+e.name.text+": string` or `{type: string, doc: ...}`")
 			continue
 		}
-		fo := p.object(e.value, "field "+e.name.text, "type", "doc", "changed_by", "per", "was")
+		fo := p.object(e.value, "field "+e.name.text, "type", "doc", "default", "changed_by", "per", "was")
 		fo.anchor = e.name
 		fo.require("type")
 		if w := fo.word("type"); w.given() {
 			f.typ = p.parseType(w)
 		}
 		f.doc = fo.word("doc")
+		f.def = fo.node("default")
 		f.changedBy = fo.words("changed_by")
 		f.per = fo.some("per", fo.wordOrWords("per"), "name a field, or remove `per`: then the whole machine counts")
 		f.was = p.was(fo, "field")

@@ -97,6 +97,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 	for i, o := range ast.operations {
 		r.bindOperation(r.m.Operations[i], o)
 	}
+	r.applyDefaults()
 	r.bindForbidden()
 	r.bindProjection()
 	return r.m
@@ -195,6 +196,7 @@ func (r *resolver) declare() {
 		}
 		r.fields.add(f.Name, f)
 		r.renameWords(f, a)
+		r.bindDefault(f, a.def)
 	}
 	for i, a := range r.ast.states {
 		s := &State{

@@ -95,7 +95,7 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects
 	for _, s := range e.set {
 		if f := r.field(s.field); once(s.field, f, "set") {
 			if v, ok := r.assign(o, a, f, s); ok {
-				out.Set = append(out.Set, Assign{s.field.pos, f, v})
+				out.Set = append(out.Set, Assign{Pos: s.field.pos, Field: f, Value: v})
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (r *resolver) effects(o *Operation, a *astOperation, e *astEffects) Effects
 	for _, s := range e.add {
 		if f := r.field(s.field); once(s.field, f, "add") {
 			if v, ok := r.addition(o, a, f, s); ok {
-				out.Add = append(out.Add, Assign{s.field.pos, f, v})
+				out.Add = append(out.Add, Assign{Pos: s.field.pos, Field: f, Value: v})
 			}
 		}
 	}

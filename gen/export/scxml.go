@@ -189,6 +189,8 @@ func value(v spec.Value, f *spec.Field) string {
 		return fmt.Sprint(v.Int)
 	case spec.ValueBool:
 		return fmt.Sprint(v.Bool)
+	case spec.ValueText:
+		return quoted(v.Const)
 	}
 	return quoted(v.Word.Name)
 }

@@ -46,7 +46,11 @@ func (c *comparison) fieldNew(f *spec.Field) {
 		c.compatible(where, "field %s is new; old records have none", f.Name)
 		return
 	}
-	c.report("FSM702", where, "make it optional: old records and their events have no value for it",
+	if f.Default != nil {
+		c.compatible(where, "field %s is new; old records have its default %s", f.Name, f.Default.Text)
+		return
+	}
+	c.report("FSM702", where, "give it a `default`, or make it optional: old records and their events have no value for it",
 		"field %s is new and mandatory", f.Name)
 }
 
@@ -76,8 +80,24 @@ func (c *comparison) field(o, n *spec.Field) {
 				"field %s is numbered per %s, it was per %s", n.Name, orMachine(b), orMachine(a))
 		}
 	}
+	c.defaults(where, o, n)
 	c.changedBy(where, o, n)
 	c.text(where, "doc of field "+n.Name, o.Doc, n.Doc)
+}
+
+// defaults compares what a record holds that is older than the field.
+func (c *comparison) defaults(where at, o, n *spec.Field) {
+	switch {
+	case o.SameDefault(n):
+	case o.Default == nil:
+		c.compatible(where, "field %s has the default %s", n.Name, n.Default.Text)
+	case n.Default == nil:
+		c.report("FSM715", where, "keep the default: the log of records that are older than the field has no value for it",
+			"field %s has no default, it was %s", n.Name, o.Default.Text)
+	default:
+		c.report("FSM715", where, "keep the default, and set another value in the creations: the log of older records would fold to another value",
+			"the default of field %s is %s, it was %s", n.Name, n.Default.Text, o.Default.Text)
+	}
 }
 
 func orMachine(words []string) string {

@@ -5,7 +5,7 @@
 // package, DATA asks for a look at stored rows and events before the new version
 // may run, BEHAVIOR changes what callers and readers rely on. What breaks nobody
 // is listed too, as compatible. Breaking changes carry a code from FSM701 to
-// FSM713.
+// FSM715.
 //
 // Names are compared by their stored word, so a rename with `was` is a rename
 // and not the loss of something. Facts are compared by what they say: a fact

@@ -88,6 +88,8 @@ func valueWord(v *spec.Value) string {
 		return fmt.Sprint(v.Bool)
 	case spec.ValueWord:
 		return "word " + v.Word.Stored()
+	case spec.ValueText:
+		return "text " + v.Const
 	}
 	return "actor"
 }
@@ -96,6 +98,9 @@ func valueWord(v *spec.Value) string {
 func effectWords(e *spec.Effects) []string {
 	var words []string
 	for _, a := range e.Set {
+		if a.Default {
+			continue // the field is compared, see fields
+		}
 		words = append(words, a.Field.Stored()+" = "+valueWord(&a.Value))
 	}
 	for _, r := range e.Clear {

@@ -28,6 +28,9 @@ func printed(m *spec.Machine) string {
 	p.section("fields", len(m.Fields))
 	for _, f := range m.Fields {
 		keys := []string{"type: " + typeWords(f.Type)}
+		if f.Default != nil {
+			keys = append(keys, "default: "+constantWords(*f.Default))
+		}
 		if len(f.Per) > 0 {
 			keys = append(keys, "per: "+bracket(f.Per, func(f *spec.Field) string { return f.Name }))
 		}
@@ -256,6 +259,9 @@ func effectKeys(e *spec.Effects) (keys []string) {
 	assigns := func(key string, list []spec.Assign) {
 		var in []string
 		for _, a := range list {
+			if a.Default {
+				continue
+			}
 			in = append(in, a.Field.Name+": "+valueWords(a))
 		}
 		if len(in) > 0 {
@@ -374,6 +380,14 @@ func factList(facts []*spec.Fact) string {
 		}
 		return f.Left.Text + " " + opWords[f.Op] + " " + f.Right.Text
 	})
+}
+
+// constantWords writes a default.
+func constantWords(v spec.Value) string {
+	if v.Kind == spec.ValueText {
+		return "'" + strings.ReplaceAll(v.Const, "'", "''") + "'"
+	}
+	return v.Text
 }
 
 func valueWords(a spec.Assign) string {

@@ -20,6 +20,7 @@ const (
 type field struct {
 	name, kind string
 	optional   bool
+	constant   string // its default; empty: none
 }
 
 type state struct {
@@ -121,14 +122,19 @@ func (m *machine) printf(format string, args ...any) { fmt.Fprintf(&m.text, form
 func (m *machine) declare() {
 	kinds := []string{"string", "int", "int 0..", "int -3..4", "bool", "time", "json", strings.Join(colours[:2+m.IntN(4)], "|")}
 	for range 1 + m.IntN(5) {
-		m.fields = append(m.fields, field{m.nextName(), one(m, kinds), !m.chance(3)})
+		m.fields = append(m.fields, field{name: m.nextName(), kind: one(m, kinds), optional: !m.chance(3)})
 	}
 	if !m.chance(3) {
-		m.fields = append(m.fields, field{m.nextName(), "time", true}, field{m.nextName(), "string", true})
+		m.fields = append(m.fields, field{name: m.nextName(), kind: "time", optional: true}, field{name: m.nextName(), kind: "string", optional: true})
 	}
 	if m.chance(2) {
 		m.group = m.nextName()
-		m.fields = append(m.fields, field{m.group, "string", false})
+		m.fields = append(m.fields, field{name: m.group, kind: "string"})
+	}
+	for i := range m.fields {
+		if f := &m.fields[i]; !f.optional && m.chance(3) {
+			f.constant = m.defaultOf(f.kind)
+		}
 	}
 	for range m.IntN(3) {
 		c := m.nextName()
@@ -165,6 +171,23 @@ func (m *machine) declare() {
 		}
 		m.states = append(m.states, s)
 	}
+}
+
+// defaultOf draws a default of a kind.
+func (m *machine) defaultOf(kind string) string {
+	switch {
+	case kind == "bool":
+		return one(m, []string{"true", "false"})
+	case kind == "string":
+		return quoted(one(m, texts))
+	case kind == "time":
+		return one(m, []string{"2026-01-31T12:00:00Z", "1999-12-31T23:59:59.999999-11:30"})
+	case kind == "json":
+		return one(m, []string{`'{"a": [1, null]}'`, "'null'", `'"it''s"'`})
+	case strings.HasPrefix(kind, "int"):
+		return fmt.Sprint(m.IntN(4))
+	}
+	return one(m, strings.Split(kind, "|"))
 }
 
 // promiseFact draws what the invariant of a state says of a field that is present.
@@ -225,9 +248,12 @@ func (m *machine) declarations() {
 		if f.optional {
 			kind = "optional " + kind
 		}
-		if m.chance(3) {
+		switch {
+		case f.constant != "":
+			m.printf("  %s: {type: '%s', default: %s}\n", f.name, kind, f.constant)
+		case m.chance(3):
 			m.printf("  %s: {type: '%s', doc: %s}\n", f.name, kind, quoted(one(m, texts)))
-		} else {
+		default:
 			m.printf("  %s: '%s'\n", f.name, kind)
 		}
 	}

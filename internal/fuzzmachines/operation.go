@@ -198,6 +198,9 @@ func (w *writer) enter(from []*state, to *state) {
 		if w.established(from, to, f) {
 			continue
 		}
+		if w.creates && f.constant != "" && w.chance(2) {
+			continue
+		}
 		if w.creates && !f.optional {
 			w.assign(f, w.value(f, false))
 			continue

@@ -1,6 +1,10 @@
 package interp
 
-import "github.com/fsmgen/fsmgen/spec"
+import (
+	"time"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
 
 // apply returns target with the effects on it. Every right side reads the
 // stored record; fields that are not named keep what target has.
@@ -47,6 +51,23 @@ func valueOf(m *spec.Machine, a spec.Assign, stored Record, c Call) Value {
 		return Bool(v.Bool)
 	case spec.ValueWord:
 		return Word(v.Word.Name)
+	case spec.ValueText:
+		return text(a.Field, v.Const)
 	}
 	return Absent
+}
+
+// text is a constant that the file holds as a text.
+func text(f *spec.Field, constant string) Value {
+	switch f.Type.Kind {
+	case spec.KindTime:
+		at, err := time.Parse(time.RFC3339Nano, constant)
+		if err != nil {
+			panic("interp: the parser took a time that is none: " + err.Error())
+		}
+		return Time(at)
+	case spec.KindJSON:
+		return JSON(constant)
+	}
+	return String(constant)
 }

@@ -56,7 +56,7 @@ func Fold(m *spec.Machine, events []Event) (Record, error) {
 			return Record{}, fmt.Errorf("event %d makes revision %d, expected %d", i, e.Rev, r.Rev+1)
 		}
 		if e.Rev == 1 {
-			r = NewRecord(m, e.ID)
+			r = Older(m, NewRecord(m, e.ID))
 			r.CreatedAt = e.At
 		}
 		for _, c := range e.Changes {

@@ -29,6 +29,22 @@ func NewRecord(m *spec.Machine, id string) Record {
 	return r
 }
 
+// Older returns a record that is not created yet as a log begins that knows none of
+// the fields: those that came later are at their default.
+func Older(m *spec.Machine, r Record) Record {
+	for _, f := range m.Fields {
+		if f.Default != nil {
+			r = r.with(m, f, Default(f))
+		}
+	}
+	return r
+}
+
+// Default returns the default of a field, which has one.
+func Default(f *spec.Field) Value {
+	return valueOf(nil, spec.Assign{Field: f, Value: *f.Default}, Record{}, Call{})
+}
+
 // empty is what a field holds when nothing has set it.
 func empty(f *spec.Field) Value {
 	switch f.Type.Kind {

@@ -60,6 +60,9 @@ func column(f *spec.Field) fsm.Column {
 	for _, w := range f.Type.Values {
 		c.Words = append(c.Words, w.Stored())
 	}
+	if f.Default != nil {
+		c.Default = Column(f.Type, interp.Default(f))
+	}
 	return c
 }
 

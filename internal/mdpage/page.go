@@ -197,7 +197,11 @@ func (p *page) fields() {
 			}
 			kind += " per " + strings.Join(per, ", ")
 		}
-		p.line("| %s | %s | %s | %s |", code(f.Name)+was(f.Name, f.Stored()), code(kind), strings.Join(by, ", "), text(f.Doc))
+		about := text(f.Doc)
+		if f.Default != nil {
+			about = strings.TrimSpace("Default " + code(f.Default.Text) + ". " + about)
+		}
+		p.line("| %s | %s | %s | %s |", code(f.Name)+was(f.Name, f.Stored()), code(kind), strings.Join(by, ", "), about)
 	}
 }
 

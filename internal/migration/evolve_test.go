@@ -10,7 +10,7 @@ import (
 // A thing is a random machine that changes from version to version. Each state has
 // an operation that creates records in it, so that rows are made without the engine.
 
-type thingField struct{ name, kind, was string }
+type thingField struct{ name, kind, was, def string }
 
 type thing struct {
 	*rand.Rand
@@ -39,8 +39,20 @@ func (m *thing) fresh(prefix string) string {
 
 var thingKinds = []string{"optional string", "optional string", "optional int 0..9", "optional time", "optional bool", "optional json", "optional red|green|blue", "counter", "set", "string", "int 0..9"}
 
+// thingDefaults are two defaults of each kind of field that has any.
+var thingDefaults = map[string][2]string{
+	"string": {`'it''s "x"'`, "other"}, "int 0..9": {"7", "8"}, "bool": {"true", "false"}, "red|green|blue": {"blue", "red"},
+	"time": {"2026-01-31T12:00:00+01:00", "2026-02-01T00:00:00.5Z"}, "json": {`'{"a": ["''", 1]}'`, "'null'"},
+}
+
+var sortedDefaults = slices.Sorted(keysOf(thingDefaults))
+
 func (m *thing) addField() {
 	f := thingField{name: m.fresh("f"), kind: thingKinds[m.IntN(len(thingKinds))]}
+	if m.IntN(3) == 0 { // mandatory, for rows that are there
+		f.kind = sortedDefaults[m.IntN(len(sortedDefaults))]
+		f.def = thingDefaults[f.kind][0]
+	}
 	i := m.IntN(len(m.fields) + 1)
 	m.fields = slices.Insert(m.fields, i, f)
 }
@@ -63,7 +75,7 @@ func (m *thing) evolve() *thing {
 func (m *thing) change() {
 	i := m.IntN(len(m.fields))
 	f := &m.fields[i]
-	switch m.IntN(10) {
+	switch m.IntN(11) {
 	case 0, 1, 2:
 		m.addField()
 	case 3:
@@ -78,7 +90,7 @@ func (m *thing) change() {
 	case 5:
 		switch f.kind {
 		case "string":
-			f.kind = "optional string"
+			f.kind, f.def = "optional string", ""
 		case "optional string":
 			if f.name != "key" {
 				f.kind = "string"
@@ -86,7 +98,7 @@ func (m *thing) change() {
 		case "optional red|green|blue":
 			f.kind = "optional red|green|blue|white"
 		case "int 0..9":
-			f.kind = "counter"
+			f.kind, f.def = "counter", ""
 		}
 	case 6:
 		m.states = append(m.states, m.fresh("s"))
@@ -107,6 +119,13 @@ func (m *thing) change() {
 		} else if len(m.uniques) > 0 {
 			m.uniques = m.uniques[1:]
 		}
+	case 10:
+		switch all, has := thingDefaults[f.kind]; {
+		case has && f.def == all[0]:
+			f.def = all[1]
+		case has:
+			f.def = all[0]
+		}
 	case 9:
 		if f.kind == "optional int 0..9" {
 			m.bounds[f.name] = m.IntN(3)
@@ -125,11 +144,14 @@ func (m *thing) yaml() string {
 		if n := m.bounds[f.name]; n > 0 && kind == "optional int 0..9" {
 			kind = fmt.Sprintf("optional int %d..9", n)
 		}
+		more := ""
 		if f.was != "" {
-			p("  %s: {type: %s, was: %s}", f.name, kind, f.was)
-		} else {
-			p("  %s: %s", f.name, kind)
+			more += ", was: " + f.was
 		}
+		if f.def != "" {
+			more += ", default: " + f.def
+		}
+		p("  %s: {type: %s%s}", f.name, kind, more)
 		switch {
 		case f.kind == "counter":
 			counters = append(counters, f.name)
@@ -137,7 +159,7 @@ func (m *thing) yaml() string {
 			sets = append(sets, f.name)
 		case strings.HasPrefix(f.kind, "optional"):
 			set = append(set, f.name+": input or absent")
-		default:
+		case f.def == "":
 			set = append(set, f.name+": input")
 		}
 	}

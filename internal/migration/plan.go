@@ -130,8 +130,8 @@ func (p *plan) look() {
 		}
 	}
 	for _, f := range next.Fields {
-		if field(old, f.Stored()) == nil && !blank(f) {
-			p.reasons = append(p.reasons, "old records have no value of the mandatory field "+f.Name)
+		if field(old, f.Stored()) == nil && !blank(f) && f.Default == nil {
+			p.reasons = append(p.reasons, "old records have no value of the mandatory field "+f.Name+", which has no default")
 		}
 	}
 	for _, o := range old.Operations {
@@ -323,6 +323,9 @@ func (p *plan) valueAfter(c column) string {
 			text = "'[]'"
 		case spec.KindCounter:
 			text = "0"
+		}
+		if c.standard() != "" {
+			text = c.standard()
 		}
 		if p.dialect == Postgres {
 			text += "::" + c.kind()

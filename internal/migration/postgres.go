@@ -193,20 +193,27 @@ func (p *plan) alterations() []string {
 	for _, c := range p.next.columns {
 		name, before := quoteName(c.name), p.old.column(c.name)
 		switch {
-		case before == nil && c.mandatory() && !p.unset(c):
+		case before == nil && c.mandatory() && c.standard() == "" && !p.unset(c):
 			add("ADD COLUMN %s %s DEFAULT %s", name, c.def, p.valueAfter(c))
 			add("ALTER COLUMN %s DROP DEFAULT", name)
 		case before == nil:
 			add("ADD COLUMN %s %s", name, c.def)
 		default:
 			if before.kind() != c.kind() {
-				add("ALTER COLUMN %s TYPE %s USING NULL", name, strings.TrimSuffix(c.def, " NOT NULL"))
+				add("ALTER COLUMN %s TYPE %s USING NULL", name, strings.TrimSuffix(c.bare(), " NOT NULL"))
 			}
 			if before.mandatory() && !c.mandatory() {
 				add("ALTER COLUMN %s DROP NOT NULL", name)
 			}
 			if !before.mandatory() && c.mandatory() {
 				add("ALTER COLUMN %s SET NOT NULL", name)
+			}
+			switch {
+			case before.standard() == c.standard():
+			case c.standard() == "":
+				add("ALTER COLUMN %s DROP DEFAULT", name)
+			default:
+				add("ALTER COLUMN %s SET DEFAULT %s", name, c.standard())
 			}
 		}
 	}

@@ -28,6 +28,11 @@ func (p *plan) queries() []Query {
 			add(c.name+" is mandatory", p.broken(quoteName(c.name)+" IS NULL"))
 		}
 	}
+	for _, f := range p.next.m.Fields {
+		if o := field(p.old.m, f.Stored()); o != nil && o.Default != nil && !o.SameDefault(f) {
+			add("the log holds "+f.Name+", whose default is another one", p.unsaid(f.Stored()))
+		}
+	}
 	for _, k := range p.allNext.checks {
 		if p.demands(k, p.allOld.checks) && (p.old.sorted != "" || !strings.Contains(k.sql, `"fsm_is_set"`)) {
 			add(k.name, p.broken("NOT ("+k.sql+")"))
@@ -126,6 +131,19 @@ func (p *plan) after(condition string) string {
 
 func (p *plan) broken(condition string) string {
 	return `SELECT "id", "state" FROM ` + p.after(condition) + " WHERE " + condition
+}
+
+// unsaid lists the rows whose log says nothing of a column: it would fold to
+// another default than the row holds.
+func (p *plan) unsaid(column string) string {
+	said := func(document string) string {
+		if p.dialect == Postgres {
+			return fmt.Sprintf(`e."%s" -> %s IS NOT NULL`, document, quoteText(column))
+		}
+		return fmt.Sprintf(`json_type(e."%s", %s) IS NOT NULL`, document, quoteText(`$."`+column+`"`))
+	}
+	return fmt.Sprintf(`SELECT "id", "state" FROM %s AS r WHERE NOT EXISTS (SELECT 1 FROM %s AS e WHERE e."id" = r."id" AND (%s OR %s))`,
+		p.table(""), p.table("_events"), said("image"), said("changes"))
 }
 
 // twice lists the groups in which a unique rule does not hold. An absent value

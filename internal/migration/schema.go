@@ -27,7 +27,19 @@ type schema struct {
 // column is one column of the records: its name and what stands behind it.
 type column struct{ name, def string }
 
-func (c column) mandatory() bool { return strings.HasSuffix(c.def, "NOT NULL") }
+func (c column) mandatory() bool { return strings.HasSuffix(c.bare(), "NOT NULL") }
+
+// bare is the definition without the default.
+func (c column) bare() string {
+	bare, _, _ := strings.Cut(c.def, " DEFAULT ")
+	return bare
+}
+
+// standard is the default as SQL; empty when there is none.
+func (c column) standard() string {
+	_, constant, _ := strings.Cut(c.def, " DEFAULT ")
+	return constant
+}
 
 // kind is the type without collation and nullability.
 func (c column) kind() string {

@@ -75,7 +75,7 @@ func (p *plan) additions() (list []string, ok bool) {
 	}
 	for _, c := range p.next.columns {
 		if p.old.column(c.name) == nil {
-			if c.mandatory() {
+			if c.mandatory() && c.standard() == "" {
 				return nil, false
 			}
 			list = append(list, quoteName(c.name)+" "+c.def)

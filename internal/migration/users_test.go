@@ -191,6 +191,12 @@ func compare(t *testing.T, what string, before, after state, err error, n *tally
 	switch changed := before.version != after.version; {
 	case err == nil && changed:
 		n.migrated++
+		for _, f := range next.fields { // no log of theirs holds any field
+			i := slices.IndexFunc(m.fields, func(o thingField) bool { return o.name == cmp.Or(f.was, f.name) || o.was != "" && o.was == f.was })
+			if i >= 0 && m.fields[i].def != "" && m.fields[i].def != f.def {
+				failed("the default of %s became %q, and the rows keep %q", f.name, f.def, m.fields[i].def)
+			}
+		}
 	case err == nil:
 		failed("no error, and the database is %s", after.version)
 	case changed:

@@ -110,6 +110,8 @@ func (p *problem) assigned(s spec.Assign) value {
 		}
 	case spec.ValueWord:
 		v = constant(spec.KindEnum, p.words[s.Value.Word.Name])
+	case spec.ValueText:
+		v = p.text(s.Field.Type.Kind, s.Value.Const)
 	}
 	if v.absent && s.Field.Type.Kind != spec.KindString {
 		return empty(s.Field) // a counter without a value is 0, a set is empty

@@ -42,7 +42,8 @@ type problem struct {
 	actor  *value
 	now    *value
 	words  map[string]int64
-	large  map[int64]int // the numbers that stand for constants beyond the limit
+	texts  map[string]int // the numbers that stand for texts of the file
+	large  map[int64]int  // the numbers that stand for constants beyond the limit
 
 	sets    int
 	filled  map[int]int // set -> the atom "it is not empty"
@@ -71,7 +72,7 @@ func newProblem(m *spec.Machine, op *spec.Operation, words map[string]int64) *pr
 	return &problem{
 		m: m, op: op, words: words, nums: make([]number, 1),
 		fields: map[*spec.Field]value{}, inputs: map[*spec.Input]value{},
-		large: map[int64]int{}, filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
+		texts: map[string]int{}, large: map[int64]int{}, filled: map[int]int{}, fillers: map[int]value{}, members: map[member]int{},
 	}
 }
 
@@ -326,3 +327,25 @@ func effectsOf(op *spec.Operation) []*spec.Effects {
 
 // micros is a duration in the unit of times.
 func micros(d time.Duration) int64 { return d.Microseconds() }
+
+// text is a text that the file holds: one number for each, in the order of texts.
+func (p *problem) text(k spec.Kind, text string) value {
+	if k == spec.KindTime {
+		at, _ := time.Parse(time.RFC3339Nano, text)
+		return p.constant(k, at.UnixMicro())
+	}
+	if num, known := p.texts[text]; known {
+		return value{kind: k, num: num}
+	}
+	v := value{kind: k, num: p.number(k)}
+	for _, other := range slices.Sorted(maps.Keys(p.texts)) {
+		o := value{kind: k, num: p.texts[other]}
+		if other < text {
+			p.assume(compare(o, v, -1))
+		} else {
+			p.assume(compare(v, o, -1))
+		}
+	}
+	p.texts[text] = v.num
+	return v
+}

@@ -218,6 +218,9 @@ func (c *checker) then(r *record) {
 func (c *checker) changed(r *record, p parsed) interp.Record {
 	e := &c.event
 	after := r.rec
+	if e.Rev == 1 {
+		after = interp.Older(c.m, after)
+	}
 	if !p.has("changes") {
 		r.known = r.known && len(c.m.Fields) == 0
 		return after

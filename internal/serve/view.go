@@ -232,7 +232,7 @@ func viewOf(m *spec.Machine) *machineView {
 		Fields: []fieldView{}, States: []stateView{}, Operations: []operationView{}, Forbidden: []forbiddenView{},
 	}
 	for _, f := range m.Fields {
-		view.Fields = append(view.Fields, fieldView{f.Name, typeText(f.Type), f.Doc, placeOf(f.Pos, f.Name)})
+		view.Fields = append(view.Fields, fieldView{f.Name, typeText(f.Type) + defaultText(f), f.Doc, placeOf(f.Pos, f.Name)})
 	}
 	roles := map[*spec.State]string{}
 	for _, n := range chart.Of(m).Nodes {
@@ -304,4 +304,11 @@ func needsActor(m *spec.Machine, o *spec.Operation) bool {
 	}
 	_, refusal := interp.Accept(m, interp.Call{Op: o, At: epoch})
 	return refusal != nil && refusal.Code == interp.CodeActorMissing
+}
+
+func defaultText(f *spec.Field) string {
+	if f.Default == nil {
+		return ""
+	}
+	return ", default " + f.Default.Text
 }

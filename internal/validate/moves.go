@@ -31,7 +31,7 @@ func changes(op *spec.Operation, f *spec.Field) []spec.Pos {
 	var at []spec.Pos
 	for _, e := range effects(op) {
 		for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
-			if a.Field == f {
+			if a.Field == f && !a.Default {
 				at = append(at, a.Pos)
 			}
 		}

@@ -17,7 +17,7 @@ never comes back, since old events would get another meaning.`,
 	{
 		Code: "FSM702", Name: "stored values of another type", Severity: spec.Error, Changes: true,
 		Doc: `DATA. A field has another type, is mandatory where it was optional or not there, has narrower bounds, or lost a word of its
-enum. Old rows may not fit: ` + "`fsmgen diff --rows`" + ` prints the queries that list them. A new field begins optional.`,
+enum. Old rows may not fit: ` + "`fsmgen diff --rows`" + ` prints the queries that list them. A new field is optional or has a ` + "`default`" + `.`,
 	},
 	{
 		Code: "FSM703", Name: "Go interface changed", Severity: spec.Error, Changes: true,
@@ -73,6 +73,12 @@ old version: it may be delivered twice, or never. Let the outbox run empty befor
 		Code: "FSM713", Name: "demands are weaker", Severity: spec.Error, Changes: true,
 		Doc: `BEHAVIOR. A call may come without a request id or a revision, or more operations may change a field. Nothing fails; but a
 retry may happen twice, an update may overwrite another one, and a field is less watched than its readers think.`,
+	},
+	{
+		Code: "FSM715", Name: "default changed", Severity: spec.Error, Changes: true,
+		Doc: `DATA. A field has another default, or none any more. Records that are older than the field hold the old default, and their
+log says nothing of it: it would fold to another value. Keep the default; to begin new records otherwise, ` + "`set`" + ` the field in
+the creation.`,
 	},
 }
 

@@ -207,6 +207,8 @@ func (m *model) value(o *operation, f *field, a assign, stored fsm.Row, c Call) 
 		return stored.Values[f.index]
 	case strings.HasPrefix(v, "input."):
 		return sent(strings.TrimPrefix(v, "input."))
+	case strings.HasPrefix(v, "'"):
+		return f.constant(strings.TrimSuffix(v[1:], "'"))
 	case v == "actor":
 		return c.Actor
 	case v == "now":

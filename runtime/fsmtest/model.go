@@ -299,6 +299,18 @@ func (y *typ) empty() any {
 	return nil
 }
 
+// constant is a text of the specification, as rows hold it.
+func (y *typ) constant(text string) any {
+	if y.kind != fsm.KindTime {
+		return text
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic("fsmtest: " + text + " is no time")
+	}
+	return at
+}
+
 func (y *typ) storedWord(word string) string {
 	if i := slices.Index(y.words, word); i >= 0 {
 		return y.stored[i]

@@ -124,3 +124,32 @@ func (w *sqliteWork) twice(ctx context.Context, q querier, p piece) error {
 	}
 	return &misfitError{text: fmt.Sprintf("the rows \"%.200s\" break the unique rule %q", ids[0], p.name)}
 }
+
+// unsaid finds rows of a column whose default changes that are older than the
+// column: their log says nothing of it, and would fold to another value than theirs.
+func (w *sqliteWork) unsaid(ctx context.Context, q querier, name string) error {
+	if name != w.t.schema.Table {
+		return nil
+	}
+	had, _, _ := tableItems(w.have[strings.ToLower(name)].sql)
+	i := slices.IndexFunc(w.want, func(p piece) bool { return p.kind == "table" && p.name == name })
+	columns, _, _ := tableItems(w.want[i].text)
+	for _, o := range had {
+		_, before, given := strings.Cut(o.is, " DEFAULT ")
+		n := slices.IndexFunc(columns, func(c item) bool { return c.name == o.name })
+		if !given || !o.ours || n < 0 {
+			continue
+		}
+		if _, after, _ := strings.Cut(columns[n].is, " DEFAULT "); after == before {
+			continue
+		}
+		at := literal(`$."` + o.name + `"`)
+		said := fmt.Sprintf(`SELECT 1 FROM %s AS e WHERE e."id" = r."id" AND coalesce(json_type(e."image", %s), json_type(e."changes", %[2]s)) IS NOT NULL`,
+			quote(name+"_events"), at)
+		if bad := w.rows(ctx, q, quote(name)+" AS r", "NOT EXISTS ("+said+")"); bad != "" {
+			rule := fmt.Sprintf("the rule that the log holds %s, whose default is another one", o.name)
+			return &misfitError{text: strings.Replace(bad, "§", rule, 1)}
+		}
+	}
+	return nil
+}

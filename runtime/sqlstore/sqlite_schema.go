@@ -348,6 +348,9 @@ func (w *sqliteWork) move(ctx context.Context, q querier, name, fresh string) er
 	if err != nil {
 		return err
 	}
+	if err := w.unsaid(ctx, q, name); err != nil {
+		return err
+	}
 	if _, err := q.exec(ctx, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s",
 		quote(fresh), strings.Join(into, ", "), strings.Join(values, ", "), quote(name))); err != nil {
 		return w.misfit(ctx, q, name, err)
@@ -385,6 +388,9 @@ func (w *sqliteWork) values(ctx context.Context, q querier, name, fresh string) 
 			continue
 		}
 		if i := s.Column(c); name == s.Table && i >= 0 {
+			if s.Columns[i].Default != nil {
+				continue // the column has it
+			}
 			if value := blank(s.Columns[i].Kind); value != "NULL" {
 				into, values = append(into, quote(c)), append(values, value)
 			}

@@ -172,6 +172,9 @@ func emptySet(v any) bool {
 // Blank returns the value of a column that a row of an older specification
 // does not have.
 func Blank(c *fsm.Column) any {
+	if c.Default != nil {
+		return c.Default
+	}
 	switch c.Kind {
 	case fsm.KindSet:
 		return "[]"

@@ -342,6 +342,74 @@ func (n *Nil) Scan(src any) error {
 	return fmt.Errorf("cannot read a value from %T", src)
 }
 
+// Iota is a value of the field iota. The zero Iota is none.
+type Iota uint8
+
+// The values, in the order of the specification.
+const (
+	IotaRed Iota = iota + 1
+	IotaGreen
+)
+
+var iotaNames = [...]string{
+	IotaRed:   "red",
+	IotaGreen: "green",
+}
+
+// String returns the name in the specification.
+func (i Iota) String() string {
+	if !i.Valid() {
+		return fmt.Sprintf("Iota(%d)", uint8(i))
+	}
+	return iotaNames[i]
+}
+
+// Valid reports whether i is one of the values of the specification.
+func (i Iota) Valid() bool {
+	return i > 0 && int(i) < len(iotaNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (i Iota) MarshalText() ([]byte, error) {
+	if !i.Valid() {
+		return nil, fmt.Errorf("%d is no value", uint8(i))
+	}
+	return []byte(iotaNames[i]), nil
+}
+
+// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+func (i *Iota) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "red":
+		*i = IotaRed
+	case "green":
+		*i = IotaGreen
+	default:
+		return fmt.Errorf("unknown value %q; expected red or green", text)
+	}
+	return nil
+}
+
+// Value writes a column.
+func (i Iota) Value() (driver.Value, error) {
+	text, err := i.MarshalText()
+	if err != nil {
+		return nil, err
+	}
+	return string(text), nil
+}
+
+// Scan reads a column.
+func (i *Iota) Scan(src any) error {
+	switch text := src.(type) {
+	case string:
+		return i.UnmarshalText([]byte(text))
+	case []byte:
+		return i.UnmarshalText(text)
+	}
+	return fmt.Errorf("cannot read a value from %T", src)
+}
+
 // The machine's own refusals; errors.Is finds them in the *fsm.Refusal that a
 // call returns.
 var (
@@ -370,6 +438,10 @@ type Odd struct {
 	Len   bool                    `json:"len"`
 	Nil   fsm.Optional[Nil]       `json:"nil,omitzero"`
 	Now   fsm.Optional[time.Time] `json:"now_,omitzero"`
+	Map   string                  `json:"map"`
+	Goto  fsm.JSON                `json:"goto"`
+	Const time.Time               `json:"const_"`
+	Iota  Iota                    `json:"iota"`
 	Err   fsm.Optional[fsm.JSON]  `json:"err,omitzero"`
 	Req   fsm.Set                 `json:"req"`
 	J     int64                   `json:"j"`
@@ -396,6 +468,10 @@ func (j Odd) Equal(other Odd) bool {
 		j.Nil == other.Nil &&
 		j.Now.Present() == other.Now.Present() &&
 		j.Now.Or(time.Time{}).Equal(other.Now.Or(time.Time{})) &&
+		j.Map == other.Map &&
+		j.Goto == other.Goto &&
+		j.Const.Equal(other.Const) &&
+		j.Iota == other.Iota &&
 		j.Err == other.Err &&
 		j.Req.Equal(other.Req) &&
 		j.J == other.J &&
@@ -491,6 +567,10 @@ func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd
 	j.Req = req.Req
 	j.Err = req.Err
 	j.Now = req.Now
+	j.Map = "*/ `raw` \"quoted\" \\ 'é' %d $1"
+	j.Goto = fsm.MustJSON("{\"*/\":[null,\"'\"]}")
+	j.Const = time.UnixMicro(-62135596799999999).UTC()
+	j.Iota = IotaGreen
 	j.move(StateNew, now)
 	return j, Event{Operation: OpSelect, Name: EventSelect, To: StateNew, Rev: j.Rev, At: now}, nil
 }
@@ -569,7 +649,11 @@ type RangeRequest struct {
 	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
-	Req string
+	Map   string
+	Goto  fsm.JSON
+	Const time.Time
+	Iota  Iota
+	Req   string
 }
 
 // Range moves an Odd from case to fsm or case.
@@ -579,6 +663,28 @@ type RangeRequest struct {
 //   - otherwise: it stays where it is
 func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
+	if req.Map == "" {
+		return Event{}, j.refuseInput(OpRange, "map", "it is required and empty")
+	}
+	if err := fsm.CheckText(req.Map); err != nil {
+		return Event{}, j.refuseInput(OpRange, "map", err.Error())
+	}
+	if req.Goto.IsZero() {
+		return Event{}, j.refuseInput(OpRange, "goto", "it is required and missing")
+	}
+	if err := fsm.CheckText(req.Goto.String()); err != nil {
+		return Event{}, j.refuseInput(OpRange, "goto", err.Error())
+	}
+	req.Const = fsm.Time(req.Const)
+	if req.Const.IsZero() {
+		return Event{}, j.refuseInput(OpRange, "const_", "it is required and zero")
+	}
+	if !inYears(req.Const) {
+		return Event{}, j.refuseInput(OpRange, "const_", "it is outside the years 1 to 9999")
+	}
+	if !req.Iota.Valid() {
+		return Event{}, j.refuseInput(OpRange, "iota", "expected red or green")
+	}
 	if req.Req == "" {
 		return Event{}, j.refuseInput(OpRange, "req", "it is required and empty")
 	}
@@ -598,6 +704,10 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 		if j.J < 0 {
 			return Event{}, j.refuseInvariant(OpRange, "j >= 0")
 		}
+		j.Map = req.Map
+		j.Goto = req.Goto
+		j.Const = req.Const
+		j.Iota = req.Iota
 		j.Req = j.Req.With(req.Req)
 		j.Err = fsm.Optional[fsm.JSON]{}
 		from := j.State
@@ -613,6 +723,10 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 		if j.J < 1 {
 			return Event{}, j.refuseInvariant(OpRange, "j >= 1")
 		}
+		j.Map = req.Map
+		j.Goto = req.Goto
+		j.Const = req.Const
+		j.Iota = req.Iota
 		j.Req = j.Req.With(req.Req)
 		j.move(j.State, now)
 		return Event{Operation: OpRange, Name: EventPackage, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
@@ -695,6 +809,9 @@ func Check(j Odd) []fsm.Violation {
 	}
 	if j.Nil.Present() && !j.Nil.Or(0).Valid() {
 		found = append(found, fsm.Violation{Rule: "nil", Must: true})
+	}
+	if !j.Iota.Valid() {
+		found = append(found, fsm.Violation{Rule: "iota", Must: true})
 	}
 	if j.J < 0 {
 		found = append(found, fsm.Violation{Rule: "j", Must: true})

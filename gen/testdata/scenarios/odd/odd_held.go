@@ -4,6 +4,7 @@ package odd
 
 import (
 	"context"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -128,8 +129,8 @@ func (j CaseOdd) Go(ctx context.Context, stringValue string) error {
 }
 
 // Range moves the Odd to fsm or case.
-func (j CaseOdd) Range(ctx context.Context, req string) (AfterRange, error) {
-	next, err := j.held.Move(ctx, RangeRequest{Actor: j.held.Actor(), Req: req}.call(opRange))
+func (j CaseOdd) Range(ctx context.Context, mapValue string, gotoValue fsm.JSON, constValue time.Time, iotaValue Iota, req string) (AfterRange, error) {
+	next, err := j.held.Move(ctx, RangeRequest{Actor: j.held.Actor(), Map: mapValue, Goto: gotoValue, Const: constValue, Iota: iotaValue, Req: req}.call(opRange))
 	return AfterRange{handle{next}}, err
 }
 

@@ -210,6 +210,38 @@ func refused(err error, program, store int) {
 	}
 }
 
+// ranked demands that a mandatory field which only version 2 has is at its default
+// in the records of version 1, those made before it and those made beside it, and
+// that their requests and logs say the same.
+func ranked(ctx context.Context, one *v1.Machine, two *v2.Machine) {
+	_, err := one.Post(ctx, v1.PostRequest{ID: "beside", RequestID: "beside", Street: "besides"})
+	check(err)
+	again, err := two.Post(ctx, v2.PostRequest{ID: "beside", RequestID: "beside", Street: "besides"})
+	check(err)
+	if !again.Replayed || again.Record.Urgency != 5 {
+		log.Fatalf("a creation of version 1, repeated: %+v", again)
+	}
+	for _, id := range []string{id(0), "beside"} {
+		rec, err := two.Record(ctx, id)
+		check(err)
+		if rec.Urgency != 5 {
+			log.Fatalf("%q is at urgency %d, want the default", id, rec.Urgency)
+		}
+		if _, repaired, err := two.Core().Repair(ctx, id, "op", "nothing to do"); err != nil || repaired {
+			log.Fatalf("repair of %q: %v, %v", id, repaired, err)
+		}
+	}
+	out, err := two.Rank(ctx, fsm.Ref{ID: id(0)}, v2.RankRequest{RequestID: "rank", Urgency: 9})
+	check(err)
+	_, err = one.Tag(ctx, fsm.Ref{ID: id(0)}, v1.TagRequest{RequestID: "tag a ranked one", Word: "w"})
+	check(err)
+	rec, err := two.Record(ctx, id(0))
+	check(err)
+	if rec.Urgency != 9 || rec.Rev != out.Record.Rev+1 {
+		log.Fatalf("ranked, and tagged by version 1: %+v", rec)
+	}
+}
+
 func main() {
 	ctx := context.Background()
 	p := open(ctx)
@@ -247,6 +279,7 @@ func main() {
 			check(err)
 		}
 	}
+	ranked(ctx, one, two)
 	for f, err := range two.Audit(ctx) {
 		check(err)
 		log.Fatalf("version 2 finds: %s", f)

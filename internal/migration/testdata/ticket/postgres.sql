@@ -1,5 +1,5 @@
 -- Migration of machine ticket from version 1 (hash 79c54c6214f2)
--- to version 2 (hash 0000de185dea), level of enforcement full.
+-- to version 2 (hash 75fd57b23c23), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: psql -v ON_ERROR_STOP=1 -f THIS_FILE
 -- Run it on the search path on which the tables are.
@@ -167,6 +167,12 @@ UPDATE "ticket" SET "state" = 'open', "rev" = "rev" + 1, "updated_at" = greatest
 ALTER TABLE "ticket" DROP COLUMN "colour";
 ALTER TABLE "ticket" ALTER COLUMN "place" SET NOT NULL;
 ALTER TABLE "ticket" ADD COLUMN "rating" bigint;
+ALTER TABLE "ticket" ADD COLUMN "weight" bigint NOT NULL DEFAULT 5;
+ALTER TABLE "ticket" ADD COLUMN "loud" boolean NOT NULL DEFAULT true;
+ALTER TABLE "ticket" ADD COLUMN "kind" text COLLATE "C" NOT NULL DEFAULT 'question';
+ALTER TABLE "ticket" ADD COLUMN "desk" text COLLATE "C" NOT NULL DEFAULT 'it''s "the" desk';
+ALTER TABLE "ticket" ADD COLUMN "since" timestamptz NOT NULL DEFAULT '2026-01-31T11:00:00.5Z';
+ALTER TABLE "ticket" ADD COLUMN "extra" json NOT NULL DEFAULT '{"a":["''",null]}';
 ALTER TABLE "ticket" ADD COLUMN "watchers" json NOT NULL DEFAULT '[]'::json;
 ALTER TABLE "ticket" ALTER COLUMN "watchers" DROP DEFAULT;
 ALTER TABLE "ticket" ADD COLUMN "reminders" bigint NOT NULL DEFAULT 0::bigint;
@@ -175,6 +181,8 @@ ALTER TABLE "ticket" ADD CONSTRAINT "state is known" CHECK ("state" IN ('open', 
 ALTER TABLE "ticket" ADD CONSTRAINT "count is a number of a sequence" CHECK ("number" >= 1) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "priority is a known word" CHECK ("priority" IN ('low', 'high', 'urgent')) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9) NOT VALID;
+ALTER TABLE "ticket" ADD CONSTRAINT "kind is a known word" CHECK ("kind" IN ('question', 'fault')) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0) NOT VALID;
 ALTER TABLE "ticket" ADD CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3) NOT VALID;
@@ -228,6 +236,12 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     "tries" bigint NOT NULL,
     "tags" json NOT NULL,
     "rating" bigint,
+    "weight" bigint NOT NULL DEFAULT 5,
+    "loud" boolean NOT NULL DEFAULT true,
+    "kind" text COLLATE "C" NOT NULL DEFAULT 'question',
+    "desk" text COLLATE "C" NOT NULL DEFAULT 'it''s "the" desk',
+    "since" timestamptz NOT NULL DEFAULT '2026-01-31T11:00:00.5Z',
+    "extra" json NOT NULL DEFAULT '{"a":["''",null]}',
     "watchers" json NOT NULL,
     "reminders" bigint NOT NULL,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
@@ -238,6 +252,8 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ("fsm_is_set"("tags")),
     CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
+    CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9),
+    CONSTRAINT "kind is a known word" CHECK ("kind" IN ('question', 'fault')),
     CONSTRAINT "watchers is a set" CHECK ("fsm_is_set"("watchers")),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
@@ -543,6 +559,24 @@ BEGIN
     IF NEW."rating" IS DISTINCT FROM OLD."rating" AND made_by NOT IN ('solve') THEN
         RAISE EXCEPTION 'fsm: ticket: %: rating is changed by solve only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
+    IF NEW."weight" IS DISTINCT FROM OLD."weight" AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: weight is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."loud" IS DISTINCT FROM OLD."loud" AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: loud is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."kind" IS DISTINCT FROM OLD."kind" AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: kind is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."desk" IS DISTINCT FROM OLD."desk" AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: desk is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."since" IS DISTINCT FROM OLD."since" AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: since is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."extra"::text IS DISTINCT FROM OLD."extra"::text AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: ticket: %: extra is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
     IF NEW."watchers"::text IS DISTINCT FROM OLD."watchers"::text AND made_by NOT IN ('follow') THEN
         RAISE EXCEPTION 'fsm: ticket: %: watchers is changed by follow only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
@@ -577,8 +611,8 @@ BEGIN
     IF NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
         'submit:  > open', 'take: open > taken', 'tag: open > open', 'tag: taken > taken',
         'give_back: taken > open', 'solve: taken > solved', 'follow: open > open',
-        'follow: taken > taken', 'remind: taken > taken', 'park: open > parked',
-        'unpark: parked > open') THEN
+        'follow: taken > taken', 'remind: taken > taken', 'weigh: open > open',
+        'weigh: taken > taken', 'park: open > parked', 'unpark: parked > open') THEN
         RAISE EXCEPTION 'fsm: ticket: %: % makes no move from % to %', quote_literal(NEW."id"), NEW."operation", coalesce(NEW."from", 'nothing'), NEW."to" USING ERRCODE = 'FS005';
     END IF;
     IF NEW."rev" > 1 THEN
@@ -621,7 +655,7 @@ BEGIN
 END
 $fsm$;
 
-UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
+UPDATE "fsm_meta" SET "version" = 2, "hash" = '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f' WHERE "machine" = 'ticket';
 
 -- Which earlier versions may be open beside this one.
 CREATE TABLE IF NOT EXISTS "fsm_versions" (
@@ -632,7 +666,7 @@ CREATE TABLE IF NOT EXISTS "fsm_versions" (
     PRIMARY KEY ("machine", "hash")
 );
 UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = 'ticket';
-DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a');
+DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f');
 INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 COMMIT;
 
@@ -641,6 +675,8 @@ ALTER TABLE "ticket" VALIDATE CONSTRAINT "state is known";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "count is a number of a sequence";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "priority is a known word";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "rating is from 1 to 5";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "weight is from 1 to 9";
+ALTER TABLE "ticket" VALIDATE CONSTRAINT "kind is a known word";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "watchers is a set";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "reminders is a count";
 ALTER TABLE "ticket" VALIDATE CONSTRAINT "invariant: reminders <= 3";

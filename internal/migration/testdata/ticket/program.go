@@ -173,6 +173,14 @@ func audit(ctx context.Context, store fsm.Store) {
 		last.From != "on_hold" || last.To != "open" || last.Version != 2 || last.RequestID != fmt.Sprint("sys:migrate:", rec.Rev) {
 		log.Fatalf("the moved record is %+v, its last event %+v", rec, last)
 	}
+	// Fields that came with version 2 are at their defaults, in the row and in the log.
+	since := time.Date(2026, 1, 31, 11, 0, 0, 5e8, time.UTC)
+	if rec.Weight != 5 || !rec.Loud || rec.Kind != v2.KindQuestion || rec.Desk != `it's "the" desk` || !rec.Since.Equal(since) || rec.Extra.String() != `{"a":["'",null]}` {
+		log.Fatalf("not at the defaults: %+v", rec)
+	}
+	if _, repaired, err := m.Core().Repair(ctx, longID, "op", "nothing to do"); err != nil || repaired {
+		log.Fatalf("repair: %v, %v", repaired, err)
+	}
 	// A retry of an old request is answered from the log, over the moved revision.
 	out, err := m.Take(ctx, rec, v2.TakeRequest{RequestID: "again", Actor: "bob"})
 	check(err)
@@ -214,5 +222,11 @@ func audit(ctx context.Context, store fsm.Store) {
 	if _, err = m.Remind(ctx, held, v2.RemindRequest{RequestID: "remind once more"}); !errors.Is(err, v2.ErrTooManyReminders) {
 		log.Fatalf("a fourth reminder: %v", err)
 	}
+	weighed, err := m.Weigh(ctx, made, v2.WeighRequest{RequestID: "weigh", Weight: 9, Kind: v2.KindFault, Desk: "d", Since: since, Extra: fsm.MustJSON("1")})
+	if !errors.Is(err, fsm.ErrStale) {
+		log.Fatalf("weighed at an old revision: %+v, %v", weighed, err)
+	}
+	_, err = m.Weigh(ctx, held, v2.WeighRequest{RequestID: "weigh", Weight: 9, Kind: v2.KindFault, Desk: "d", Since: since, Extra: fsm.MustJSON("1")})
+	check(err)
 	findings("after more work")
 }

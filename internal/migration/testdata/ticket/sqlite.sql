@@ -1,5 +1,5 @@
 -- Migration of machine ticket from version 1 (hash 79c54c6214f2)
--- to version 2 (hash 0000de185dea), level of enforcement full.
+-- to version 2 (hash 75fd57b23c23), level of enforcement full.
 --
 -- Stop the program, make a backup, and run: sqlite3 -bail FILE < THIS_FILE
 -- Tables, indexes, triggers and views of your own stay as they are, or nothing changes.
@@ -142,6 +142,12 @@ CREATE TABLE "ticket_fsm_new" (
     "tries" INTEGER NOT NULL,
     "tags" TEXT NOT NULL,
     "rating" INTEGER,
+    "weight" INTEGER NOT NULL DEFAULT 5,
+    "loud" INTEGER NOT NULL DEFAULT 1,
+    "kind" TEXT NOT NULL DEFAULT 'question',
+    "desk" TEXT NOT NULL DEFAULT 'it''s "the" desk',
+    "since" INTEGER NOT NULL DEFAULT 1769857200500000,
+    "extra" TEXT NOT NULL DEFAULT '{"a":["''",null]}',
     "watchers" TEXT NOT NULL,
     "reminders" INTEGER NOT NULL,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
@@ -152,6 +158,10 @@ CREATE TABLE "ticket_fsm_new" (
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
     CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
+    CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9),
+    CONSTRAINT "loud is true or false" CHECK ("loud" IN (0, 1)),
+    CONSTRAINT "kind is a known word" CHECK ("kind" IN ('question', 'fault')),
+    CONSTRAINT "extra is JSON" CHECK (json_valid("extra")),
     CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
@@ -165,7 +175,7 @@ CREATE TABLE "ticket_fsm_new" (
     CONSTRAINT "parked: owner is absent" CHECK ("state" <> 'parked' OR "owner" IS NULL),
     CONSTRAINT "parked: due is absent" CHECK ("state" <> 'parked' OR "due" IS NULL)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "ticket_fsm_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "watchers", "reminders")
+INSERT INTO "ticket_fsm_new" ("id", "state", "rev", "created_at", "updated_at", "number", "queue", "priority", "owner", "due", "note", "place", "tries", "tags", "rating", "weight", "loud", "kind", "desk", "since", "extra", "watchers", "reminders")
 SELECT "id",
     CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END,
     "rev" + ("state" IN ('on_hold')),
@@ -181,6 +191,12 @@ SELECT "id",
     "tries",
     "tags",
     NULL,
+    5,
+    1,
+    'question',
+    'it''s "the" desk',
+    1769857200500000,
+    '{"a":["''",null]}',
     '[]',
     0
 FROM "ticket";
@@ -215,6 +231,12 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     "tries" INTEGER NOT NULL,
     "tags" TEXT NOT NULL,
     "rating" INTEGER,
+    "weight" INTEGER NOT NULL DEFAULT 5,
+    "loud" INTEGER NOT NULL DEFAULT 1,
+    "kind" TEXT NOT NULL DEFAULT 'question',
+    "desk" TEXT NOT NULL DEFAULT 'it''s "the" desk',
+    "since" INTEGER NOT NULL DEFAULT 1769857200500000,
+    "extra" TEXT NOT NULL DEFAULT '{"a":["''",null]}',
     "watchers" TEXT NOT NULL,
     "reminders" INTEGER NOT NULL,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
@@ -225,6 +247,10 @@ CREATE TABLE IF NOT EXISTS "ticket" (
     CONSTRAINT "tries is a count" CHECK ("tries" >= 0),
     CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = 'array')),
     CONSTRAINT "rating is from 1 to 5" CHECK ("rating" BETWEEN 1 AND 5),
+    CONSTRAINT "weight is from 1 to 9" CHECK ("weight" BETWEEN 1 AND 9),
+    CONSTRAINT "loud is true or false" CHECK ("loud" IN (0, 1)),
+    CONSTRAINT "kind is a known word" CHECK ("kind" IN ('question', 'fault')),
+    CONSTRAINT "extra is JSON" CHECK (json_valid("extra")),
     CONSTRAINT "watchers is a set" CHECK ((json_valid("watchers") AND json_type("watchers") = 'array')),
     CONSTRAINT "reminders is a count" CHECK ("reminders" >= 0),
     CONSTRAINT "invariant: reminders <= 3" CHECK ("reminders" <= 3),
@@ -481,8 +507,8 @@ BEGIN
       AND NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
           'submit:  > open', 'take: open > taken', 'tag: open > open', 'tag: taken > taken',
           'give_back: taken > open', 'solve: taken > solved', 'follow: open > open',
-          'follow: taken > taken', 'remind: taken > taken', 'park: open > parked',
-          'unpark: parked > open');
+          'follow: taken > taken', 'remind: taken > taken', 'weigh: open > open',
+          'weigh: taken > taken', 'park: open > parked', 'unpark: parked > open');
     SELECT RAISE(ABORT, 'fsm: ticket: the id is taken')
     WHERE NEW."n" = 0
       AND NEW."rev" = 1
@@ -565,6 +591,24 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ticket: rating is changed by solve only')
     WHERE NEW."rating" IS NOT OLD."rating"
       AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('solve'));
+    SELECT RAISE(ABORT, 'fsm: ticket: weight is changed by weigh only')
+    WHERE NEW."weight" IS NOT OLD."weight"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+    SELECT RAISE(ABORT, 'fsm: ticket: loud is changed by weigh only')
+    WHERE NEW."loud" IS NOT OLD."loud"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+    SELECT RAISE(ABORT, 'fsm: ticket: kind is changed by weigh only')
+    WHERE NEW."kind" IS NOT OLD."kind"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+    SELECT RAISE(ABORT, 'fsm: ticket: desk is changed by weigh only')
+    WHERE NEW."desk" IS NOT OLD."desk"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+    SELECT RAISE(ABORT, 'fsm: ticket: since is changed by weigh only')
+    WHERE NEW."since" IS NOT OLD."since"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
+    SELECT RAISE(ABORT, 'fsm: ticket: extra is changed by weigh only')
+    WHERE NEW."extra" IS NOT OLD."extra"
+      AND NOT EXISTS (SELECT 1 FROM "ticket_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: ticket: watchers never loses a member')
     WHERE NEW."watchers" IS NOT OLD."watchers"
       AND EXISTS (SELECT value FROM json_each(OLD."watchers") EXCEPT SELECT value FROM json_each(NEW."watchers"));
@@ -597,7 +641,7 @@ FROM sqlite_master AS m, pragma_foreign_key_list(m."name") AS f, pragma_foreign_
 WHERE m."type" = 'table' AND lower(f."table") = 'ticket'
 EXCEPT SELECT * FROM temp."fsm_dangling") LIMIT 1;
 DROP TABLE temp."fsm_dangling";
-UPDATE "fsm_meta" SET "version" = 2, "hash" = '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a' WHERE "machine" = 'ticket';
+UPDATE "fsm_meta" SET "version" = 2, "hash" = '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f' WHERE "machine" = 'ticket';
 
 -- Which earlier versions may be open beside this one.
 CREATE TABLE IF NOT EXISTS "fsm_versions" (
@@ -608,7 +652,7 @@ CREATE TABLE IF NOT EXISTS "fsm_versions" (
     PRIMARY KEY ("machine", "hash")
 ) STRICT;
 UPDATE "fsm_versions" SET "standing" = 'retired' WHERE "machine" = 'ticket';
-DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '0000de185deafa10df047b63ceb929ae6ef026c0fb08c83edfdb3ef448d5299a');
+DELETE FROM "fsm_versions" WHERE "machine" = 'ticket' AND "hash" IN ('79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', '75fd57b23c237a102f562be890beb87cb06b4d25586965239d3f8458b1ab891f');
 INSERT INTO "fsm_versions" ("machine", "hash", "version", "standing") VALUES ('ticket', '79c54c6214f2340fc6277d44da7a33daee29b15f59cd5546a8d497d40c9681ab', 1, 'retired');
 DROP TABLE temp."fsm_migration";
 COMMIT;
