@@ -148,29 +148,31 @@ func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
 		fields = append(fields, jen.Line().Id("Atomic").Op(":").True())
 	}
 	if len(e.Key) > 0 {
-		key := &jen.Statement{}
-		for i, k := range e.Key {
-			if i > 0 {
-				key.Op("+").Lit("/").Op("+")
-			}
-			key.Add(s.keyText(k.Field, len(e.Key) > 1))
-		}
 		fields = append(fields, jen.Line().Id("Key").Op(":").Func().Params(raw("j *%s", s.n.Record)).String().Block(
-			jen.Return(key),
+			jen.Return(s.keyText(e)),
 		))
 	}
 	return raw("&fsm.EffectInfo[%s]", s.n.Record).Values(append(fields, jen.Line())...), nil
 }
 
-// keyText returns a field as a part of a key. A required string that is the
-// whole key stands for itself. In every other key strings are quoted and absent
-// values are a hyphen, so that two different groups never make one key.
-func (s *store) keyText(f *spec.Field, several bool) *jen.Statement {
-	if f.Type.Kind == spec.KindString && !f.Type.Optional && !several {
-		return raw("j.%s", s.n.field(f))
+// keyText returns the key of an effect as a text.
+func (s *store) keyText(e *spec.Effect) *jen.Statement {
+	var parts []jen.Code
+	for _, k := range e.Key {
+		switch f := k.Field; {
+		case f == s.m.ID && len(e.Key) == 1:
+			return raw("j.ID")
+		case f == s.m.ID:
+			parts = append(parts, raw("j.ID"))
+		case f == s.m.Rev:
+			parts = append(parts, raw("j.Rev"))
+		case f.Type.Kind == spec.KindString && !f.Type.Optional && len(e.Key) == 1:
+			return raw("j.%s", s.n.field(f))
+		default:
+			parts = append(parts, raw(s.rows.storedColumn(f)))
+		}
 	}
-	s.rows.used["keyPart"] = true
-	return raw("keyPart(%s)", s.rows.storedColumn(f))
+	return fsmName("EffectKey").Call(parts...)
 }
 
 // call adds the method of a request that makes the engine's call.

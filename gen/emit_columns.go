@@ -100,14 +100,6 @@ func (s *store) columnFunctions(f *jen.File) {
 		raw("[T, V any](o fsm.Optional[T], form func(T) V) any"),
 		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("form(v)"))),
 		jen.Return(jen.Nil()))
-	add("keyPart", "keyPart writes one column of an effect's key. Strings are quoted, so that no two keys read the same.",
-		raw("(column any) string"),
-		jen.Switch(raw("v := column.(type)")).Block(
-			jen.Case(jen.Nil()).Block(jen.Return(jen.Lit("-"))),
-			jen.Case(jen.String()).Block(jen.Return(jen.Qual("strconv", "Quote").Call(raw("v")))),
-			jen.Case(jen.Qual("time", "Time")).Block(jen.Return(raw("v.Format(time.RFC3339Nano)"))),
-		),
-		jen.Return(jen.Qual("fmt", "Sprint").Call(raw("column"))))
 	add("read", "read copies a column that must be there.",
 		raw("[T any](r fsm.Row, column int, to *T) error"),
 		raw("v, ok := r.Values[column].(T)"),

@@ -109,6 +109,33 @@ func (m *Machine[R]) effectKey(s *step[R]) string {
 	return m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10)
 }
 
+// EffectKey returns the text of an effect's idempotency key, of values as rows hold
+// them: its parts with a slash between. A key of one text is that text as it is; in
+// any other key texts are JSON strings, so that no two keys read the same. Numbers
+// are decimal, times RFC 3339 in UTC, an absent part is a hyphen.
+func EffectKey(parts ...any) string {
+	if text, ok := parts[0].(string); ok && len(parts) == 1 {
+		return text
+	}
+	var b []byte
+	for i, p := range parts {
+		if i > 0 {
+			b = append(b, '/')
+		}
+		switch v := p.(type) {
+		case nil:
+			b = append(b, '-')
+		case string:
+			b = appendText(b, v)
+		case time.Time:
+			b = v.UTC().AppendFormat(b, time.RFC3339Nano)
+		default:
+			b = fmt.Append(b, v)
+		}
+	}
+	return string(b)
+}
+
 // simple reports whether the step of op is one write that needs no other.
 func simple[R any](op *Operation[R], c *Call[R]) bool {
 	return c.Peers == nil && (op.Effect == nil || !op.Effect.Atomic) && (op.Then == "" || delayed(op))

@@ -1,6 +1,9 @@
 package spec
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Machine is a resolved specification: every name is bound to what it names,
 // every type is known, and declarations stand in the order of the file.
@@ -20,6 +23,7 @@ type Machine struct {
 
 	Fields     []*Field // declared fields, then none: the built-in ones are in Builtin
 	Builtin    []*Field // created_at, updated_at: may stand in facts, triggers and orders
+	ID, Rev    *Field   // id and rev, built in too: may stand in keys of effects only
 	States     []*State
 	Removed    []*Removed
 	Invariant  []*Fact // MUST facts of every state
@@ -407,8 +411,15 @@ type Trigger struct {
 type Effect struct {
 	Pos    Pos
 	Name   string
-	Key    []FieldRef // empty: machine/id/rev
+	Key    []FieldRef // fields, or ID and Rev of the machine; empty: machine/id/rev
 	Atomic bool
+}
+
+// OfRecord reports whether each record has keys of its own.
+func (e *Effect) OfRecord() bool {
+	return len(e.Key) == 0 || slices.ContainsFunc(e.Key, func(r FieldRef) bool {
+		return r.Field.Builtin && (r.Field.Name == "id" || r.Field.Name == "rev")
+	})
 }
 
 // Forbidden is a move that must never become possible.

@@ -76,6 +76,8 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 				{Name: "created_at", Type: Type{Kind: KindTime}, Builtin: true},
 				{Name: "updated_at", Type: Type{Kind: KindTime}, Builtin: true},
 			},
+			ID:  &Field{Name: "id", Type: Type{Kind: KindString}, Builtin: true},
+			Rev: &Field{Name: "rev", Type: Type{Kind: KindInt}, Builtin: true},
 		},
 		fields:     newTable[*Field]("field", ast.fieldsAt),
 		states:     newTable[*State]("state", ast.statesAt),
@@ -306,6 +308,23 @@ func (r *resolver) groupRefs(l list) []FieldRef {
 		}
 	}
 	return r.fieldRefs(l)
+}
+
+// effectKey binds the parts of an effect's key: fields, and what tells one record,
+// or one step of it, from others.
+func (r *resolver) effectKey(l list) []FieldRef {
+	var key []FieldRef
+	for _, w := range l.words {
+		switch w.text {
+		case "id":
+			key = append(key, FieldRef{w.pos, r.m.ID})
+		case "rev":
+			key = append(key, FieldRef{w.pos, r.m.Rev})
+		default:
+			key = append(key, r.groupRefs(list{words: []word{w}})...)
+		}
+	}
+	return key
 }
 
 func (r *resolver) stateRef(w word) *StateRef {

@@ -39,14 +39,16 @@ type executor struct {
 }
 
 // ExecuteTask runs one task.
-func (x *executor) ExecuteTask(_ context.Context, t task.Task, key string, _ fsm.Event) error {
-	fmt.Fprintf(x.out, "running %s\n", t.ID)
+//
+// The key is what a real task hands to the outside world: the same one each time
+// that the task runs, after a crash too.
+func (x *executor) ExecuteTask(_ context.Context, _ task.Task, key string, _ fsm.Event) error {
+	fmt.Fprintf(x.out, "running %s\n", key)
 	if x.crash == 0 {
 		fmt.Fprintln(x.out, "crash")
 		os.Exit(2)
 	}
 	x.crash--
-	_ = key // what a real task hands to the outside world as its idempotency key
 	return nil
 }
 

@@ -32,7 +32,7 @@ func TestCrash(t *testing.T) {
 	if err == nil || !strings.HasSuffix(out, "crash\n") {
 		t.Fatalf("the scheduler did not die: %v\n%s", err, out)
 	}
-	victim := strings.Split(out, "\n")[1] // "running <id>"
+	victim := strings.Split(out, "\n")[1] // "running <key>"
 	out, err = scheduler()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -41,7 +41,7 @@ func TestCrash(t *testing.T) {
 		t.Errorf("no recovery:\n%s", out)
 	}
 	if strings.Count(out, victim+"\n") != 1 {
-		t.Errorf("the task that was cut off did not run again: want %q once in\n%s", victim, out)
+		t.Errorf("the task that was cut off did not run again under its key: want %q once in\n%s", victim, out)
 	}
 	if strings.Count(out, "\nrunning ") != 2 {
 		t.Errorf("want two runs, the one cut off and the one not begun:\n%s", out)

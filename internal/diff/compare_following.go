@@ -144,12 +144,9 @@ func (c *comparison) effect(o, n *spec.Operation) {
 		switch {
 		case key(a) != key(b):
 			c.report("FSM712", where, twice, "the key of effect %s is %s, it was %s", b.Name, key(b), key(a))
-		case plainKey(a) != plainKey(b):
-			word := "as it is, it was in quotes"
-			if plainKey(a) {
-				word = "in quotes, it was as it is"
-			}
-			c.report("FSM712", where, twice, "the key of effect %s holds the text of %s %s", b.Name, b.Key[0].Field.Name, word)
+		case len(b.Key) == 1 && b.Key[0].Field.Type.Optional && !a.Key[0].Field.Type.Optional:
+			c.report("FSM712", where, "make the field mandatory, or add `id` to the key",
+				"the key of effect %s is %q where %s is absent, which it could not be: such effects share one key", b.Name, "-", b.Key[0].Field.Name)
 		}
 		if a.Atomic != b.Atomic {
 			word := "runs after the commit, it ran within"
@@ -159,12 +156,6 @@ func (c *comparison) effect(o, n *spec.Operation) {
 			c.report("FSM712", where, twice, "effect %s %s", b.Name, word)
 		}
 	}
-}
-
-// plainKey reports whether the key of an effect is the text of a field as it is.
-// An optional field and several fields are written so that no two keys meet.
-func plainKey(e *spec.Effect) bool {
-	return len(e.Key) == 1 && e.Key[0].Field.Type.Kind == spec.KindString && !e.Key[0].Field.Type.Optional
 }
 
 func (c *comparison) then(o, n *spec.Operation) {

@@ -9,8 +9,8 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// A key of one text is that text as it is; in every other key texts stand in
-// quotes. So a field that may be absent changes keys that name it alone.
+// A key of one text is that text as it is, also where the field is optional. Where
+// it may be absent now, all effects without it share one key.
 func TestKeyTextThatChanges(t *testing.T) {
 	t.Parallel()
 	machine := func(job, key string) *spec.Machine {
@@ -39,7 +39,8 @@ operations:
 		want           bool
 	}{
 		{"string", "optional string", "job", true},
-		{"optional string", "string", "job", true},
+		{"optional string", "string", "job", false},
+		{"string", "string", "[job, id]", false},
 		{"string", "optional string", "[job, part]", false},
 		{"string", "optional string", "part", false},
 		{"string", "string", "job", false},

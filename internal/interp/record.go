@@ -58,6 +58,12 @@ func empty(f *spec.Field) Value {
 
 // Value returns what the record holds in a declared or built-in field.
 func (r Record) Value(m *spec.Machine, f *spec.Field) Value {
+	switch f {
+	case m.ID:
+		return String(r.ID)
+	case m.Rev:
+		return Int(r.Rev)
+	}
 	if f.Builtin {
 		at := r.CreatedAt
 		if f.Name == "updated_at" {

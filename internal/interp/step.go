@@ -231,10 +231,7 @@ func (w *World) write(m *spec.Machine, d Decision, c Call) {
 	w.Records[c.ID] = d.Record
 	w.Outbox = slices.DeleteFunc(w.Outbox, func(o Delivery) bool { return o.ID == c.ID && o.Op.Then != nil })
 	if d.Effect != nil && !d.Effect.Atomic {
-		key := make([]Value, len(d.Effect.Key))
-		for i, f := range d.Effect.Key {
-			key[i] = d.Record.Value(m, f.Field)
-		}
+		key := EffectKey(m, d.Effect, d.Record)
 		w.Outbox = append(w.Outbox, Delivery{ID: c.ID, Rev: d.Record.Rev, Op: c.Op, Key: key, Commit: w.commits()})
 	}
 }

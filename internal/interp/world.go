@@ -21,8 +21,8 @@ type Delivery struct {
 	ID     string
 	Rev    int64 // the revision whose commit asked for it
 	Op     *spec.Operation
-	Key    []Value // the fields of effect.key; empty: machine, id and revision are the key
-	Commit int     // the transaction that wrote it
+	Key    string // the text of its idempotency key
+	Commit int    // the transaction that wrote it
 }
 
 // History returns the log of one record.

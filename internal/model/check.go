@@ -189,7 +189,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		c.byOp = append(c.byOp, -1)
 		if e := op.Effect; e != nil {
 			waits = waits || !e.Atomic
-			if len(e.Key) > 0 && (e.Atomic || o.EffectOnce) {
+			if !e.OfRecord() && (e.Atomic || o.EffectOnce) {
 				c.byOp[op.Index] = len(c.effects)
 				c.effects = append(c.effects, &counted{op, c.t.keyOf[keyName(e.Key)]})
 			}

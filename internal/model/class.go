@@ -69,7 +69,7 @@ func keys(m *spec.Machine) [][]spec.FieldRef {
 		if op.DedupeBy != nil {
 			list = append(list, op.DedupeBy.Fields)
 		}
-		if op.Effect != nil && len(op.Effect.Key) > 0 {
+		if op.Effect != nil && !op.Effect.OfRecord() {
 			list = append(list, op.Effect.Key)
 		}
 	}

@@ -99,7 +99,7 @@ type Operation struct {
 	Picks       bool     // has `next`
 	Triggers    []string // "startup", "after lease", "after updated_at + 600s"
 	Effect      string
-	EffectKey   string // fields; empty: machine, id and revision
+	EffectKey   string // fields, `id`, `rev`; empty: machine, id and revision
 	Atomic      bool
 	Then        string
 }

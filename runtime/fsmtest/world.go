@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -294,29 +293,30 @@ func (m *model) effectOf(o *operation, r fsm.Row) performed {
 		p.key = fmt.Sprintf("%s/%s/%d", m.Machine, r.ID, r.Rev)
 		return p
 	}
-	if f := m.fields[keys[0]]; len(keys) == 1 && f.kind == fsm.KindString && !f.optional {
-		p.key, _ = r.Values[f.index].(string)
-		return p
-	}
-	var parts []string
-	for _, name := range keys {
-		parts = append(parts, keyText(r.Values[m.fields[name].index]))
+	parts := make([]string, len(keys))
+	for i, name := range keys {
+		var v any = r.ID
+		if name == "rev" {
+			v = r.Rev
+		} else if name != "id" {
+			v = r.Values[m.fields[name].index]
+		}
+		switch v := v.(type) {
+		case nil:
+			parts[i] = "-"
+		case string:
+			parts[i] = v
+			if len(keys) > 1 {
+				parts[i] = `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(v) + `"`
+			}
+		case time.Time:
+			parts[i] = v.UTC().Format(time.RFC3339Nano)
+		default:
+			parts[i] = fmt.Sprint(v)
+		}
 	}
 	p.key = strings.Join(parts, "/")
 	return p
-}
-
-// keyText is a value as a part of an effect's key: no two make one text.
-func keyText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "-"
-	case string:
-		return strconv.Quote(v)
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
-	}
-	return fmt.Sprint(v)
 }
 
 func (w *world) uniqueBroken(v verdict) *Unique {

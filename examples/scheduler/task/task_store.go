@@ -24,7 +24,7 @@ var schema = &fsm.Schema{
 	Machine:     "task",
 	Entity:      "Task",
 	Version:     1,
-	Hash:        "dfe65d6e9a075ea155813a5da01910881abb08001b860c784dbc188a563a4f05",
+	Hash:        "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
 	Table:       "task",
 	Enforce:     "full",
 	RequestID:   fsm.Never,
@@ -46,9 +46,9 @@ type Outcome = fsm.Outcome[Task]
 
 // Effects does the work outside the record.
 type Effects interface {
-	// ExecuteTask is the effect of Start; key is made of machine, id and
-	// revision. It runs after the commit, at least once: again after an error
-	// and after a crash, so it must recognise a key that it has seen.
+	// ExecuteTask is the effect of Start; key is made of id. It runs after the
+	// commit, at least once: again after an error and after a crash, so it must
+	// recognise a key that it has seen.
 	ExecuteTask(ctx context.Context, j Task, key string, e fsm.Event) error
 }
 
@@ -255,6 +255,9 @@ var (
 		},
 		Effect: &fsm.EffectInfo[Task]{
 			Name: "execute_task",
+			Key: func(j *Task) string {
+				return j.ID
+			},
 		},
 		Then:  "complete",
 		Picks: true,

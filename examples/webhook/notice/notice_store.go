@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -273,7 +272,7 @@ var (
 		Effect: &fsm.EffectInfo[Notice]{
 			Name: "post",
 			Key: func(j *Notice) string {
-				return keyPart(j.Topic) + "/" + keyPart(j.Number)
+				return fsm.EffectKey(j.Topic, j.Number)
 			},
 		},
 		Then: "confirm",
@@ -321,7 +320,7 @@ var (
 		Effect: &fsm.EffectInfo[Notice]{
 			Name: "post",
 			Key: func(j *Notice) string {
-				return keyPart(j.Topic) + "/" + keyPart(j.Number)
+				return fsm.EffectKey(j.Topic, j.Number)
 			},
 		},
 		Then: "confirm",
@@ -491,20 +490,6 @@ func column[T any](o fsm.Optional[T]) any {
 		return v
 	}
 	return nil
-}
-
-// keyPart writes one column of an effect's key. Strings are quoted, so that no
-// two keys read the same.
-func keyPart(column any) string {
-	switch v := column.(type) {
-	case nil:
-		return "-"
-	case string:
-		return strconv.Quote(v)
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
-	}
-	return fmt.Sprint(column)
 }
 
 // read copies a column that must be there.

@@ -285,4 +285,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('task', 1, 'dfe65d6e9a075ea155813a5da01910881abb08001b860c784dbc188a563a4f05', 'full', 'sqlite');
+VALUES ('task', 1, '3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d', 'full', 'sqlite');

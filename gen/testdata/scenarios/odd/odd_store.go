@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -323,7 +322,7 @@ var (
 		Effect: &fsm.EffectInfo[Odd]{
 			Name: "return",
 			Key: func(j *Odd) string {
-				return keyPart(column(j.Type)) + "/" + keyPart(columnOf(j.Nil, Nil.String)) + "/" + keyPart(column(j.Func)) + "/" + keyPart(column(j.Now))
+				return fsm.EffectKey(column(j.Type), columnOf(j.Nil, Nil.String), column(j.Func), column(j.Now))
 			},
 		},
 	}
@@ -542,20 +541,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// keyPart writes one column of an effect's key. Strings are quoted, so that no
-// two keys read the same.
-func keyPart(column any) string {
-	switch v := column.(type) {
-	case nil:
-		return "-"
-	case string:
-		return strconv.Quote(v)
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
-	}
-	return fmt.Sprint(column)
 }
 
 // read copies a column that must be there.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -27,7 +26,7 @@ var schema = &fsm.Schema{
 	Machine:     "outside",
 	Entity:      "Order",
 	Version:     1,
-	Hash:        "9321700aabd06c0344baf9e63ab822363750694adddd28baa04a37da5f875115",
+	Hash:        "dbebbbee3ff6c32f844d77a9d8450b6a67e0f2b53b67159631024fdc279200f1",
 	Table:       "outside",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
@@ -60,9 +59,9 @@ type Outcome = fsm.Outcome[Order]
 
 // Effects does the work outside the record. T is the transaction of the store.
 type Effects[T any] interface {
-	// Confirm is the effect of Place; key is made of customer, sum, rush and
-	// kind. It runs after the commit, at least once: again after an error and
-	// after a crash, so it must recognise a key that it has seen.
+	// Confirm is the effect of Place; key is made of id, customer, sum, rush
+	// and kind. It runs after the commit, at least once: again after an error
+	// and after a crash, so it must recognise a key that it has seen.
 	Confirm(ctx context.Context, j Order, key string, e fsm.Event) error
 	// ChargeCard is the effect of Charge; key is made of machine, id and
 	// revision. It runs after the commit, at least once: again after an error
@@ -389,7 +388,7 @@ var (
 		Effect: &fsm.EffectInfo[Order]{
 			Name: "confirm",
 			Key: func(j *Order) string {
-				return keyPart(j.Customer) + "/" + keyPart(j.Sum) + "/" + keyPart(j.Rush) + "/" + keyPart(j.Kind.String())
+				return fsm.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
 			},
 		},
 	}
@@ -705,20 +704,6 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 		return form(v)
 	}
 	return nil
-}
-
-// keyPart writes one column of an effect's key. Strings are quoted, so that no
-// two keys read the same.
-func keyPart(column any) string {
-	switch v := column.(type) {
-	case nil:
-		return "-"
-	case string:
-		return strconv.Quote(v)
-	case time.Time:
-		return v.Format(time.RFC3339Nano)
-	}
-	return fmt.Sprint(column)
 }
 
 // read copies a column that must be there.
