@@ -355,13 +355,15 @@ func (m *model) broken(r fsm.Row) []fsm.Violation {
 
 // allowed lists the states in which the operation is a transition.
 func (m *model) allowed(o *operation) []string {
-	var names []string
-	for _, s := range m.stateOrder {
-		if k := o.cells[s.Name].kind; k == cellMove || k == cellChoose {
-			names = append(names, s.Name)
+	if o.froms == nil {
+		o.froms = []string{}
+		for _, s := range m.stateOrder {
+			if k := o.cells[s.Name].kind; k == cellMove || k == cellChoose {
+				o.froms = append(o.froms, s.Name)
+			}
 		}
 	}
-	return names
+	return slices.Clone(o.froms)
 }
 
 // starts are the states out of which an operation has a step; nil for a creation,

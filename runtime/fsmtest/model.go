@@ -18,6 +18,7 @@ type model struct {
 	fields     map[string]*field
 	states     map[string]*state
 	stateOrder []*state
+	stored     map[string]*state // by the word in rows
 	operations []*operation
 	guards     map[string]*guard
 	invariant  []fact
@@ -60,6 +61,8 @@ type operation struct {
 	where         []fact
 	creates       bool
 	readsActor    bool
+	froms         []string // the states that it leaves
+	known         []dim    // what varies around it, once worked out
 }
 
 type input struct {
@@ -84,7 +87,9 @@ type assign struct{ field, value string }
 
 // compile binds the names of a table; a table that does not fit is an error.
 func compile(t Table) (*model, error) {
-	m := &model{Table: t, fields: map[string]*field{}, states: map[string]*state{}, guards: map[string]*guard{}}
+	m := &model{
+		Table: t, fields: map[string]*field{}, states: map[string]*state{}, stored: map[string]*state{}, guards: map[string]*guard{},
+	}
 	for i, f := range t.Fields {
 		y, err := parseType(f.Type, f.Words)
 		if err != nil {
@@ -111,6 +116,7 @@ func compile(t Table) (*model, error) {
 		x := &state{State: s, stored: or(s.Stored, s.Name), invariant: facts(s.Invariant)}
 		m.states[s.Name] = x
 		m.stateOrder = append(m.stateOrder, x)
+		m.stored[x.stored] = x
 	}
 	for _, g := range t.Guards {
 		m.guards[g.Name] = &guard{Guard: g, when: facts(g.When)}
@@ -186,14 +192,7 @@ func (m *model) operation(name string) *operation {
 }
 
 // stateOf returns the state with that stored word, nil for an unknown one.
-func (m *model) stateOf(stored string) *state {
-	for _, s := range m.stateOrder {
-		if s.stored == stored {
-			return s
-		}
-	}
-	return nil
-}
+func (m *model) stateOf(stored string) *state { return m.stored[stored] }
 
 // implied reports whether the proof found that a guard refuses no sound record.
 func (o *operation) implied(guard string) bool { return slices.Contains(list(o.Implied), guard) }

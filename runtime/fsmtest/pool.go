@@ -43,6 +43,16 @@ const (
 // make a difference: what is compared with each other takes values from one
 // pool, at the edge of every comparison and one step to both sides.
 func (m *model) dims(o *operation) []dim {
+	if o.known == nil {
+		o.known = m.newDims(o)
+		for i := range o.known {
+			o.known[i].values = slices.Clip(o.known[i].values)
+		}
+	}
+	return slices.Clone(o.known)
+}
+
+func (m *model) newDims(o *operation) []dim {
 	p := newPools()
 	facts := m.operationFacts(o)
 	for _, f := range slices.Concat(facts, m.allInvariants()) {

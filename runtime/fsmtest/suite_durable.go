@@ -99,29 +99,8 @@ func (m *model) grouped() map[string]bool {
 // keeps it apart in every group.
 func (m *model) apart(o *operation, c *theCase, n int) bool {
 	own := fmt.Sprintf(" #%d", n)
-	mark := func(v any) any {
-		if s, ok := v.(string); ok {
-			return s + own
-		}
-		return v
-	}
 	for name := range m.grouped() {
-		f := m.fields[name]
-		if f.kind != fsm.KindString {
-			continue
-		}
-		if c.row.Values != nil {
-			c.row.Values[f.index] = mark(c.row.Values[f.index])
-		}
-		for _, a := range o.effects.set {
-			from, ok := strings.CutPrefix(a.value, "input.")
-			if !ok {
-				from = name
-			}
-			if in := o.input(from); a.field == name && strings.HasPrefix(a.value, "input") && c.call.Inputs[in.Name] != nil {
-				c.call.Inputs[in.Name] = mark(c.call.Inputs[in.Name])
-			}
-		}
+		m.mark(o, c, name, own)
 	}
 	r := c.row
 	if o.creates {
@@ -140,10 +119,60 @@ func (m *model) apart(o *operation, c *theCase, n int) bool {
 	return true
 }
 
+// mark gives a case a text of its own in one field.
+func (m *model) mark(o *operation, c *theCase, name, own string) {
+	f := m.fields[name]
+	if f.kind != fsm.KindString {
+		return
+	}
+	marked := func(v any) any {
+		if s, ok := v.(string); ok {
+			return s + own
+		}
+		return v
+	}
+	if c.row.Values != nil {
+		c.row.Values[f.index] = marked(c.row.Values[f.index])
+	}
+	for _, a := range o.effects.set {
+		from, ok := strings.CutPrefix(a.value, "input.")
+		if !ok {
+			from = name
+		}
+		if in := o.input(from); a.field == name && strings.HasPrefix(a.value, "input") && c.call.Inputs[in.Name] != nil {
+			c.call.Inputs[in.Name] = marked(c.call.Inputs[in.Name])
+		}
+	}
+}
+
 // exported reports whether the durable layer offers the operation by name.
 func (h *harness[R]) exported(o *operation) bool { return h.d.Operations[o.Name].Do != nil }
 
-// transitions runs every operation on a record in every state: the outcome, the
+// refusedLimit is in how many of the states that refuse it an operation is tried
+// over a store: no store decides that, and the cells of the pure layer are all tried.
+const refusedLimit = 12
+
+// tried are the states in which an operation is tried over a store: those in which it
+// does something, and of the others some, each operation beginning at another one.
+func (m *model) tried(o *operation) []*state {
+	var list []*state
+	refused, first := 0, slices.Index(m.operations, o)
+	for i := range m.stateOrder {
+		s := m.stateOrder[(first+i)%len(m.stateOrder)]
+		if o.cells[s.Name].kind == cellRefused {
+			if refused++; refused > refusedLimit {
+				continue
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// othersLimit is for how many other operations a request id comes again.
+const othersLimit = 12
+
+// transitions runs every operation on a record in its states: the outcome, the
 // stored record and the log must be as decided; then the call comes again, and
 // other calls come under its request id.
 func (s *suite[R]) transitions(t *testing.T, st Store) {
@@ -157,7 +186,7 @@ func (s *suite[R]) transitions(t *testing.T, st Store) {
 				t.Skip("not exported: reached by `then` only")
 			}
 			n := 0
-			for _, from := range s.m.stateOrder {
+			for _, from := range s.m.tried(o) {
 				for _, c := range s.m.byWay(o, from) {
 					n++
 					c.row.ID = fmt.Sprintf("record-%d", n)
@@ -261,8 +290,11 @@ func (h *harness[R]) transition(what string, o *operation, c theCase) {
 	other = again
 	other.Reason = "another reason"
 	h.call(what+", again for another reason", o, target, other)
-	for _, p := range h.m.operations {
-		if p != o && !p.creates && p.By != "system" && h.exported(p) {
+	tries, first := 0, slices.Index(h.m.operations, o)
+	for i := range h.m.operations {
+		p := h.m.operations[(first+i)%len(h.m.operations)]
+		if p != o && !p.creates && p.By != "system" && h.exported(p) && tries < othersLimit {
+			tries++
 			for pc := range h.m.cases(p, h.m.stateOrder[0]) {
 				reuse := pc.call
 				reuse.RequestID = call.RequestID

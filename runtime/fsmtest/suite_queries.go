@@ -52,9 +52,41 @@ func (s *suite[R]) queries(t *testing.T) {
 				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 					t.Errorf("the store is asked\n\t%+v\nwant\n\t%+v", got, want)
 				}
+				s.manyOthers(h, spy, o, c)
 			}
 		})
 	}
+}
+
+// manyOthers makes the call once more for each guard with a large bound, beside as
+// many others as it allows and beside one more: the store says that they are there.
+func (s *suite[R]) manyOthers(h *harness[R], spy *listening, o *operation, c theCase) {
+	for _, g := range o.require {
+		if g.Fewer <= crowdLimit {
+			continue
+		}
+		for _, n := range []int64{g.Fewer - 1, g.Fewer} {
+			spy.more = map[string]int64{g.Name: n}
+			h.w.more = spy.more
+			c := c.clone()
+			c.row.ID = fmt.Sprintf("%s-%d", g.Name, n)
+			c.call.ID, c.call.Peers = c.row.ID, nil
+			if o.By != "system" {
+				c.call.RequestID = h.requestID()
+			}
+			for name := range s.m.grouped() { // not beside those of the last call
+				s.m.mark(o, &c, name, fmt.Sprintf(" of %s", c.row.ID))
+			}
+			what := fmt.Sprintf("with %d others for %s", n, g.Name)
+			if o.creates {
+				h.create(what, o, c.call)
+				continue
+			}
+			h.seed(c.row)
+			h.call(what, o, fsm.Ref{ID: c.row.ID, Rev: 1}, c.call)
+		}
+	}
+	spy.more, h.w.more = nil, nil
 }
 
 // asks reports whether an operation must know of other records.
@@ -115,6 +147,7 @@ func (m *model) questions(o *operation, c theCase) []fsm.PeerQuery {
 type listening struct {
 	*memstore.Store
 	asked []fsm.PeerQuery
+	more  map[string]int64 // by guard: others that it counts and that are not there
 }
 
 // Table returns the store's part for one machine.
@@ -147,7 +180,8 @@ type listeningTx struct {
 
 func (x listeningTx) Peers(q fsm.PeerQuery) (int64, error) {
 	x.s.asked = append(x.s.asked, q)
-	return x.Tx.Peers(q)
+	n, err := x.Tx.Peers(q)
+	return n + x.s.more[q.Name], err
 }
 
 func (x listeningTx) NextNumber(q fsm.PeerQuery) (int64, error) {

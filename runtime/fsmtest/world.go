@@ -22,6 +22,7 @@ type world struct {
 	commits   int
 	fail      map[string]bool // effects that fail
 	last      map[string]int64
+	more      map[string]int64 // by guard: others that the store counts besides
 	now       func() time.Time // the engine's clock
 }
 
@@ -225,7 +226,7 @@ func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
 	p := map[string]int64{}
 	for _, g := range o.require {
 		if g.Fewer > 0 {
-			p[g.Name] = int64(len(w.others(g.Same, g.In, grouped)))
+			p[g.Name] = int64(len(w.others(g.Same, g.In, grouped))) + w.more[g.Name]
 		}
 	}
 	for _, name := range w.m.order {
