@@ -55,6 +55,10 @@ type machine struct {
 	text     strings.Builder
 	ops      []string // their texts
 	group    string   // a mandatory text field that makes groups; empty: none
+
+	// Of motifs: fields, what creations set them to, states, facts of all states and
+	// rules across records.
+	extras, initial, places, facts, uniques []string
 }
 
 // pool holds ordinary names and some that get in the way of Go or of each other.
@@ -82,6 +86,7 @@ func Random(r *rand.Rand) string {
 		m.names = append(m.names, pool[i])
 	}
 	m.declare()
+	m.motifs()
 	m.operations()
 	for _, unused := range []map[string][]string{m.counters, m.sets} {
 		maps.DeleteFunc(unused, func(_ string, by []string) bool { return len(by) == 0 })
@@ -221,15 +226,18 @@ func (m *machine) head() {
 		m.printf("requests: {request_id: %s, expected_rev: %s}\n", one(m, []string{"required", "optional", "none"}), one(m, []string{"required", "optional", "none"}))
 	}
 	m.printf("otherwise: %s\n", one(m, []string{"reject", "reject", "record_only"}))
-	var facts []string
+	facts := m.facts
 	for _, c := range sortedKeys(m.counters) {
+		if m.chance(4) {
+			facts = append(facts, c+" >= 0") // says what the type says
+		}
 		if most, ok := m.caps[c]; ok {
 			facts = append(facts, fmt.Sprintf("%s <= %d", c, most))
 		}
 	}
 	for _, f := range m.fields {
 		if f.kind == "int 0.." && !f.optional && m.chance(2) {
-			facts = append(facts, f.name+" > -1")
+			facts = append(facts, f.name+one(m, []string{" > -1", " >= -5", " >= 0"}))
 		}
 	}
 	if m.chance(5) {
@@ -265,6 +273,7 @@ func (m *machine) declarations() {
 			m.printf("  %s: {type: %s, changed_by: [%s]}\n", name, list.kind, strings.Join(list.of[name], ", "))
 		}
 	}
+	m.text.WriteString(strings.Join(m.extras, ""))
 	if m.group != "" && m.chance(2) {
 		m.printf("  %s: {type: sequence, per: %s}\n", m.nextName(), m.group)
 	}
@@ -273,6 +282,7 @@ func (m *machine) declarations() {
 	for _, s := range m.states {
 		m.state(s, asked)
 	}
+	m.text.WriteString(strings.Join(m.places, ""))
 	if len(asked) > 0 {
 		m.printf("probes:\n")
 	}

@@ -318,6 +318,7 @@ func (m *machine) creation() {
 	w.creates = true
 	w.line("creates: %s", m.states[0].name)
 	w.enter(nil, m.states[0])
+	w.set = append(w.set, m.initial...)
 	if m.group != "" && m.chance(4) {
 		w.line("dedupe_by: %s", m.group)
 	}
@@ -346,6 +347,8 @@ func (w *writer) compareInput() {
 	f := one(w.machine, w.fields)
 	order := one(w.machine, []string{"==", "!=", "<", "<=", ">", ">="})
 	switch {
+	case len(w.sets) > 0 && w.by == "caller" && w.chance(3):
+		w.ask("actor" + one(w.machine, []string{" in ", " not in "}) + one(w.machine, sortedKeys(w.sets)))
 	case len(w.sets) > 0 && w.chance(2):
 		w.inputs = append(w.inputs, in+": string")
 		w.ask("input." + in + one(w.machine, []string{" in ", " not in "}) + one(w.machine, sortedKeys(w.sets)))
@@ -464,8 +467,12 @@ func (w *writer) trigger() {
 func (w *writer) outside(from []*state) {
 	if w.chance(4) {
 		key := ""
-		if w.group != "" && w.chance(2) {
-			key = ", key: [" + w.group + "]"
+		if w.chance(2) { // of some fields, absent ones too
+			var names []string
+			for _, f := range some(w.machine, w.fields) {
+				names = append(names, f.name)
+			}
+			key = ", key: [" + strings.Join(names[:min(3, len(names))], ", ") + "]"
 		}
 		w.line("effect: {name: %s_effect%s, atomic: %t}", w.name, key, w.chance(2))
 	}

@@ -24,7 +24,10 @@ func (m *machine) rest() {
 		m.guard(g, false)
 	}
 	if m.group != "" && m.chance(3) {
-		m.printf("unique:\n  only_one: {fields: %s, in: [%s], error: not_alone}\n", m.group, m.bare(some(m, m.states)))
+		m.uniques = append(m.uniques, fmt.Sprintf("  only_one: {fields: %s, in: [%s], error: not_alone}\n", m.group, m.bare(some(m, m.states))))
+	}
+	if len(m.uniques) > 0 {
+		m.printf("unique:\n%s", strings.Join(m.uniques, ""))
 	}
 	if m.group != "" && m.chance(3) {
 		m.projection()
@@ -43,7 +46,7 @@ func (m *machine) guard(name string, caller bool) {
 	condition := ""
 	switch {
 	case m.group != "" && m.chance(4):
-		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}", 1+m.IntN(3), m.group, m.bare(some(m, m.states)))
+		condition = fmt.Sprintf("fewer: {than: %d, same: %s, in: [%s]}", one(m, []int{1, 2, 3, 4, 9, 1000, 100000}), m.group, m.bare(some(m, m.states)))
 	case m.group != "" && m.chance(4):
 		condition = fmt.Sprintf("none: {same: %s, in: [%s]}", m.group, m.bare(some(m, m.states)))
 	default:

@@ -1,0 +1,179 @@
+package fuzzmachines
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A motif is a part of a machine whose facts hang together, as those of real
+// systems do: people who must be others, a number that follows another one, a
+// quorum. What is drawn field by field seldom has such parts and is still sound. Each
+// brings fields, states, guards and operations of its own, and is entered out of an
+// open state of the machine.
+
+// motifs draws which ones a machine has.
+func (m *machine) motifs() {
+	for _, draw := range []func(){m.people, m.upload, m.purse, m.refund, m.quorum, m.keys, m.alarm} {
+		if m.chance(5) {
+			draw()
+		}
+	}
+}
+
+// extra declares a field that only the motif's operations change. A creation sets
+// it, unless first is empty.
+func (m *machine) extra(kind, first string) string {
+	name := m.nextName()
+	m.extras = append(m.extras, fmt.Sprintf("  %s: %s\n", name, kind))
+	if first != "" {
+		m.initial = append(m.initial, name+": "+first)
+	}
+	return name
+}
+
+// place declares a state of a motif.
+func (m *machine) place(format string, args ...any) string {
+	name := m.nextName()
+	m.places = append(m.places, "  "+name+": {"+fmt.Sprintf(format, args...)+"}\n")
+	return name
+}
+
+// must declares a guard of a motif.
+func (m *machine) must(facts ...string) string {
+	name := m.nextName()
+	m.own = append(m.own, fmt.Sprintf("  %s: {when: ['%s'], error: not_%s}\n", name, strings.Join(facts, "', '"), name))
+	return name
+}
+
+// does declares an operation of a motif.
+func (m *machine) does(lines ...string) {
+	w := m.operation("caller")
+	m.ops = append(m.ops, "  "+w.name+":\n    "+strings.Join(lines, "\n    ")+"\n")
+}
+
+// entrance is an open state of the machine itself.
+func (m *machine) entrance() string { return one(m, m.open(len(m.states))).name }
+
+// people: who decides is neither of those who are recorded.
+func (m *machine) people() {
+	asker := m.extra("string", one(m, []string{"actor", "input"}))
+	first, second := m.extra("optional string", ""), m.extra("optional string", "")
+	asked := m.place("absent: [%s, %s]", first, second)
+	half := m.place("present: [%s], absent: [%s], invariant: [%s != %s]", first, second, first, asker)
+	done := m.place("terminal: true, present: [%s, %s], invariant: [%s != %s, %s != %s, %s != %s]",
+		first, second, first, asker, second, asker, first, second)
+	other := m.must(asker + " != actor")
+	m.does("from: "+m.entrance(), "to: "+asked, fmt.Sprintf("clear: [%s, %s]", first, second))
+	twice := fmt.Sprintf("  - {when: %s == actor, reject: twice}", first)
+	branches := []string{fmt.Sprintf("  - {from: %s, to: %s, set: {%s: actor}}", asked, half, first), twice}
+	if m.chance(2) {
+		branches[0], branches[1] = strings.Replace(twice, "{when", "{from: "+half+", when", 1), branches[0]
+	}
+	m.does(append([]string{
+		fmt.Sprintf("from: [%s, %s]", asked, half), "require: [" + other + "]", "choose:",
+	}, append(branches, fmt.Sprintf("  - {from: %s, to: %s, set: {%s: actor}}", half, done, second))...)...)
+	if m.chance(2) {
+		m.does(fmt.Sprintf("from: [%s, %s]", asked, half), "to: "+asked, "require: ["+m.must(asker+" == actor")+"]",
+			fmt.Sprintf("clear: [%s, %s]", first, second))
+	}
+}
+
+// upload: an offset that the call must name, and that goes up to a length.
+func (m *machine) upload() {
+	least := m.IntN(2)
+	offset, length := m.extra("int 0..", "0"), m.extra(fmt.Sprintf("optional int %d..", least), "")
+	under := m.place("present: [%s], invariant: [%s < %s]", length, offset, length)
+	whole := m.place("%s: true, present: [%s], invariant: [%s == %s]", one(m, []string{"terminal", "final"}), length, offset, length)
+	in := m.nextName()
+	begin := []string{
+		"from: " + m.entrance(), fmt.Sprintf("input: {%s: int %d..}", in, least),
+		fmt.Sprintf("set: {%s: 0, %s: input.%s}", offset, length, in), "choose:",
+	}
+	if least == 0 {
+		begin = append(begin, fmt.Sprintf("  - {when: %s == 0, to: %s}", length, whole))
+	}
+	m.does(append(begin, "  - {to: "+under+"}")...)
+	at, to, total := m.nextName(), m.nextName(), m.nextName()
+	here, forward := m.must(fmt.Sprintf("input.%s == %s", at, offset)), m.must(fmt.Sprintf("input.%s >= %s", to, offset))
+	part := []string{
+		"from: " + under, fmt.Sprintf("input: {%s: int 0.., %s: int 0.., %s: optional int 0..}", at, to, total),
+		fmt.Sprintf("require: [%s, %s]", here, forward), fmt.Sprintf("set: {%s: input.%s}", offset, to), "choose:",
+	}
+	if m.chance(2) {
+		part = append(part, fmt.Sprintf("  - {when: input.%s is present, reject: known_already}", total))
+	}
+	m.does(append(part,
+		fmt.Sprintf("  - {when: %s > %s, reject: too_long}", offset, length),
+		fmt.Sprintf("  - {when: %s == %s, to: %s}", offset, length, whole), "  - {to: "+under+"}")...)
+}
+
+// purse: two numbers, of which one is never more, and calls that bring both.
+func (m *machine) purse() {
+	kind := one(m, []string{"int 0..", "int"})
+	whole, free := m.extra(kind, "0"), m.extra(kind, "0")
+	m.facts = append(m.facts, free+" <= "+whole)
+	a, b := m.nextName(), m.nextName()
+	rises := m.must(fmt.Sprintf("input.%s > %s", a, whole), fmt.Sprintf("input.%s > %s", b, free))
+	within := m.must(fmt.Sprintf("input.%s <= input.%s", b, a))
+	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("input: {%s: %s, %s: %s}", a, kind, b, kind),
+		fmt.Sprintf("require: [%s, %s]", rises, within), fmt.Sprintf("set: {%s: input.%s, %s: input.%s}", whole, a, free, b))
+	less := m.nextName()
+	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("input: {%s: %s}", less, kind),
+		"require: ["+m.must(fmt.Sprintf("input.%s < %s", less, free))+"]", fmt.Sprintf("set: {%s: input.%s}", free, less))
+}
+
+// refund: the operation writes what its branches read.
+func (m *machine) refund() {
+	paid, back := m.extra("int 0..", "0"), m.extra("int 0..", "0")
+	m.facts = append(m.facts, back+" <= "+paid)
+	done := m.place("terminal: true, invariant: [%s == %s]", back, paid)
+	in, out := m.nextName(), m.nextName()
+	from := m.entrance()
+	m.does("from: "+from, "to: same", fmt.Sprintf("input: {%s: int 0..}", in),
+		"require: ["+m.must(fmt.Sprintf("input.%s >= %s", in, back))+"]", fmt.Sprintf("set: {%s: input.%s}", paid, in))
+	more, within := m.must(fmt.Sprintf("input.%s > %s", out, back)), m.must(fmt.Sprintf("input.%s <= %s", out, paid))
+	m.does("from: "+from, fmt.Sprintf("input: {%s: int 0..}", out), fmt.Sprintf("require: [%s, %s]", more, within),
+		fmt.Sprintf("set: {%s: input.%s}", back, out), "choose:",
+		fmt.Sprintf("  - {when: %s == %s, to: %s}", back, paid, done), "  - {to: same}")
+}
+
+// quorum: who may decide is in one set and not in another one, and a counter
+// stands beside a number, bounded or not.
+func (m *machine) quorum() {
+	need := m.extra(one(m, []string{"int 1..5", "int 1..", "int"}), "input")
+	may, did, count := m.extra("set", "input"), m.extra("set", ""), m.extra("counter", "")
+	open := m.place("invariant: [%s < %s, %s covers %s]", count, need, may, did)
+	done := m.place("terminal: true, present: [%s], invariant: [%s >= %s]", did, count, need)
+	m.does("from: "+m.entrance(), "to: "+open, "require: ["+m.must(count+" < "+need, may+" covers "+did)+"]")
+	who, lines := "actor", []string{"from: " + open}
+	if m.chance(2) {
+		in := m.nextName()
+		who = "input." + in
+		lines = append(lines, "input: {"+in+": string}")
+	}
+	m.does(append(lines, fmt.Sprintf("require: [%s, %s]", m.must(who+" in "+may), m.must(who+" not in "+did)),
+		fmt.Sprintf("add: {%s: %s}", did, who), "increment: ["+count+"]", "choose:",
+		fmt.Sprintf("  - {when: %s >= %s, to: %s}", count, need, done), "  - {to: same}")...)
+}
+
+// keys: several rules across records, of different fields and states.
+func (m *machine) keys() {
+	a, b := m.extra("string", "input"), m.extra("string", "input")
+	fields := [][]string{{a}, {b}, {a, b}}
+	if m.chance(2) {
+		c := m.extra("optional string", "input or absent")
+		fields = append(fields, []string{c}, []string{a, c})
+	}
+	for _, i := range m.Perm(len(fields))[:1+m.IntN(3)] {
+		name := m.nextName()
+		m.uniques = append(m.uniques, fmt.Sprintf("  %s: {fields: [%s], in: [%s], error: taken_%s}\n",
+			name, strings.Join(fields[i], ", "), m.bare(some(m, m.states)), name))
+	}
+}
+
+// alarm: a deadline acts for a caller, and the effect's key has an absent part.
+func (m *machine) alarm() {
+	due, note := m.extra("optional time", "input or absent"), m.extra("optional string", "input or absent")
+	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("trigger: [after %s]", due), fmt.Sprintf("clear: [%s]", due),
+		fmt.Sprintf("effect: {name: ring_%s, key: [%s], atomic: %t}", due, strings.Join(some(m, []string{due, note}), ", "), m.chance(2)))
+}
