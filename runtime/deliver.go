@@ -224,7 +224,9 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, begin time.Time) (
 		cause = err // what follows is refused, or its own effect failed: tell and try again later
 	}
 	if ctx.Err() != nil { // interrupted is not failed
-		m.release(ctx, d)
+		if again.IsZero() { // the effect has returned; while it runs on, it keeps its lease
+			m.release(ctx, d)
+		}
 		return false, ctx.Err()
 	}
 	due := m.notBefore(begin).Add(m.wait(d.Attempts - 1))
@@ -418,11 +420,19 @@ func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Opera
 			return gone
 		}
 		var err error
-		if held, err = tx.Settle(d.ID, d.Rev, d.Attempts); err != nil || !held {
+		if held, err = tx.Settle(d.ID, d.Rev, d.Attempts); err != nil {
 			return err
 		}
-		if gone != nil || row.Rev != d.Rev {
-			return nil // it has moved on: what would follow has no place any more
+		if gone != nil || row.Rev != d.Rev { // it has moved on, which took the delivery along: nothing follows
+			if !held {
+				known, err := tx.Request(d.ID, requestID)
+				held = len(known) == 0 // else another delivery took the step
+				return err
+			}
+			return nil
+		}
+		if !held {
+			return nil
 		}
 		rec, err := m.load(next, &row)
 		if err != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -313,5 +315,73 @@ func TestAfterTheEffect(t *testing.T) {
 				t.Errorf("a third round delivers %d (%v), want nothing left", n, err)
 			}
 		})
+	}
+}
+
+// An effect that runs on after its caller was interrupted keeps its lease: nobody
+// performs it a second time beside it.
+func TestInterruptedEffectKeepsItsLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		running, most := 0, 0
+		m := senders(t, memstore.New(), 1, func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+			running++
+			most = max(most, running)
+			time.Sleep(30 * time.Second) // a call that heeds no context
+			running--
+			return nil
+		}, fsm.WithDelivery(time.Minute, 1))
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if n, err := m.Deliver(ctx); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("the interrupted one: %d, %v", n, err)
+		}
+		if n, err := m.Deliver(t.Context()); n != 0 || err != nil {
+			t.Errorf("beside it: %d, %v", n, err)
+		}
+		time.Sleep(time.Minute)
+		if n, err := m.Deliver(t.Context()); n != 1 || err != nil {
+			t.Errorf("after its lease: %d, %v", n, err)
+		}
+		if most != 1 {
+			t.Errorf("%d ran at once", most)
+		}
+	})
+}
+
+// A record that moves on while its effect runs takes the delivery along; that is no
+// failure of the effect.
+func TestRecordMovesDuringItsEffect(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	open(t, store, storetest.Schema())
+	var m *machine
+	ran := 0
+	move := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
+		ran++
+		_, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "changed"))
+		return err
+	}
+	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
+		"send": func(op *fsm.Operation[storetest.Parcel]) { op.Effect = nil }, // a move takes the deliveries of others along
+	})
+	m, err := fsm.NewMachine(t.Context(), store, d, map[string]fsm.EffectFunc[storetest.Parcel]{"charge": move, "carry": move})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Startup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
+	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
+	must(t)(m.Apply(t.Context(), out, storetest.Dispatch(meta(""))))
+	for range 3 {
+		if _, err := m.Deliver(t.Context()); err != nil {
+			t.Errorf("the round: %v", err)
+		}
+	}
+	if ran != 1 {
+		t.Errorf("the effect ran %d times", ran)
 	}
 }

@@ -71,17 +71,18 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		outs, err = m.known(r, q, "", q.RequestID)
 		return len(outs) > 0, err
 	}
-	for ; ; u.fast = nil { // it would meet the same record
+	for late := 1; ; u.fast = nil { // it would meet the same record
 		err := m.run(ctx, u)
 		var over *passedOver
 		var held *heldByOther
 		switch {
-		case errors.Is(err, errOver):
+		case errors.Is(err, errOver) && late < 4 && call.Err(ctx) == nil:
+			late++
 		case errors.As(err, &over):
 			passOver[over.id] = true
 		case errors.As(err, &held) && call.Err(ctx) == nil:
 			wait = held.wait
-		case errors.As(err, &held):
+		case errors.Is(err, errOver), held != nil:
 			r := m.refusal(CodeBusy, q.op, "", "")
 			r.Cause = err
 			return nil, r

@@ -49,6 +49,38 @@ func TestPickWhoseDeadlineGoesBy(t *testing.T) {
 	}
 }
 
+// A deadline that the operation itself gives, shorter than the transaction takes, is
+// decided a few times and then refused: the call ends, whatever its context allows.
+func TestPickWhoseOwnDeadlineGoesBy(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"in a round": 1, "in a transaction": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			now, looks := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 0
+			m := open(t, memstore.New(), storetest.Schema(), fsm.WithClock(func() time.Time {
+				if looks++; looks > 1000 {
+					cancel()
+				}
+				now = now.Add(2 * time.Second)
+				return now
+			}))
+			for _, id := range []string{"p1", "p2"} {
+				must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
+			}
+			looks = 0
+			call := storetest.Hold(w1, "a", now)
+			call.Decide = func(p *storetest.Parcel, id string, numbers []int64, now time.Time) (fsm.Step, error) {
+				return storetest.Hold(w1, "a", now.Add(time.Second)).Decide(p, id, numbers, now)
+			}
+			if _, err := m.Pick(ctx, n, call); !errors.Is(err, fsm.ErrBusy) || looks > 1000 {
+				t.Errorf("after %d looks at the clock: %v, want ErrBusy", looks, err)
+			}
+		})
+	}
+}
+
 // A worker gives a claim half of its lease, and does not begin on what it got with a
 // lease that was over at the answer.
 func TestWorkerWhoseClaimIsLate(t *testing.T) {

@@ -336,14 +336,16 @@ func (w *Worker[R]) beat(ctx context.Context, h *Held[R], asked time.Time, stop 
 			return // it has come to its end
 		}
 		asked = time.Now()
-		bounded, cancel := context.WithTimeout(ctx, w.opt.Lease)
+		bounded, cancel := context.WithDeadline(ctx, until)
+		over := context.AfterFunc(bounded, func() { lose(fmt.Errorf("%w: its lease was over before the next heartbeat", ErrLost)) })
 		err := w.do.Beat(bounded, last, w.machine.now().Add(w.opt.Lease))
+		over()
 		cancel()
 		switch {
 		case err == nil:
 			until = asked.Add(w.opt.Lease)
-		case h.Newest() != last:
-			// the work went on meanwhile; its handle beats next
+		case h.Newest() != last: // the work went on meanwhile; its handle beats at once
+			asked = asked.Add(-w.opt.Beat)
 		case refusedForGood(err), time.Now().After(until):
 			lose(fmt.Errorf("%w: %w", ErrLost, err))
 			return

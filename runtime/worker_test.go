@@ -375,3 +375,57 @@ func TestNewWorkerRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A heartbeat that has no answer is waited for as long as the lease lasts, and no longer:
+// at its end the work is told that its record is lost.
+func TestBeatThatHangs(t *testing.T) {
+	t.Parallel()
+	for name, heeds := range map[string]bool{"heeds its context": true, "heeds nothing": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var w hands
+				w.start(t, newStore(), 1, func(context.Context, *handle) error { return nil }, fsm.WorkerOptions{})
+				var began time.Time
+				var took time.Duration
+				var cause error
+				claims := 0
+				worker, err := fsm.NewWorker(w.m, "w1", fsm.WorkerFuncs[storetest.Parcel]{
+					Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
+						if claims++; claims > 1 {
+							return nil, fsm.ErrNothingToDo
+						}
+						began = time.Now()
+						return w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
+					},
+					Beat: func(ctx context.Context, _ *handle, _ time.Time) error {
+						if !heeds {
+							time.Sleep(2 * time.Minute)
+							return errors.New("too late")
+						}
+						<-ctx.Done()
+						return ctx.Err()
+					},
+					Beats: func(*storetest.Parcel) bool { return true },
+					Work: func(ctx context.Context, _ *handle) error {
+						<-ctx.Done()
+						took, cause = time.Since(began), context.Cause(ctx)
+						return ctx.Err()
+					},
+					Failed: func(context.Context, *handle, error) error { return nil },
+				}, fsm.WorkerOptions{Lease: time.Minute, Log: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+				defer stop()
+				if err := worker.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if took != time.Minute || !errors.Is(cause, fsm.ErrLost) {
+					t.Errorf("the work was told after %v (%v), want 1m0s, ErrLost", took, cause)
+				}
+			})
+		})
+	}
+}

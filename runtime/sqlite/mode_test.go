@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,13 +27,14 @@ func TestModeOfNewFiles(t *testing.T) {
 		"new":                   {want: 0o600},
 		"new, for a group":      {opts: []sqlite.Option{sqlite.WithMode(0o640)}, want: 0o640},
 		"there":                 {there: 0o644, want: 0o644},
+		"there, for a group":    {there: 0o660, want: 0o660}, // wider than the umask
 		"there, and the option": {there: 0o640, opts: []sqlite.Option{sqlite.WithMode(0o600)}, want: 0o640},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "x.db")
 			if c.there != 0 {
-				if err := os.WriteFile(path, nil, c.there); err != nil {
+				if err := errors.Join(os.WriteFile(path, nil, c.there), os.Chmod(path, c.there)); err != nil {
 					t.Fatal(err)
 				}
 			}

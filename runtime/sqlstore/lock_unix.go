@@ -14,8 +14,19 @@ import (
 // stores of one process take turns as those of two do.
 type flocked struct{ *os.File }
 
-func openLock(name string, mode fs.FileMode) (fileLock, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
+// openLock gives a new lock the mode and the owner of the database, whatever the umask
+// is and whoever makes it, as SQLite does for the files that it makes beside one.
+func openLock(name string, of fs.FileInfo) (fileLock, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case err == nil && of != nil:
+		err = f.Chmod(of.Mode().Perm())
+		if owner, ok := of.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+			err = errors.Join(err, f.Chown(int(owner.Uid), int(owner.Gid)))
+		}
+	case errors.Is(err, fs.ErrExist):
+		f, err = os.OpenFile(name, os.O_RDWR, 0)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open the lock beside the database: %w", err)
 	}

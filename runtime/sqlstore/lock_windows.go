@@ -25,8 +25,8 @@ const (
 // locked is a file that is locked by LockFileEx.
 type locked struct{ *os.File }
 
-func openLock(name string, mode fs.FileMode) (fileLock, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
+func openLock(name string, _ fs.FileInfo) (fileLock, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open the lock beside the database: %w", err)
 	}

@@ -79,7 +79,7 @@ func integer(ctx context.Context, q querier, text string, args ...any) (n int64,
 // specification since, beside which this one may not work.
 func (s *session) stillFits(ctx context.Context, t *table) error {
 	o := &s.others
-	if o.fit[t] == o.changes {
+	if seen, ok := o.fit[t]; ok && seen == o.changes {
 		return nil
 	}
 	if err := t.stillOurs(ctx, s); err != nil {

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -43,11 +42,11 @@ func newTurns(database string) (*turns, error) {
 	if resolved, err := filepath.EvalSymlinks(database); err == nil {
 		database = resolved
 	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(database); err == nil {
-		mode = info.Mode().Perm() // who may write the one may lock the other
+	of, err := os.Stat(database) // who may write the one may lock the other
+	if err != nil {
+		of = nil
 	}
-	file, err := openLock(database+".lock", mode)
+	file, err := openLock(database+".lock", of)
 	if file == nil || err != nil {
 		return nil, err
 	}

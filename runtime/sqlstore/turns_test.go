@@ -98,7 +98,7 @@ func TestSystemsLock(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "x.lock")
 	open := func() fileLock {
-		lock, err := openLock(name, 0o600)
+		lock, err := openLock(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
