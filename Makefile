@@ -44,10 +44,13 @@ test: ## every deterministic test
 # is judged by itself; this looks for new ones.
 test race campaigns: export RAPID_SEED ?= 1
 
+# A test process lives for seconds: it takes more memory for less work.
+test campaigns: export GOGC ?= 400
+
 .PHONY: campaigns
 campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)
 	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
-		$(GO) test -count=1 -timeout 30m ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./gen ./runtime/postgres
+		$(GO) test -count=1 -timeout 30m ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64

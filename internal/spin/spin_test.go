@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/model"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -122,9 +123,13 @@ func runSpin(t *testing.T, execs int, without []string) verdict {
 	return verdict{number(`errors: (\d+)`) == 0, number(`(\d+) states, stored`)}
 }
 
-// available skips the test where Spin is not installed, unless it must be.
+// available skips the test outside of make spin and of campaigns, and where Spin is not
+// installed, unless it must be.
 func available(t *testing.T) {
 	t.Helper()
+	if os.Getenv("FSMGEN_REQUIRE_SPIN") == "" {
+		campaign.Only(t)
+	}
 	if testing.Short() {
 		t.Skip("compiles a verifier for each case; run without -short")
 	}
