@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +17,22 @@ import (
 // calls again, and no effect happened twice. place makes a new database's place.
 func ProcessKills(t *testing.T, d Driver, short, long int, place func() string) {
 	t.Helper()
+	d.processKills(t, 1, short, long, place)
+}
+
+// ProcessKillsAmong is ProcessKills while other processes write the same database: one of
+// them is killed after the other, and another takes its place.
+func ProcessKillsAmong(t *testing.T, d Driver, processes, short, long int, place func() string) {
+	t.Helper()
+	d.processKills(t, processes, short, long, place)
+}
+
+func (d Driver) processKills(t *testing.T, processes, short, long int, place func() string) {
+	t.Helper()
 	began, kills, longer := time.Now(), Size(short, long), Longer(short, long)
 	var got killed
 	for left := kills; left > 0; left -= perDatabase {
-		part := d.killProcesses(t, "write", place(), min(left, perDatabase), true)
+		part := d.killProcesses(t, "write", place(), processes, min(left, perDatabase), true)
 		if wrong := part.Wrong(); wrong != "" {
 			t.Error(wrong)
 		}
@@ -30,7 +43,7 @@ func ProcessKills(t *testing.T, d Driver, short, long int, place func() string) 
 	}
 	var control killed
 	for range 5 { // what is lost is what was under way
-		more := d.killProcesses(t, "eager", place(), Size(20, 60), false)
+		more := d.killProcesses(t, "eager", place(), 1, Size(20, 60), false)
 		control.Lost += more.Lost
 		control.Acked += more.Acked
 		if control.Lost > 0 {
@@ -40,8 +53,12 @@ func ProcessKills(t *testing.T, d Driver, short, long int, place func() string) 
 	if control.Lost == 0 {
 		t.Error("the control, which acknowledges before the commit, lost nothing: the test cannot see a loss")
 	}
+	how := "SIGKILL after 0.5 to 40 ms of work by 4 writers"
+	if processes > 1 {
+		how = fmt.Sprintf("SIGKILL to one of %d processes of 4 writers, the others write on", processes)
+	}
 	Report(t, Row{
-		Test: "kill -9 of the process", Store: d.Name, How: "SIGKILL after 0.5 to 40 ms of work by 4 writers",
+		Test: "kill -9 of the process", Store: d.Name, How: how,
 		Figures: fmt.Sprintf("%d kills, %d acknowledged, lost %d, doubled %d; %d in flight: %d had been committed, %d had not, all settled; ledger %d = committed %d",
 			got.kills, got.Acked, got.Lost, got.Doubled, got.unknown, got.there, got.unknown-got.there, got.Ledger, got.Committed),
 		Control: fmt.Sprintf("acknowledging before the commit lost %d of %d", control.Lost, control.Acked),
@@ -70,7 +87,7 @@ func (k *killed) add(o killed) {
 	k.Committed += o.Committed
 }
 
-func (d Driver) killProcesses(t *testing.T, child, place string, kills int, settle bool) killed {
+func (d Driver) killProcesses(t *testing.T, child, place string, processes, kills int, settle bool) killed {
 	t.Helper()
 	ctx := t.Context()
 	_, end, err := d.Open(ctx, place, true)
@@ -83,15 +100,32 @@ func (d Driver) killProcesses(t *testing.T, child, place string, kills int, sett
 	var got killed
 	acked := map[string]int{}
 	told := 0
+	var alive []*victim
+	defer func() {
+		for _, v := range alive {
+			v.kill(t)
+		}
+	}()
 	// On a slow machine a kill may come before the first answer.
 	for n := 0; n < kills || settle && n < 5*kills && (told < kills || got.unknown == 0); n++ {
-		c := d.killOne(t, child, place, n)
+		for len(alive) < processes {
+			alive = append(alive, d.begin(t, child, place, fmt.Sprintf("k%d.%d", n, len(alive))))
+		}
+		time.Sleep(500*time.Microsecond + time.Duration(rand.IntN(39_500))*time.Microsecond)
+		c := alive[0].kill(t)
+		alive = alive[1:]
 		got.kills++
 		told += total(c.acked)
 		maps.Copy(acked, c.acked)
 		if settle {
 			got.settle(t, d, place, c, acked)
 		}
+	}
+	for ; len(alive) > 0; alive = alive[1:] { // all at once: what is left of them is settled afterwards
+		c := alive[0].kill(t)
+		got.kills++
+		maps.Copy(acked, c.acked)
+		got.settle(t, d, place, c, acked)
 	}
 	s, end, err := d.Open(ctx, place, false)
 	if err != nil {
@@ -133,31 +167,44 @@ func (k *killed) settle(t *testing.T, d Driver, place string, c calls, acked map
 	}
 }
 
-// killOne runs a child for a short time, kills it, and returns what it said.
-func (d Driver) killOne(t *testing.T, child, place string, n int) calls {
+// victim is a process that is going to be killed.
+type victim struct {
+	cmd       *exec.Cmd
+	complaint strings.Builder
+	said      chan string
+}
+
+// begin starts a child and waits until it works.
+func (d Driver) begin(t *testing.T, child, place, name string) *victim {
 	t.Helper()
-	cmd := d.childCommand(child, place, childEnv+"_WRITERS=4", fmt.Sprintf("%s_NAME=k%d", childEnv, n))
-	out, err := cmd.StdoutPipe()
+	v := &victim{cmd: d.childCommand(child, place, childEnv+"_WRITERS=4", childEnv+"_NAME="+name), said: make(chan string, 1)}
+	out, err := v.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
-	if err := cmd.Start(); err != nil {
+	v.cmd.Stderr = &v.complaint
+	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(out)
-	first, err := lines.ReadString('\n') // it works by now
-	if err == nil {
-		time.Sleep(500*time.Microsecond + time.Duration(rand.IntN(39_500))*time.Microsecond)
+	first, _ := lines.ReadString('\n')
+	go func() {
+		rest, _ := io.ReadAll(lines)
+		v.said <- first + string(rest)
+	}()
+	return v
+}
+
+// kill kills it and returns what it said.
+func (v *victim) kill(t *testing.T) calls {
+	t.Helper()
+	_ = v.cmd.Process.Kill()
+	said := <-v.said
+	_ = v.cmd.Wait()
+	if v.complaint.Len() > 0 {
+		t.Fatalf("the child failed: %s", v.complaint.String())
 	}
-	_ = cmd.Process.Kill()
-	rest, _ := io.ReadAll(lines)
-	_ = cmd.Wait()
-	if complaint.Len() > 0 {
-		t.Fatalf("the child failed: %s", complaint.String())
-	}
-	c, err := readCalls(first + string(rest))
+	c, err := readCalls(said)
 	if err != nil {
 		t.Fatal(err)
 	}

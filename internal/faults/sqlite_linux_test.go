@@ -40,6 +40,23 @@ func TestProcessKills(t *testing.T) {
 	})
 }
 
+// One of three processes that write the same database is killed.
+func TestProcessKillsAmongThree(t *testing.T) {
+	campaign.Only(t)
+	if testing.Short() {
+		t.Skip("kills processes; run without -short")
+	}
+	if !faults.Long() {
+		t.Parallel()
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		faults.ProcessKillsAmong(t, moderncSQLite, 3, 20, 1000, func() string { return filepath.Join(t.TempDir(), "x.db") })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		faults.ProcessKillsAmong(t, postgresPgx, 3, 12, 500, func() string { return pgtest.DSN(t) })
+	})
+}
+
 func TestSweeperKills(t *testing.T) {
 	campaign.Only(t)
 	if testing.Short() {
