@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -44,6 +45,38 @@ func TestLinearizable(t *testing.T) {
 			s.Check(t, nil)
 		})
 	}
+}
+
+// So it is where the callers are in three processes.
+func TestLinearizableAmongThree(t *testing.T) {
+	campaign.Only(t)
+	if testing.Short() {
+		t.Skip("makes thousands of calls; run without -short")
+	}
+	t.Parallel()
+	memory := func(t *testing.T) fsm.Store { return closed(t, memstore.New(), nil) }
+	for name, place := range map[string]func(*testing.T) string{
+		"SQLite (modernc)": func(t *testing.T) string { return filepath.Join(t.TempDir(), "x.db") },
+		"PostgreSQL":       func(t *testing.T) string { return pgtest.DSN(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := place(t)
+			s := histories.Subject{Name: name, Short: 1200, Long: 50_000, Wrong: memory, Processes: []string{at, at, at}, Open: func(t *testing.T) fsm.Store {
+				store, err := openHistory(t.Context(), name, at)
+				return closed(t, store, err)
+			}}
+			s.Check(t, nil)
+		})
+	}
+}
+
+// openHistory opens the store that callers in several processes share.
+func openHistory(ctx context.Context, name, place string) (fsm.Store, error) {
+	if name == "PostgreSQL" {
+		return postgres.Open(ctx, place, quiet)
+	}
+	return sqlite.Open(place)
 }
 
 // closed closes a store with the test.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/faults"
+	"github.com/fsmgen/fsmgen/internal/faults/histories"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -22,7 +23,10 @@ var (
 	postgresPgx   = faults.Driver{Name: "PostgreSQL (client)", Open: openClient, Ledger: openServer}
 )
 
-func TestMain(m *testing.M) { faults.Main(m, moderncSQLite, postgresPgx) }
+func TestMain(m *testing.M) {
+	histories.Main(openHistory)
+	faults.Main(m, moderncSQLite, postgresPgx)
+}
 
 func TestProcessKills(t *testing.T) {
 	campaign.Only(t)

@@ -31,9 +31,10 @@ type beat struct {
 
 // answer is what it was told.
 type answer struct {
-	kind     string // ok, stale, nothing (surely not applied), unknown
-	rev      int64  // ok: of the outcome; stale: the current one
-	replayed bool
+	Kind     string // ok, stale, nothing (surely not applied), unknown
+	Rev      int64  // ok: of the outcome; stale: the current one
+	Replayed bool
+	Wrong    string // an error that no caller should get
 }
 
 // record is the model's state: the revision, and the requests in the order in
@@ -66,16 +67,16 @@ var sequential = porcupine.NondeterministicModel{
 		r, in, out := state.(record), input.(beat), output.(answer)
 		was, known := r.find(in.request)
 		fits := !known && in.at == r.rev
-		switch out.kind {
+		switch out.Kind {
 		case "ok":
-			if known && out.replayed && out.rev == was {
+			if known && out.Replayed && out.Rev == was {
 				return []any{r}
 			}
-			if fits && out.rev == r.rev+1 {
+			if fits && out.Rev == r.rev+1 {
 				return []any{r.apply(in.request)}
 			}
 		case "stale":
-			if !known && in.at != r.rev && out.rev == r.rev {
+			if !known && in.at != r.rev && out.Rev == r.rev {
 				return []any{r}
 			}
 		case "nothing":
@@ -97,6 +98,9 @@ type Subject struct {
 	Open        func(t *testing.T) fsm.Store // an empty one, that is closed with the test
 	Wrong       func(t *testing.T) fsm.Store // another one for the planted bugs, which must not refuse what they do; nil: Open
 	Short, Long int                          // calls of eight callers in all, by the form of the test
+
+	// Processes, unless empty, are the arguments of processes that make the calls: see Main.
+	Processes []string
 }
 
 // planted is how many calls a planted bug is looked for in, up to twenty times.
@@ -115,7 +119,7 @@ func (s *Subject) Check(t *testing.T, disturb func(ctx context.Context)) {
 	if disturb != nil {
 		beside.Go(func() { disturb(ctx) })
 	}
-	h := play(t, &faults.Faulty{Store: store, Rate: 0.1}, faults.Size(s.Short, s.Long))
+	h := play(t, store, s.seats(t, store), faults.Size(s.Short, s.Long))
 	cancel()
 	beside.Wait()
 	if h.illegal > 0 {
@@ -135,7 +139,8 @@ func (s *Subject) Check(t *testing.T, disturb func(ctx context.Context)) {
 	for bug, name := range map[faults.Bug]string{faults.BlindWrite: "write without the revision", faults.ForgottenRequest: "request id not kept"} {
 		var h histories
 		for range 20 { // where callers hardly ever meet, the bug shows seldom
-			more := play(t, &faults.Faulty{Store: wrong(t), Rate: 0.1, Bug: bug}, planted)
+			store := wrong(t)
+			more := play(t, store, []seat{local(t, &faults.Faulty{Store: store, Rate: 0.1, Bug: bug})}, planted)
 			h.illegal += more.illegal
 			if h.records += more.records; h.illegal > 0 {
 				break
@@ -148,6 +153,9 @@ func (s *Subject) Check(t *testing.T, disturb func(ctx context.Context)) {
 	}
 	slices.Sort(caught)
 	how := "a store that loses a tenth of the commits before, after, or until later; half of these callers hear nothing more"
+	if n := len(s.Processes); n > 0 {
+		how += fmt.Sprintf("; the callers are in %d processes", n)
+	}
 	if s.How != "" {
 		how += "; " + s.How
 	}
@@ -165,18 +173,11 @@ type histories struct {
 	first                                   string
 }
 
-// play lets eight callers loose on one record after another.
-func play(t *testing.T, store *faults.Faulty, ops int) histories {
+// play lets eight callers loose on one record after another, from these seats.
+func play(t *testing.T, store fsm.Store, seats []seat, ops int) histories {
 	t.Helper()
 	ctx := t.Context()
-	if err := lifecycle.Migrate(ctx, store.Store); err != nil {
-		t.Fatal(err)
-	}
-	calm, err := lifecycle.Open(ctx, store.Store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := lifecycle.Open(ctx, store)
+	calm, err := lifecycle.Open(ctx, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,12 +193,14 @@ func play(t *testing.T, store *faults.Faulty, ops int) histories {
 		if first.Record.ID != id {
 			t.Fatalf("claimed %s, want %s", first.Record.ID, id)
 		}
-		history := callers(ctx, t, m, first.Record)
-		store.Wait()
+		history := callers(t, seats, first.Record.Ref())
+		for _, s := range seats {
+			s.wait()
+		}
 		for _, op := range history {
 			out := op.Output.(answer)
-			h.kinds[out.kind]++
-			if out.replayed {
+			h.kinds[out.Kind]++
+			if out.Replayed {
 				h.replayed++
 			}
 		}
@@ -232,11 +235,10 @@ func settled(t *testing.T, call func() (lifecycle.Outcome, error)) lifecycle.Out
 var lease = time.Date(2900, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // callers makes eight callers beat on one record, some with the same requests.
-func callers(ctx context.Context, t *testing.T, m *lifecycle.Machine, first lifecycle.Job) []porcupine.Operation {
+func callers(t *testing.T, seats []seat, held fsm.Ref) []porcupine.Operation {
 	const n, each = 8, 4
 	var mu sync.Mutex
 	var history []porcupine.Operation
-	held := first
 	var requests []string
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -244,46 +246,24 @@ func callers(ctx context.Context, t *testing.T, m *lifecycle.Machine, first life
 		wg.Go(func() {
 			for i := range each {
 				mu.Lock()
-				at, request := held, fmt.Sprintf("r%d.%d", c, i)
+				q := question{At: held, Held: rand.IntN(3) > 0, Request: fmt.Sprintf("r%d.%d", c, i)}
 				if len(requests) > 0 && rand.IntN(4) == 0 {
-					request = requests[rand.IntN(len(requests))]
+					q.Request = requests[rand.IntN(len(requests))]
 				} else {
-					requests = append(requests, request)
+					requests = append(requests, q.Request)
 				}
 				mu.Unlock()
-				in := beat{request, at.Rev}
-				op := porcupine.Operation{ClientId: c, Input: in, Call: time.Since(began).Nanoseconds()}
-				var target fsm.Target = at
-				if rand.IntN(3) == 0 {
-					target = at.Ref()
-				}
-				out, err := m.Heartbeat(faults.Call(ctx), target, lifecycle.HeartbeatRequest{RequestID: request, Actor: "w", Lease: lease})
-				op.Return = time.Since(began).Nanoseconds()
-				a := answer{kind: "ok", rev: out.Record.Rev, replayed: out.Replayed}
-				var refused *fsm.Refusal
-				switch {
-				case err == nil:
-				case faults.Unknown(err):
-					a = answer{kind: "unknown"}
+				op := porcupine.Operation{ClientId: c, Input: beat{q.Request, q.At.Rev}, Call: time.Since(began).Nanoseconds()}
+				a := seats[c%len(seats)].ask(q)
+				op.Return, op.Output = time.Since(began).Nanoseconds(), a
+				if a.Kind == "unknown" {
 					op.Return = math.MaxInt64 // it may happen at any time from now on
-				case errors.As(err, &refused) && refused.Code == fsm.CodeStale:
-					a = answer{kind: "stale", rev: refused.Rev}
-				case errors.Is(err, fsm.ErrBusy):
-					a = answer{kind: "nothing"}
-				default:
-					t.Errorf("%s: %v", request, err)
-					a = answer{kind: "nothing"}
 				}
-				op.Output = a
+				if a.Wrong != "" {
+					t.Errorf("%s: %s", q.Request, a.Wrong)
+				}
 				mu.Lock()
-				if err == nil && out.Record.Rev > held.Rev {
-					held = out.Record
-				}
-				if refused != nil && a.kind == "stale" && a.rev > held.Rev {
-					if now, err := m.Record(ctx, held.ID); err == nil {
-						held = now
-					}
-				}
+				held.Rev = max(held.Rev, a.Rev)
 				history = append(history, op)
 				mu.Unlock()
 			}
@@ -298,7 +278,7 @@ func describe(history []porcupine.Operation) string {
 	var b strings.Builder
 	for _, op := range history {
 		in, out := op.Input.(beat), op.Output.(answer)
-		fmt.Fprintf(&b, "\n  caller %d, %d to %d: beat at %d as %s -> %s %d replayed=%v", op.ClientId, op.Call, op.Return, in.at, in.request, out.kind, out.rev, out.replayed)
+		fmt.Fprintf(&b, "\n  caller %d, %d to %d: beat at %d as %s -> %s %d replayed=%v", op.ClientId, op.Call, op.Return, in.at, in.request, out.Kind, out.Rev, out.Replayed)
 	}
 	return b.String()
 }
