@@ -25,6 +25,8 @@ func (s *suite[R]) prompt(t *testing.T, st Store) {
 	}
 	t.Run("log", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackLog) })
 	t.Run("remains", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackRemains) })
+	t.Run("forgets", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackForgets) })
+	t.Run("erased", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackErased) })
 	t.Run("sides", func(t *testing.T) { s.atPrompt(t, st, nil, nil, (*prompt).attackSides) })
 	if s.m.Enforce == "full" {
 		t.Run("moves", func(t *testing.T) { s.attackMoves(t, st) })
