@@ -50,6 +50,37 @@ func registerIn(ctx context.Context, m *fsm.Machine[storetest.Parcel], id, lane 
 	return m.Create(ctx, storetest.Register(storetest.Meta{Actor: "w", RequestID: id}, storetest.RegisterInput{ID: id, Lane: lane}))
 }
 
+// A server that ended its sessions costs each way to use it one call at most.
+func TestEndedSessionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	_, db, open := ground(t)
+	store, m := open()
+	schema := storetest.Schema()
+	schema.SQL = parcelSQL(t)
+	for name, use := range map[string]func() error{
+		"Migrate": func() error { return fsm.Migrate(t.Context(), store, schema) },
+		"NewMachine": func() error {
+			_, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
+			return err
+		},
+		"Installed": func() error { _, err := store.Installed(t.Context()); return err },
+		"Create":    func() error { _, err := registerIn(t.Context(), m, "p1", "l"); return err },
+		"Record":    func() error { _, err := m.Record(t.Context(), "p1"); return err },
+	} {
+		if _, err := registerIn(t.Context(), m, "p1", "l"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+			t.Fatal(err)
+		}
+		if first := use(); first != nil {
+			if err := use(); err != nil {
+				t.Errorf("%s: after %v: %v", name, first, err)
+			}
+		}
+	}
+}
+
 // A trigger of the user's gives each code of PostgreSQL's list that is definite, or says that the
 // database is damaged: in the statement, and at the commit. The caller hears it once, as what it
 // is, with the words of the server, and nothing was written.

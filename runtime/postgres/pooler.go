@@ -2,14 +2,13 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
@@ -45,26 +44,19 @@ func WithPooler() Option { return func(o *options) { o.pooler = true } }
 
 // direct asks whether the session is of the server that its number was given by: a pooler
 // gives its clients numbers of its own. Only PostgreSQL's numbers are of processes.
-func direct(ctx context.Context, db *sql.DB) error {
-	conn, err := db.Conn(ctx)
+func direct(ctx context.Context, conn *pgx.Conn) error {
+	server := conn.PgConn()
+	answers, err := server.Exec(ctx, "SELECT pg_backend_pid(), version()").ReadAll()
 	if err != nil {
-		return fmt.Errorf("postgres: connect: %w", err)
+		return fmt.Errorf("postgres: ask for the session's process: %w", err)
 	}
-	defer conn.Close()
-	return conn.Raw(func(c any) error {
-		server := c.(*stdlib.Conn).Conn().PgConn()
-		answers, err := server.Exec(ctx, "SELECT pg_backend_pid(), version()").ReadAll()
-		if err != nil {
-			return fmt.Errorf("postgres: ask for the session's process: %w", err)
-		}
-		row := answers[0].Rows[0]
-		pid, version := string(row[0]), string(row[1])
-		told := strconv.FormatUint(uint64(server.PID()), 10)
-		if pid == told || !strings.HasPrefix(version, "PostgreSQL ") || strings.Contains(version, "-YB-") {
-			return nil
-		}
-		return &PoolerError{Noticed: "the connection is told to be that of process " + told + ", and process " + pid + " answers"}
-	})
+	row := answers[0].Rows[0]
+	pid, version := string(row[0]), string(row[1])
+	told := strconv.FormatUint(uint64(server.PID()), 10)
+	if pid == told || !strings.HasPrefix(version, "PostgreSQL ") || strings.Contains(version, "-YB-") {
+		return nil
+	}
+	return &PoolerError{Noticed: "the connection is told to be that of process " + told + ", and process " + pid + " answers"}
 }
 
 // refused makes a PoolerError of what a pooler says when the store opens.

@@ -1,13 +1,18 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
@@ -44,6 +49,67 @@ func TestPoolerIsRefused(t *testing.T) {
 				store.Close()
 			}
 		}
+	}
+}
+
+// An address that leads to the server first and to a pooler later: the later connection is
+// refused as well.
+func TestPoolerThatComesLater(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	const silent = "ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout,default_transaction_read_only"
+	var hosts []*pgx.ConnConfig
+	for _, address := range []string{dsn, pgtest.Pooler(t, dsn, "pool_mode = transaction", silent)} {
+		config, err := pgx.ParseConfig(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts = append(hosts, config)
+	}
+	var list net.ListenConfig
+	l, err := list.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	first := make(chan net.Conn, 1)
+	go func() {
+		for i := 0; ; i++ {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to := hosts[min(i, 1)]
+			server, err := to.DialFunc(context.Background(), "unix", fmt.Sprintf("%s/.s.PGSQL.%d", to.Host, to.Port))
+			if err != nil {
+				t.Errorf("dial: %v", err)
+				return
+			}
+			go func() { io.Copy(server, client); server.Close() }()
+			go func() { io.Copy(client, server); client.Close() }()
+			if i == 0 {
+				first <- server
+			}
+		}
+	}()
+	store, err := postgres.Open(t.Context(), fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", hosts[0].User, l.Addr(), hosts[0].Database), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	(<-first).Close()
+	schema := storetest.Schema()
+	schema.SQL = parcelSQL(t)
+	var pooler *postgres.PoolerError
+	for range 10 { // the first ones may find broken connections
+		err = fsm.Migrate(t.Context(), store, schema)
+		if err == nil || errors.As(err, &pooler) {
+			break
+		}
+		t.Log(err)
+	}
+	if pooler == nil {
+		t.Errorf("got %v, want a PoolerError", err)
 	}
 }
 

@@ -165,17 +165,16 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*sqlstore.Store, err
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = min(10*time.Second, o.deadline)
 	}
-	db := stdlib.OpenDB(*config)
+	var each []stdlib.OptionOpenDB // of the connections, those that come later too
+	if !o.pooler {
+		each = append(each, stdlib.OptionAfterConnect(direct))
+	}
+	db := stdlib.OpenDB(*config, each...)
 	db.SetMaxOpenConns(o.sessions)
 	db.SetMaxIdleConns(o.sessions)
 	db.SetConnMaxLifetime(0)
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: connect: %w", o.refused(err)), db.Close())
-	}
-	if !o.pooler {
-		if err := direct(ctx, db); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
 	}
 	store, err := sqlstore.New(db, sqlstore.Postgres(o.dialect...), append(o.store, sqlstore.WithRelease(db.Close))...)
 	if err != nil {

@@ -97,7 +97,7 @@ func (t *table) meta(ctx context.Context, q querier) (*meta, error) {
 
 // Check returns a refusal unless the database holds this specification's
 // tables, with all indexes and triggers of the level.
-func (t *table) Check(ctx context.Context) error {
+func (t *table) Check(ctx context.Context) (err error) {
 	script, _, err := t.script()
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (t *table) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer t.store.readers.give(s, false)
+	defer func() { t.store.readers.giveAfter(s, err) }()
 	m, err := t.meta(ctx, s)
 	switch {
 	case err != nil:
@@ -187,7 +187,7 @@ func (t *table) Migrate(ctx context.Context) error {
 }
 
 // upToDate reports whether there is nothing to migrate. It only reads.
-func (t *table) upToDate(ctx context.Context, want []piece) (bool, error) {
+func (t *table) upToDate(ctx context.Context, want []piece) (same bool, err error) {
 	if err := t.store.poisoned(t.schema.Machine); err != nil { // or for reading only
 		return false, err
 	}
@@ -195,7 +195,7 @@ func (t *table) upToDate(ctx context.Context, want []piece) (bool, error) {
 	if err != nil {
 		return false, t.unopened(ctx, err)
 	}
-	defer t.store.readers.give(s, false)
+	defer func() { t.store.readers.giveAfter(s, err) }()
 	m, err := t.meta(ctx, s)
 	if err != nil {
 		return false, t.fault("read the meta table", err)

@@ -27,12 +27,12 @@ type Installed struct {
 }
 
 // Installed lists the machines whose tables the database says it has, by name.
-func (s *Store) Installed(ctx context.Context) ([]Installed, error) {
+func (s *Store) Installed(ctx context.Context) (list []Installed, err error) {
 	session, err := s.readers.take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer s.readers.give(session, false)
+	defer func() { s.readers.giveAfter(session, err) }()
 	t := &table{store: s, dialect: s.dialect, schema: &fsm.Schema{Machine: "fsm_meta", Table: "fsm_meta"}}
 	objects, err := s.dialect.objects(ctx, session)
 	if err != nil {
@@ -46,7 +46,6 @@ func (s *Store) Installed(ctx context.Context) ([]Installed, error) {
 		return nil, t.fault("read the meta table", err)
 	}
 	defer rows.Close()
-	var list []Installed
 	for rows.Next() {
 		var i Installed
 		if err := rows.Scan(&i.Machine, &i.Version, &i.Hash, &i.Enforce, &i.Dialect); err != nil {

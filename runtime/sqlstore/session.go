@@ -325,6 +325,11 @@ func (p *pool) give(s *session, broken bool) {
 	<-p.slots
 }
 
+// giveAfter puts a session back after something that ended with err, or with nil.
+func (p *pool) giveAfter(s *session, err error) {
+	p.give(s, err != nil && p.dialect.failure(err) == failLost)
+}
+
 // close waits until no session is in use and closes them all. What was set in a
 // server's session ends with it.
 func (p *pool) close() {
