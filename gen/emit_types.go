@@ -139,7 +139,7 @@ func request(f *jen.File, m *spec.Machine, n *names, o *spec.Operation) {
 			g.Id("Actor").String().Comment(actorNote(o))
 		}
 		g.Id("Reason").String().Comment(reasonNote(o))
-		g.Id("At").Qual("time", "Time").Comment("durable form: when; zero is the machine's clock")
+		g.Id("At").Qual("time", "Time").Comment("durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime")
 		g.Id("Labels").Map(jen.String()).String().Comment("durable form: stored with the event; no rule reads them")
 		if len(o.Inputs) > 0 {
 			g.Line()

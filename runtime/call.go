@@ -57,6 +57,12 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 			return nil, invalid("request_id", "%v", err)
 		}
 	}
+	switch {
+	case op.By != BySystem && q.Actor == SystemActor:
+		return nil, m.refusal(CodeSystemActor, op, id, "")
+	case !c.At.IsZero() && !c.engine && !m.options.callerTime:
+		return nil, m.refusal(CodeTimeGiven, op, id, "")
+	}
 	if q.Actor == "" && op.NeedActor {
 		return nil, m.refusal(CodeActorMissing, op, id, "")
 	}

@@ -36,7 +36,7 @@ func TestCallIsMadeWhenItIsDecided(t *testing.T) {
 		for _, at := range []time.Time{{}, start.Add(time.Second)} {
 			now := start
 			store := &wrapped{Store: newStore()}
-			m := open(t, store, storetest.Schema(), fsm.WithClock(func() time.Time { return now }))
+			m := open(t, store, storetest.Schema(), fsm.WithCallerTime(), fsm.WithClock(func() time.Time { return now }))
 			waiting(t, m, "p1")
 			store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 				now = start.Add(time.Minute)

@@ -71,7 +71,7 @@ type Call[R any] struct {
 	RequestID string
 	Actor     string
 	Reason    string
-	At        time.Time // zero: the clock's time when the call is decided
+	At        time.Time // zero: the clock's time when the call is decided; another one needs WithCallerTime
 	Labels    map[string]string
 	Inputs    []Input
 	// Decide runs the pure method on r. For a creation r is zero and is filled.
@@ -86,4 +86,6 @@ type Call[R any] struct {
 	// Where narrows what `next` may pick; Fits decides in full.
 	Where []Cond
 	Fits  func(r *R, now time.Time) bool
+
+	engine bool // a sweep makes it, as of its own time
 }

@@ -23,6 +23,8 @@ const (
 	CodeReasonMissing  Code = "reason_missing"
 	CodeRequestMissing Code = "request_missing"
 	CodeRequestReused  Code = "request_reused"
+	CodeSystemActor    Code = "system_actor"
+	CodeTimeGiven      Code = "time_given"
 	CodeGuard          Code = "guard"
 	CodeNotUnique      Code = "not_unique"
 	CodeInvariant      Code = "invariant"
@@ -63,6 +65,8 @@ var (
 	ErrReasonMissing  = errors.New("the call gives no reason")
 	ErrRequestMissing = errors.New("the call has no request id")
 	ErrRequestReused  = errors.New("the request id belongs to another request")
+	ErrSystemActor    = errors.New("the actor system is the engine's own; name who calls")
+	ErrTimeGiven      = errors.New("the call names a time, which decides only where the machine was opened with WithCallerTime")
 	ErrGuard          = errors.New("a guard refuses")
 	ErrNotUnique      = errors.New("another record holds this place")
 	ErrInvariant      = errors.New("the record would break an invariant")
@@ -256,6 +260,8 @@ var sentinels = map[Code]error{
 	CodeReasonMissing:  ErrReasonMissing,
 	CodeRequestMissing: ErrRequestMissing,
 	CodeRequestReused:  ErrRequestReused,
+	CodeSystemActor:    ErrSystemActor,
+	CodeTimeGiven:      ErrTimeGiven,
 	CodeGuard:          ErrGuard,
 	CodeNotUnique:      ErrNotUnique,
 	CodeInvariant:      ErrInvariant,

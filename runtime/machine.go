@@ -44,6 +44,7 @@ type EffectFunc[R any] func(ctx context.Context, tx Tx, r R, key string, e Event
 // Options are the settings of a Machine; the With functions set them.
 type Options struct {
 	clock            func() time.Time
+	callerTime       bool
 	triggers         map[string]time.Duration
 	backoff, longest time.Duration
 	lease            time.Duration // of an effect that is performed
@@ -60,6 +61,13 @@ type Option func(*Options)
 // WithClock replaces the clock, which stands in for a zero At and is read by
 // Sweep, Startup and Deliver.
 func WithClock(now func() time.Time) Option { return func(o *Options) { o.clock = now } }
+
+// WithCallerTime lets the At of a call decide when it is made; without it a call
+// that names a time is refused with ErrTimeGiven. It is for programs that write down
+// what has happened elsewhere, such as an import, and for tests; those with a clock
+// of their own (WithClock) need no At. A call can then keep a deadline that is over,
+// and one of the year 9999 leaves a record whose updated_at never rises again.
+func WithCallerTime() Option { return func(o *Options) { o.callerTime = true } }
 
 // WithTrigger replaces the duration that an operation's `after` triggers add to
 // their field. The operation is named as in the specification.

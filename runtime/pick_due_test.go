@@ -86,7 +86,7 @@ func TestPickTakesWhatIsDue(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		now := start
-		m := open(t, &wrapped{Store: newStore(), single: seed%2 == 1}, storetest.Schema(), fsm.WithClock(func() time.Time { return now }))
+		m := open(t, &wrapped{Store: newStore(), single: seed%2 == 1}, storetest.Schema(), fsm.WithCallerTime(), fsm.WithClock(func() time.Time { return now }))
 		var jobs []job
 		someTime := func() time.Time { return start.Add(time.Duration(random.IntN(40)) * time.Microsecond) }
 		for step := range 80 {

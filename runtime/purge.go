@@ -93,6 +93,8 @@ func (m *Machine[R]) operator(actor, reason, id string) error {
 	switch {
 	case actor == "":
 		return m.refusal(CodeActorMissing, nil, id, "")
+	case actor == SystemActor:
+		return m.refusal(CodeSystemActor, nil, id, "")
 	case reason == "":
 		return m.refusal(CodeReasonMissing, nil, id, "")
 	}

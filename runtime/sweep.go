@@ -111,7 +111,7 @@ func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row) (b
 	if err != nil {
 		return false, err
 	}
-	c.Operation, c.At = op, now
+	c.Operation, c.At, c.engine = op, now, true
 	out, err := m.Apply(ctx, held[R]{rec, row.Ref()}, c)
 	return err == nil && !out.Replayed, err
 }

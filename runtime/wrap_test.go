@@ -171,7 +171,12 @@ func effects(f fsm.EffectFunc[storetest.Parcel]) map[string]fsm.EffectFunc[store
 }
 
 // fixed is a clock that stands still.
-func fixed() fsm.Option { return fsm.WithClock(func() time.Time { return start }) }
+func fixed() fsm.Option {
+	return func(o *fsm.Options) {
+		fsm.WithClock(func() time.Time { return start })(o)
+		fsm.WithCallerTime()(o)
+	}
+}
 
 type outcome = fsm.Outcome[storetest.Parcel]
 

@@ -19,6 +19,8 @@ const (
 	CodeReasonMissing  = "reason_missing"
 	CodeRequestMissing = "request_missing"
 	CodeRequestReused  = "request_reused"
+	CodeSystemActor    = "system_actor"
+	CodeOverflow       = "overflow"
 	CodeGuard          = "guard"
 	CodeNotUnique      = "not_unique"
 	CodeInvariant      = "invariant"

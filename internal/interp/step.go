@@ -71,6 +71,9 @@ func acceptIDs(m *spec.Machine, c Call) *Refusal {
 	if problem := idProblem(c.RequestID); problem != "" {
 		return c.invalid("request_id", problem)
 	}
+	if !system && c.Actor == systemActor {
+		return c.refuse(CodeSystemActor, "")
+	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (s *suite[R]) tracedHarness(t *testing.T, st Store) *harness[R] {
 func (h *harness[R]) open(opts ...fsm.Option) {
 	h.t.Helper()
 	opts = append([]fsm.Option{
-		fsm.WithClock(func() time.Time { return asSent(h.clock) }), fsm.WithBackoff(firstWait, longestWait),
+		fsm.WithClock(func() time.Time { return asSent(h.clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
 		fsm.WithDelivery(time.Minute, 1), // one after the other: what is performed is compared in its order
 	}, opts...)
 	d, err := h.s.d.Open(h.ctx, h.store, h.fx, opts...)

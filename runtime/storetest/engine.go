@@ -77,7 +77,7 @@ func (d *depot) another(opts ...fsm.Option) *fsm.Machine[Parcel] {
 		defer d.mu.Unlock()
 		return d.now
 	})
-	m, err := fsm.NewMachine(d.ctx, d.store, Descriptor(d.schema), effects, append([]fsm.Option{clock}, opts...)...)
+	m, err := fsm.NewMachine(d.ctx, d.store, Descriptor(d.schema), effects, append([]fsm.Option{clock, fsm.WithCallerTime()}, opts...)...)
 	if err != nil {
 		d.Fatalf("NewMachine: %v", err)
 	}

@@ -309,6 +309,11 @@ var callTests = []test{
 			{"request_id", fsm.CodeInvalidInput, note(Meta{RequestID: "a\x00b"})},
 			{"request_id", fsm.CodeInvalidInput, note(Meta{RequestID: "a\xffb"})},
 			{"actor", fsm.CodeInvalidInput, note(Meta{Actor: long})},
+			{"", fsm.CodeSystemActor, note(Meta{Actor: fsm.SystemActor})},
+			{"", fsm.CodeSystemActor, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Actor: "system", Reason: "x"})) }},
+			{"", fsm.CodeSystemActor, func() (outcome, error) {
+				return d.Create(d.ctx, Register(Meta{Actor: "system"}, RegisterInput{Lane: "a"}))
+			}},
 			{"reason", fsm.CodeInvalidInput, note(Meta{Reason: "\xff"})},
 			{"labels", fsm.CodeInvalidInput, note(Meta{Labels: map[string]string{"a": "\x00"}})},
 			{"at", fsm.CodeInvalidInput, note(Meta{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})},
@@ -330,6 +335,40 @@ var callTests = []test{
 			if r := d.refused(c.code, c.call); r.Name != c.name {
 				d.Errorf("%s: the refusal names %q, want %q", c.code, r.Name, c.name)
 			}
+		}
+	}},
+	{"the time of a call is the engine's", func(b *bench) {
+		d := b.open()
+		out := d.register("p1", "a")
+		m, err := fsm.NewMachine(d.ctx, d.store, Descriptor(d.schema), noEffects(), fsm.WithClock(func() time.Time { return instant }))
+		if err != nil {
+			b.Fatal(err)
+		}
+		late := Meta{At: instant.Add(-time.Hour)}
+		for name, call := range map[string]func() error{
+			"Apply":  func() error { _, err := m.Apply(d.ctx, out, bare(late)); return err },
+			"Create": func() error { _, err := m.Create(d.ctx, Register(late, RegisterInput{Lane: "a"})); return err },
+			"Pick": func() error {
+				_, err := m.Pick(d.ctx, 1, Hold(Meta{Actor: "ann", At: late.At}, "a", instant))
+				return err
+			},
+			"of the system": func() error {
+				c := Release()
+				c.At = late.At
+				_, err := m.Apply(d.ctx, out, c)
+				return err
+			},
+		} {
+			if err := call(); !errors.Is(err, fsm.ErrTimeGiven) {
+				d.Errorf("%s, at a time of the caller's: %v, want ErrTimeGiven", name, err)
+			}
+		}
+		if again, err := m.Apply(d.ctx, out, bare(Meta{})); err != nil || !again.Record.UpdatedAt.Equal(instant) {
+			d.Errorf("without a time: %+v, %v", again.Record, err)
+		}
+		then := d.must(d.Apply(d.ctx, d.parcel("p1"), bare(Meta{At: instant.Add(time.Hour)})))
+		if !then.Record.UpdatedAt.Equal(instant.Add(time.Hour)) {
+			d.Errorf("with WithCallerTime: %+v", then.Record)
 		}
 	}},
 	{"batches are all or nothing", func(b *bench) {

@@ -552,7 +552,7 @@ type CreateRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Suite     string
@@ -637,7 +637,7 @@ type QueueRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -688,7 +688,7 @@ type WaitRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -746,7 +746,7 @@ type HoldRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -804,7 +804,7 @@ type StartRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -853,7 +853,7 @@ type DescribeRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Name   fsm.Optional[string]   // may be absent
@@ -943,7 +943,7 @@ type CompleteRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Conclusion Conclusion
@@ -1011,7 +1011,7 @@ type ConcludeAgainRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Conclusion Conclusion
@@ -1076,7 +1076,7 @@ func (j CheckRun) CanConcludeAgain(req ConcludeAgainRequest, now time.Time) erro
 // MakeStaleRequest is the request of MakeStale.
 type MakeStaleRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1111,7 +1111,7 @@ type RerequestRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // the operator; required
 	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1160,7 +1160,7 @@ type ResetRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 

@@ -905,7 +905,7 @@ type CreateRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Amount             int64
@@ -988,7 +988,7 @@ type UpdateRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Amount int64
@@ -1071,7 +1071,7 @@ type AttachRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	PaymentMethod string
@@ -1141,7 +1141,7 @@ type ConfirmRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Outcome       ConfirmOutcome          // what the payment method answered
@@ -1423,7 +1423,7 @@ type SettleActionRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Outcome       SettleActionOutcome     // what the payment method answered
@@ -1643,7 +1643,7 @@ type SettleRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Outcome       SettleOutcome           // what the payment method answered
@@ -1831,7 +1831,7 @@ type IncrementAuthorizationRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Amount int64
@@ -1898,7 +1898,7 @@ type CaptureRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Amount int64
@@ -1996,7 +1996,7 @@ func (j PaymentIntent) CanCapture(req CaptureRequest, now time.Time) error {
 // ExpireAuthorizationRequest is the request of ExpireAuthorization.
 type ExpireAuthorizationRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -2051,7 +2051,7 @@ type CancelRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	CancellationReason CancellationReason

@@ -635,7 +635,7 @@ type NameRequest struct {
 	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Connection string
@@ -675,7 +675,7 @@ func Name(id string, req NameRequest, now time.Time) (Stream, Event, error) {
 type SendHeadersRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	EndStream bool
@@ -788,7 +788,7 @@ func (j Stream) CanSendHeaders(req SendHeadersRequest, peers SendHeadersPeers, n
 type RecvHeadersRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	EndStream bool
@@ -916,7 +916,7 @@ func (j Stream) CanRecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, n
 type SendDataRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	EndStream bool
@@ -992,7 +992,7 @@ func (j Stream) CanSendData(req SendDataRequest, now time.Time) error {
 type RecvDataRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	EndStream bool
@@ -1133,7 +1133,7 @@ func (j Stream) CanRecvData(req RecvDataRequest, now time.Time) error {
 type SendPushPromiseRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1184,7 +1184,7 @@ func (j Stream) CanSendPushPromise(req SendPushPromiseRequest, now time.Time) er
 type RecvPushPromiseRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1239,7 +1239,7 @@ func (j Stream) CanRecvPushPromise(req RecvPushPromiseRequest, now time.Time) er
 type SendRstStreamRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	ErrorCode int64
@@ -1278,7 +1278,7 @@ func (j Stream) CanSendRstStream(req SendRstStreamRequest, now time.Time) error 
 type RecvRstStreamRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	ErrorCode int64
@@ -1330,7 +1330,7 @@ func (j Stream) CanRecvRstStream(req RecvRstStreamRequest, now time.Time) error 
 type SendWindowUpdateRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1376,7 +1376,7 @@ func (j Stream) CanSendWindowUpdate(req SendWindowUpdateRequest, now time.Time) 
 type RecvWindowUpdateRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1440,7 +1440,7 @@ func (j Stream) CanRecvWindowUpdate(req RecvWindowUpdateRequest, now time.Time) 
 type SendPriorityRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1495,7 +1495,7 @@ func (j Stream) CanSendPriority(req SendPriorityRequest, now time.Time) error {
 type RecvPriorityRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1549,7 +1549,7 @@ func (j Stream) CanRecvPriority(req RecvPriorityRequest, now time.Time) error {
 // SkipRequest is the request of Skip.
 type SkipRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1586,7 +1586,7 @@ func (j Stream) CanSkip(req SkipRequest, now time.Time) error {
 // CloseConnectionRequest is the request of CloseConnection.
 type CloseConnectionRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 

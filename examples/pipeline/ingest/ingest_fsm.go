@@ -401,7 +401,7 @@ type EnqueueRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -424,7 +424,7 @@ type StartRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -469,7 +469,7 @@ type RescheduleRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	RunAfter time.Time
@@ -509,7 +509,7 @@ type ProgressRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -542,7 +542,7 @@ type SucceedRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -579,7 +579,7 @@ type FailRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -616,7 +616,7 @@ type QuarantineRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -653,7 +653,7 @@ type ReleaseRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // the operator; required
 	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -696,7 +696,7 @@ func (j Job) CanRelease(req ReleaseRequest, now time.Time) error {
 // FailStalledRequest is the request of FailStalled.
 type FailStalledRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -730,7 +730,7 @@ func (j Job) CanFailStalled(req FailStalledRequest, now time.Time) error {
 // RetryStalledRequest is the request of RetryStalled.
 type RetryStalledRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 

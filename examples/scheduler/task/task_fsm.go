@@ -317,7 +317,7 @@ type SubmitRequest struct {
 	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -337,7 +337,7 @@ func Submit(id string, req SubmitRequest, now time.Time) (Task, Event, error) {
 // StartRequest is the request of Start.
 type StartRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -367,7 +367,7 @@ func (j Task) CanStart(req StartRequest, now time.Time) error {
 // CompleteRequest is the request of Complete.
 type CompleteRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -398,7 +398,7 @@ func (j Task) CanComplete(req CompleteRequest, now time.Time) error {
 // RecoverRequest is the request of Recover.
 type RecoverRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 

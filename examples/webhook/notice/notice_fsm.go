@@ -350,7 +350,7 @@ type PublishRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Topic string
@@ -399,7 +399,7 @@ func Publish(id string, req PublishRequest, peers PublishPeers, now time.Time) (
 // ConfirmRequest is the request of Confirm.
 type ConfirmRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -430,7 +430,7 @@ func (j Notice) CanConfirm(req ConfirmRequest, now time.Time) error {
 // GiveUpRequest is the request of GiveUp.
 type GiveUpRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -464,7 +464,7 @@ type RetryRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // the operator; required
 	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -509,7 +509,7 @@ type DropRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // the operator; required
 	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 

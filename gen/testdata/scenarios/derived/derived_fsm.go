@@ -317,7 +317,7 @@ type AddRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Batch  string
@@ -353,7 +353,7 @@ type InspectRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Fine bool
@@ -396,7 +396,7 @@ type ReinspectRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 

@@ -461,7 +461,7 @@ type MakeRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Start  int64
@@ -527,7 +527,7 @@ type SwapRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -564,7 +564,7 @@ type KeepRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Left fsm.Optional[string]   // may be absent
@@ -636,7 +636,7 @@ type HoldRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Wake   fsm.Optional[time.Time] // may be absent
@@ -698,7 +698,7 @@ type CopyRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -732,7 +732,7 @@ type TryRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Name  string
@@ -833,7 +833,7 @@ type SettleRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // the operator; required
 	Reason    string            // why; required, stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -887,7 +887,7 @@ type UnsetRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Extra fsm.Optional[fsm.JSON] // may be absent
@@ -934,7 +934,7 @@ type FinishRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 

@@ -432,7 +432,7 @@ type MakeRequest struct {
 	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Name   string
@@ -502,7 +502,7 @@ func Make(id string, req MakeRequest, now time.Time) (Probe, Event, error) {
 type HitRequest struct {
 	Actor  string            // who asks; required, the rules look at it
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Name string
@@ -558,7 +558,7 @@ func (j Probe) CanHit(req HitRequest, now time.Time) error {
 type RankRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Name string
@@ -608,7 +608,7 @@ func (j Probe) CanRank(req RankRequest, now time.Time) error {
 type RepeatRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Nick fsm.Optional[string] // may be absent
@@ -654,7 +654,7 @@ func (j Probe) CanRepeat(req RepeatRequest, now time.Time) error {
 type DifferRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Nick fsm.Optional[string] // may be absent
@@ -700,7 +700,7 @@ func (j Probe) CanDiffer(req DifferRequest, now time.Time) error {
 type MeasureRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -747,7 +747,7 @@ func (j Probe) CanMeasure(req MeasureRequest, now time.Time) error {
 type FlipRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -790,7 +790,7 @@ func (j Probe) CanFlip(req FlipRequest, now time.Time) error {
 type WaitRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Moment time.Time
@@ -853,7 +853,7 @@ func (j Probe) CanWait(req WaitRequest, now time.Time) error {
 type ReadRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Body fsm.JSON
@@ -904,7 +904,7 @@ func (j Probe) CanRead(req ReadRequest, now time.Time) error {
 type SortRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -951,7 +951,7 @@ func (j Probe) CanSort(req SortRequest, now time.Time) error {
 type LookRequest struct {
 	Actor  string            // who asks; required, the rules look at it
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Nick fsm.Optional[string] // may be absent

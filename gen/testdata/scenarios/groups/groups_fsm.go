@@ -426,7 +426,7 @@ type AddRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Room  string
@@ -501,7 +501,7 @@ type TakeRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Kind Kind
@@ -565,7 +565,7 @@ type ReleaseRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -606,7 +606,7 @@ type HandOverRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Holder string
@@ -656,7 +656,7 @@ func (j Slot) CanHandOver(req HandOverRequest, now time.Time) error {
 // DropRequest is the request of Drop.
 type DropRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 

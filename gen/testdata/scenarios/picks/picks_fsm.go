@@ -491,7 +491,7 @@ type PutRequest struct {
 	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Lane     Lane
@@ -529,7 +529,7 @@ func Put(id string, req PutRequest, now time.Time) (Pick, Event, error) {
 type TakeRequest struct {
 	Actor  string            // who asks; required, the rules look at it
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Wanted TakeWanted
@@ -588,7 +588,7 @@ func (j Pick) CanTake(req TakeRequest, peers TakePeers, now time.Time) error {
 type EndRequest struct {
 	Actor  string            // the operator; required
 	Reason string            // why; required, stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 

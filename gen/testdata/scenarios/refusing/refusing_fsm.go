@@ -337,7 +337,7 @@ type BeginRequest struct {
 	ID     string            // durable form: of the new record; empty: one is made. The pure form has its own
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	High int64
@@ -374,7 +374,7 @@ func Begin(id string, req BeginRequest, now time.Time) (Line, Event, error) {
 type ReceiveRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 
 	Last bool
@@ -429,7 +429,7 @@ func (j Line) CanReceive(req ReceiveRequest, now time.Time) error {
 type RiseRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -478,7 +478,7 @@ func (j Line) CanRise(req RiseRequest, now time.Time) error {
 type SettleRequest struct {
 	Actor  string            // who asks
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 

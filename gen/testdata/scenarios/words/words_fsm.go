@@ -817,7 +817,7 @@ type CreateRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Priority Priority
@@ -843,7 +843,7 @@ type RankRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	To RankTo
@@ -876,7 +876,7 @@ type JudgeRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Verdict Verdict
@@ -921,7 +921,7 @@ type GuessRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Guess fsm.Optional[GuessGuess] // may be absent
@@ -958,7 +958,7 @@ type CloseRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Mood CloseMood
@@ -998,7 +998,7 @@ type MergeRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -1027,7 +1027,7 @@ type ReopenRequest struct {
 	RequestID string            // durable form: makes a retry safe; may be empty
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 

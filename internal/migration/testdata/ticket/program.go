@@ -213,7 +213,7 @@ func audit(ctx context.Context, store fsm.Store) {
 		log.Fatalf("the next number is %d, want 21", made.Record.Count)
 	}
 	// The new rules hold in the database, not only in the program.
-	held, err := m.Take(ctx, made, v2.TakeRequest{RequestID: "take fresh", Actor: "bob", At: time.Now()})
+	held, err := m.Take(ctx, made, v2.TakeRequest{RequestID: "take fresh", Actor: "bob"})
 	check(err)
 	for i := range 3 {
 		held, err = m.Remind(ctx, held, v2.RemindRequest{RequestID: fmt.Sprint("remind", i)})
