@@ -54,7 +54,7 @@ func FactsOf(m *spec.Machine) Facts {
 		}
 		f.Uniques = append(f.Uniques, fact)
 	}
-	for _, l := range lookups(m) {
+	for _, l := range queried(m) {
 		f.Indexes = append(f.Indexes, IndexFact{Name: strings.Join(l.name, "."), Fields: l.fields, Order: l.order, States: l.states})
 	}
 	for _, o := range m.Operations {

@@ -69,6 +69,12 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 				}
 			}))
 		}
+		if p := parkingOf(s.m, o); p != nil {
+			pair("Parking", p.expr())
+			if len(p.own) > 0 {
+				pair("Own", jen.Func().Params(raw("j *"+s.n.Record)).Bool().Block(jen.Return(raw(scope{n: s.n}.facts(p.own).String()))))
+			}
+		}
 	}
 	if s.engineCalls(o) && !hasSource(o) {
 		pair("System", jen.Func().Params(raw("*"+s.n.Record), jen.Qual("time", "Time")).

@@ -194,7 +194,7 @@ func (s *store) schema(f *jen.File) {
 				g.Line()
 			}))
 		}
-		if all := lookups(s.m); len(all) > 0 {
+		if all := queried(s.m); len(all) > 0 {
 			pair("Indexes", jen.Index().Add(fsmName("Index")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range all {
 					g.Line().Add(raw(indexInfo(x)))

@@ -46,7 +46,11 @@ type sqlDialect struct {
 	covers      func(set, part string) string
 	isDocument  func(column string) string
 	isSet       func(column string) string
-	nulls       func(column string) []string // index keys that put absent values last, ascending
+	nulls       func(column string) []string             // index keys that put absent values last, ascending
+	is          string                                   // compares values that may be absent
+	array       string                                   // makes a JSON array
+	asText      string                                   // makes a text of it
+	plain       func(t *spec.Type, column string) string // a value that the array of a note can hold
 }
 
 func (s *schemaText) checks() bool { return s.enforce != enforceNone }

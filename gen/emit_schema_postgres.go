@@ -18,6 +18,13 @@ func postgresDialect() sqlDialect {
 		isDocument: func(string) string { return "" }, // the type json says it
 		isSet:      func(c string) string { return `"fsm_is_set"(` + c + ")" },
 		nulls:      func(c string) []string { return []string{c + " NULLS LAST"} },
+		is:         "IS NOT DISTINCT FROM", array: "json_build_array", asText: "::text",
+		plain: func(t *spec.Type, c string) string {
+			if t.Kind == spec.KindTime {
+				return "(extract(epoch FROM " + c + ") * 1000000)::bigint"
+			}
+			return c
+		},
 	}
 }
 
@@ -52,6 +59,7 @@ func postgresSchema(m *spec.Machine, enforce string) []byte {
 	s.sideTables()
 	s.indexes()
 	s.view("CREATE OR REPLACE VIEW")
+	s.parkingTriggers()
 	if s.checks() {
 		s.section("checks", "The log is append-only.")
 		s.function("events_keep", nil, s.postgresKeepEvents())
@@ -225,7 +233,7 @@ func (s *schemaText) postgresGuard() {
 	}
 	body = append(body, "RETURN NEW;")
 	s.function("guard", nil, body)
-	s.onTable("guard", "BEFORE INSERT OR UPDATE OR DELETE ON "+s.table(""), "ROW", "guard")
+	s.onTable("guard", "BEFORE INSERT OR "+s.moved()+" OR DELETE ON "+s.table(""), "ROW", "guard")
 }
 
 // differs returns the condition that an update changes a field. Values of json
@@ -261,7 +269,7 @@ func (s *schemaText) postgresRowHasEvent() {
 	}
 	body = append(body, "RETURN NULL;")
 	s.function("has_event", []string{`made_by text COLLATE "C";`, `came_from text COLLATE "C";`}, body)
-	s.atCommit("has_event", "AFTER INSERT OR UPDATE", s.table(""))
+	s.atCommit("has_event", "AFTER INSERT OR "+s.moved(), s.table(""))
 }
 
 // postgresEventHasRow looks at the commit whether an event is a move of the

@@ -118,9 +118,7 @@ type lookup struct {
 	// present are the fields of order that every row has which is asked for, so
 	// that absent values need no place in it.
 	present []*spec.Field
-	// beside are fields that the query compares with now: a row that is not due is
-	// passed over without a look at it.
-	beside []*spec.Field
+	parking *parking // of `next`; nil where it passes over nothing
 }
 
 // lookups returns the indexes for deadlines, `next`, groups and the
@@ -149,11 +147,9 @@ func lookups(m *spec.Machine) []lookup {
 				if a.op != spec.Absent { // what is absent fits no comparison
 					l.present = append(l.present, a.field)
 				}
-				if a.now && len(l.order) > 0 && !slices.ContainsFunc(l.order, func(x spec.Order) bool { return x.Field == a.field }) {
-					l.beside = append(l.beside, a.field)
-				}
 			}
-			if len(l.fields)+len(l.order) > 0 { // else it picks by id: the index of the states serves
+			l.parking = parkingOf(m, o)
+			if len(l.fields)+len(l.order) > 0 || l.parking != nil { // else it picks by id: the index of the states serves
 				all = append(all, l)
 			}
 		}
@@ -181,6 +177,11 @@ func lookups(m *spec.Machine) []lookup {
 		}
 	}
 	return all
+}
+
+// queried returns the indexes that a query names columns of.
+func queried(m *spec.Machine) []lookup {
+	return slices.DeleteFunc(lookups(m), func(l lookup) bool { return len(l.fields)+len(l.order) == 0 })
 }
 
 func sameStates(a, b []*spec.State) bool {

@@ -21,6 +21,7 @@ func sqliteDialect() sqlDialect {
 			return "NOT EXISTS (SELECT 1 FROM json_each(" + part + ") WHERE value NOT IN (SELECT value FROM json_each(" + set + ")))"
 		},
 		nulls: func(c string) []string { return []string{c + " IS NULL", c} },
+		is:    "IS", array: "json_array", plain: func(_ *spec.Type, c string) string { return c },
 	}
 }
 
@@ -37,6 +38,7 @@ func sqliteSchema(m *spec.Machine, enforce string) []byte {
 	s.sideTables()
 	s.indexes()
 	s.view("CREATE VIEW IF NOT EXISTS")
+	s.parkingTriggers()
 	if s.checks() {
 		s.section("checks", "What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would delete rows without asking any trigger, so a row that is in the way is refused here.")
 		s.sqliteKeepRows()
@@ -128,7 +130,7 @@ func (s *schemaText) sqliteKeepRows() {
 		}
 	}
 	s.trigger("insert_keeps", "BEFORE INSERT ON "+t, "", insert)
-	s.trigger("update_keeps", "BEFORE UPDATE ON "+t, "", update)
+	s.trigger("update_keeps", "BEFORE "+s.moved()+" ON "+t, "", update)
 }
 
 // sqliteSets checks the form of sets and the invariants that look into one. A set
@@ -160,7 +162,7 @@ func (s *schemaText) sqliteSets() {
 		}
 	}
 	s.trigger("insert_sets", "BEFORE INSERT ON "+s.table(""), "", append(insert, rules...))
-	s.trigger("update_sets", "BEFORE UPDATE ON "+s.table(""), "", append(update, rules...))
+	s.trigger("update_sets", "BEFORE "+s.moved()+" ON "+s.table(""), "", append(update, rules...))
 }
 
 // another returns the condition that an update changes a field.
@@ -311,7 +313,7 @@ func (s *schemaText) sqliteChanges() {
 		body = append(body, refusal{message: f.Name + " is changed by " + operationList(ops) + " only", where: []string{
 			changed, "NOT EXISTS (" + s.eventOf(`"n" = 0 AND "operation" IN (`+operationWordList(ops)+")") + ")"}})
 	}
-	s.trigger("update", "BEFORE UPDATE ON "+s.table(""), "", body)
+	s.trigger("update", "BEFORE "+s.moved()+" ON "+s.table(""), "", body)
 }
 
 func stateNameList(states []*spec.State) string {

@@ -47,6 +47,10 @@ func (s *schemaText) recordTable() {
 	for _, f := range s.m.Fields {
 		items = append(items, tableItem{comment: f.Doc, text: column(f) + " " + s.columnType(&f.Type) + s.columnDefault(f)})
 	}
+	for _, p := range parkings(s.m) {
+		items = append(items, tableItem{comment: "null: " + p.op.Name + " looks at it; else not before that time, or not before others make room",
+			text: quoteName(p.column(s.d.maxName)) + " " + s.d.integer})
+	}
 	if s.checks() {
 		checks := []sqlCheck{
 			{"id is not empty", `"id" <> ''`},
@@ -232,8 +236,9 @@ func (s *schemaText) indexes() {
 		if len(l.order) > 0 {
 			keys = append(keys, `"id"`)
 		}
-		for _, f := range l.beside {
-			keys = append(keys, column(f))
+		if l.parking != nil {
+			s.parkingIndexes(l.parking, &l, keys)
+			continue
 		}
 		s.line("-- %s", l.why)
 		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s;", s.object(l.name...), t, strings.Join(keys, ", "), s.partial(l.states))

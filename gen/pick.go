@@ -18,30 +18,65 @@ type asked struct {
 
 // asks returns what `next` asks the store for: the facts of its `where`, and of
 // the guards that refuse what is picked without them. complete is false when the
-// store cannot decide all facts of `where`. What it decides by the time at which it
+// store does not decide all facts of `where`. What it decides by the time at which it
 // looks is decided once more at the time of the call: that is later.
 //
 // The query and its index are both made of it: an index that leaves a place to
 // absent values, say, does not serve a query that asks for none.
 func asks(o *spec.Operation) (list []asked, complete bool) {
+	order, given := pickOrder(o), givenBy(o)
 	complete = true
+	for _, a := range decidable(o) {
+		if a.served(order, func(f *spec.Field) bool { return slices.Contains(given, f) }) {
+			list = append(list, a.asked)
+		} else if a.where {
+			complete = false
+		}
+	}
 	for _, f := range o.Next.Where {
-		a, ok := askable(f)
-		if complete = complete && ok && !a.now; ok {
-			list = append(list, a)
+		if a, ok := askable(f); !ok || a.now {
+			complete = false
+		}
+	}
+	return list, complete
+}
+
+// candidate is a fact that a store could decide.
+type candidate struct {
+	asked
+	where bool // of `where`, not of a guard
+}
+
+// decidable returns the facts of `where` and of the guards that a store could decide.
+func decidable(o *spec.Operation) (list []candidate) {
+	for _, f := range o.Next.Where {
+		if a, ok := askable(f); ok {
+			list = append(list, candidate{a, true})
 		}
 	}
 	if o.OnRefusalRecordOnly {
-		return list, complete
+		return list
 	}
 	for _, r := range o.Require {
 		for _, f := range r.When {
 			if a, ok := askable(f); ok {
-				list = append(list, a)
+				list = append(list, candidate{a, false})
 			}
 		}
 	}
-	return list, complete
+	return list
+}
+
+// served reports whether the store asks for a fact. What an index would only pass over
+// row by row, and does not depend on the call, is left to parking.
+func (a candidate) served(order []spec.Order, given func(*spec.Field) bool) bool {
+	switch {
+	case a.op == spec.Eq, a.value.Kind == spec.TermInput, a.value.Kind == spec.TermActor, a.now && a.op == spec.Ne:
+		return true
+	case len(order) > 0 && order[0].Field == a.field: // the index begins there
+		return true
+	}
+	return a.op == spec.Absent && given(a.field)
 }
 
 // askable returns a fact with its field on the left, when a store can decide it.
@@ -76,8 +111,7 @@ var mirrored = map[spec.FactOp]spec.FactOp{
 // are a key of its order and have none in any.
 func givenBy(o *spec.Operation) []*spec.Field {
 	var fields []*spec.Field
-	list, _ := asks(o)
-	for _, a := range list {
+	for _, a := range decidable(o) {
 		ordered := slices.ContainsFunc(o.Next.Order, func(x spec.Order) bool { return x.Field == a.field })
 		if (a.op == spec.Eq && !a.now || a.op == spec.Absent && ordered) && !slices.Contains(fields, a.field) {
 			fields = append(fields, a.field)

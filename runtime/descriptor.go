@@ -30,6 +30,10 @@ type Operation[R any] struct {
 	Dedupe    string  // name of the unique rule that finds an existing record; empty when none
 	Order     []Order // of `next`; nil when there is none
 	Picks     bool    // has `next`
+	// Parking says what a pick may park for; nil when its index passes over all that it
+	// cannot take. Own decides what a record says of that itself; nil: nothing.
+	Parking *Parking
+	Own     func(r *R) bool
 	// System makes the call that the engine itself issues: for triggers and
 	// `then`. Nil for operations that are not `by: system`.
 	System func(r *R, now time.Time) (Call[R], error)

@@ -43,7 +43,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		q.Where = timed(q.Where, q.at)
 	}
 	var outs []Outcome[R]
-	passOver := map[string]bool{} // records that cannot be taken although they seemed to fit
+	s := &search[R]{passOver: map[string]bool{}}
 	u := m.unit(q.op, "", q.RequestID)
 	if simple(q.op, &q.Call) {
 		u.fast = func() (slow bool, err error) {
@@ -58,11 +58,11 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 				return err
 			}
 		}
-		outs, err = m.pickIn(ctx, tx, n, q, passOver, again)
+		outs, err = m.pickIn(ctx, tx, n, q, s, again)
 		var held *heldByOther
 		for m.joined != nil && errors.As(err, &held) { // it cannot begin again: it waits where it is
 			if err = held.wait(tx); err == nil {
-				outs, err = m.pickIn(ctx, tx, n, q, passOver, again)
+				outs, err = m.pickIn(ctx, tx, n, q, s, again)
 			}
 		}
 		return err
@@ -72,16 +72,19 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		return len(outs) > 0, err
 	}
 	for late := 1; ; u.fast = nil { // it would meet the same record
-		err := m.run(ctx, u)
+		again, err := m.clearWay(ctx, q, s, m.run(ctx, u))
+		if again {
+			continue
+		}
 		var over *passedOver
 		var held *heldByOther
 		switch {
 		case errors.Is(err, errOver) && late < 4 && call.Err(ctx) == nil:
 			late++
 		case errors.As(err, &over):
-			passOver[over.id] = true
+			s.passOver[over.id], s.probe = true, true
 		case errors.As(err, &held) && call.Err(ctx) == nil:
-			wait = held.wait
+			wait, s = held.wait, &search[R]{passOver: s.passOver}
 		case errors.Is(err, errOver), held != nil:
 			r := m.refusal(CodeBusy, q.op, "", "")
 			r.Cause = err
@@ -150,7 +153,7 @@ type passedOver struct {
 
 func (p *passedOver) Error() string { return "pass over " + p.id + ": " + p.err.Error() }
 
-func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], passOver map[string]bool, again bool) ([]Outcome[R], error) {
+func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], s *search[R], again bool) ([]Outcome[R], error) {
 	if !q.own || again {
 		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
 			return outs, err
@@ -161,31 +164,53 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 	seen := map[string]bool{}
 	// Where says nearly everything, so n rows mostly suffice; those that Fits
 	// or a guard refuses make a wider look necessary.
-	look := m.look(q, n)
+	look := s.look(m, tx, q, n)
 	for ; ; look.Limit *= 8 {
 		rows, err := collect(tx, look)
 		if err != nil {
 			return nil, err
 		}
+		look.Stir = time.Time{}
 		m.tick(q)
+		var met []Parked // from the first on, nothing is taken: what stands aside then lets others come first
 		for i := range rows {
 			row := &rows[i]
 			if seen[row.ID] {
 				continue
 			}
-			if seen[row.ID] = true; passOver[row.ID] {
-				continue
-			}
+			seen[row.ID] = true
 			rec, err := m.load(q.op, row)
-			if err != nil || q.Fits != nil && !q.Fits(&rec, q.at) {
+			if err != nil {
 				continue // a quarantined record is never handed out
+			}
+			if look.Park != nil && !s.still {
+				switch b, refused, err := m.refused(tx, q, row, &rec, s, s.probe || len(met) > 0); {
+				case err != nil:
+					return nil, err
+				case refused:
+					met = append(met, b)
+				}
+			}
+			if len(met) > 0 || s.passOver[row.ID] || q.Fits != nil && !q.Fits(&rec, q.at) {
+				continue
 			}
 			out, wrote, err := m.pickOne(ctx, tx, q, row, rec, int64(len(outs)))
 			var refused *Refusal
 			switch {
 			case err == nil:
 				outs = append(outs, out)
-			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code), errors.As(err, &held) && !wrote:
+			case errors.As(err, &refused) && !wrote && ofRecord(refused.Code):
+				if look.Park == nil || s.still {
+					continue // passed over
+				}
+				b, refused, err := m.refused(tx, q, row, &rec, s, true)
+				if err != nil {
+					return nil, err
+				}
+				if refused {
+					met = append(met, b)
+				}
+			case errors.As(err, &held) && !wrote:
 				// passed over
 			default:
 				return nil, err
@@ -194,6 +219,20 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 				return outs, nil
 			}
 		}
+		if len(met) > 0 && len(outs) > 0 {
+			if err := s.parkHere(tx, &look, met, q.at); err != nil {
+				return nil, err
+			}
+			clear(seen)
+			look.Limit = max(1, look.Limit/8)
+			continue
+		}
+		if len(met) > 0 {
+			if len(met) < len(rows) { // the rest may be taken: it is not locked in vain
+				return nil, &errMet{met, n}
+			}
+			return nil, &errMet{met, 8 * look.Limit}
+		}
 		if len(rows) < look.Limit {
 			break
 		}
@@ -201,6 +240,9 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], pa
 	if len(outs) == 0 {
 		if held != nil {
 			return nil, &heldByOther{held.wait}
+		}
+		if s.held != "" {
+			return nil, heldRow(s.held)
 		}
 		switch id, err := heldRecord(tx, look, seen); {
 		case err != nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Picks of several callers that ask for the same records are taken along
@@ -204,10 +205,14 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 		limit += j.n
 	}
 	look := m.look(first, limit)
+	if look.Park = m.parks(tx, first); look.Park != nil {
+		look.Stir = first.at
+	}
 	rows, err := collect(tx, look)
 	if err != nil {
 		return nil, err
 	}
+	look.Stir = time.Time{}
 	free := make([]*candidate[R], 0, len(rows))
 	seen := make(map[string]bool, len(rows))
 	for i := range rows {
@@ -215,6 +220,9 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 		if rec, err := m.load(first.op, &rows[i]); err == nil { // a quarantined record is never handed out
 			free = append(free, &candidate[R]{row: &rows[i], rec: rec})
 		}
+	}
+	if look.Park != nil && m.stands(tx, first, free) { // each clears the way for itself
+		return nil, &errMet{}
 	}
 	var all []*step[R]
 	var idle []*pick[R] // those who found nothing

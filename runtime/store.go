@@ -286,6 +286,9 @@ type Query struct {
 	After  string   // only ids above this one; for paging in id order, without Order
 	Limit  int      // 0: all
 	Lock   bool     // in a Tx: lock the rows, pass over those that another writer has locked
+
+	Park *Parking  // in a ParkingTx: leave out what is parked
+	Stir time.Time // with Park: ErrStir when Wake has something to do at that time
 }
 
 // Op is a comparison of a column.

@@ -1,3 +1,4 @@
 // Package claims holds the test of claims by several processes: workers of one
-// queue in 1, 3 and 8 of them, some killed while they work.
+// queue in 1, 3 and 8 of them, some killed while they work; and those of what stands
+// in front and cannot be taken.
 package claims

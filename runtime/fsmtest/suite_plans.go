@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -127,6 +128,7 @@ func (s *suite[R]) plans(t *testing.T, st Store) {
 			continue
 		}
 		c.call.RequestID = h.requestID()
+		c.call.At = time.Time{} // a call that brings a time of its own looks at all records
 		plans := ask(func() error {
 			_, err := h.d.Operations[o.Name].Pick(h.ctx, 1, c.call)
 			var r *fsm.Refusal

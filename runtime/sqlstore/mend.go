@@ -32,6 +32,9 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 		}
 		return x.insert(w)
 	})
+	if err == nil {
+		err = x.showAll()
+	}
 	if err != nil {
 		return x.mendFault(err)
 	}
@@ -183,6 +186,9 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 			return nil
 		})
 	})
+	if err == nil {
+		err = x.showAll()
+	}
 	if err != nil {
 		return false, x.mendFault(err)
 	}

@@ -149,7 +149,7 @@ func functionForm(text string) string {
 var (
 	functionSetting = regexp.MustCompile(`(?i)\bSET (\w+) (?:=|TO) ((?:[\w"$.]+, )*[\w"$.]+)`)
 	triggerHead     = regexp.MustCompile(`(?i)\b(BEFORE|AFTER|INSTEAD OF)\s+(.*?)\s+ON\s`)
-	triggerWords    = regexp.MustCompile(`::[a-z]+(?: varying)?|[\s()"]+`)
+	triggerWords    = regexp.MustCompile(`::[a-z]+(?: varying)?|[\s()",]+`)
 )
 
 // triggerForm brings the text of a trigger, ours or the catalog's, into one form:

@@ -114,6 +114,16 @@ func (r *reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 		if left <= 0 {
 			left = math.MaxInt
 		}
+		if q.Park != nil && !q.Stir.IsZero() {
+			stirred, err := r.stirred(q.Park, q.Stir)
+			if err == nil && stirred {
+				err = fsm.ErrStir
+			}
+			if err != nil {
+				yield(fsm.Row{}, err)
+				return
+			}
+		}
 		for left > 0 {
 			if len(q.Order) == 0 {
 				q.Limit = min(left, chunk)

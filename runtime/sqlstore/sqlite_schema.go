@@ -114,7 +114,7 @@ func (w *sqliteWork) own(name string) bool {
 }
 
 // The names that the generator gives to indexes, behind that of the machine.
-var madeIndex = regexp.MustCompile(`^_(?:state|projection|(?:next|due|unique|events|outbox|peers|parked)_.+)$`)
+var madeIndex = regexp.MustCompile(`^_(?:state|projection|(?:next|ready|due|unique|events|outbox|peers|parked)_.+)$`)
 
 // made reports whether an index, trigger or view is of the generator's making: by
 // its message, or by its name and the very form in which the generator writes.
@@ -122,6 +122,9 @@ func (w *sqliteWork) made(o object) bool {
 	name := w.t.schema.Table
 	switch o.kind {
 	case "trigger":
+		if strings.HasPrefix(o.name, name+"_parked") && o.table == name {
+			return strings.HasPrefix(o.sql, "CREATE TRIGGER "+quote(o.name)+" AFTER ")
+		}
 		return w.own(o.table) && strings.Contains(o.sql, "RAISE(ABORT, "+strings.TrimSuffix(literal("fsm: "+w.t.schema.Machine+": "), "'"))
 	case "index":
 		rest, ok := strings.CutPrefix(o.name, name)

@@ -229,7 +229,7 @@ func (t *table) mayLack(column string, q *fsm.Query) bool {
 }
 
 // where writes the conditions of a query.
-func (t *table) where(b *text, q *fsm.Query) error {
+func (t *table) where(b *text, q *fsm.Query, more ...string) error {
 	var parts []string
 	first, ranged := firstKey(q), false
 	if q.States != nil {
@@ -266,6 +266,10 @@ func (t *table) where(b *text, q *fsm.Query) error {
 			parts = append(parts, condition)
 		}
 	}
+	if q.Park != nil {
+		parts = append(parts, quote(q.Park.Column)+" IS NULL")
+	}
+	parts = append(parts, more...)
 	if q.After != "" {
 		parts = append(parts, `"id" > `+b.arg(q.After))
 	}
@@ -286,9 +290,14 @@ func (t *table) where(b *text, q *fsm.Query) error {
 
 // selectRows returns the statement of a query, for the columns of a row and more.
 func (t *table) selectRows(q *fsm.Query, more ...string) (*text, error) {
+	return t.selectWhere(strings.Join(append([]string{t.columns}, more...), ", "), q)
+}
+
+// selectWhere returns the statement of a query that asks for what, with more conditions.
+func (t *table) selectWhere(what string, q *fsm.Query, conditions ...string) (*text, error) {
 	b := &text{d: t.dialect}
-	b.WriteString("SELECT " + strings.Join(append([]string{t.columns}, more...), ", ") + " FROM " + t.name)
-	if err := t.where(b, q); err != nil {
+	b.WriteString("SELECT " + what + " FROM " + t.name)
+	if err := t.where(b, q, conditions...); err != nil {
 		return nil, err
 	}
 	var keys []string

@@ -55,6 +55,9 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     "cancelled_at" timestamptz,
     -- When it was given up.
     "discarded_at" timestamptz,
+    -- null: fetch looks at it; else not before that time, or not before
+    -- others make room
+    "_parked_fetch" bigint,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('scheduled', 'available', 'executing', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -163,10 +166,33 @@ CREATE TABLE IF NOT EXISTS "obanjob_groups" (
 CREATE INDEX IF NOT EXISTS "obanjob_state" ON "obanjob" ("state", "id");
 -- the sweeper asks what is due for stage
 CREATE INDEX IF NOT EXISTS "obanjob_due_stage" ON "obanjob" ("scheduled_at", "id") WHERE "state" IN ('scheduled', 'retryable');
--- the order in which fetch picks
-CREATE INDEX IF NOT EXISTS "obanjob_next_fetch" ON "obanjob" ("queue", "priority", "scheduled_at", "id") WHERE "state" IN ('available');
+-- the order in which fetch picks: what none has parked, what waits for a time, and for others
+DROP INDEX IF EXISTS "obanjob_next_fetch";
+CREATE INDEX IF NOT EXISTS "obanjob_ready_fetch" ON "obanjob" ("queue", "priority", "scheduled_at", "id") WHERE "state" IN ('available') AND "_parked_fetch" IS NULL;
 -- the sweeper asks what is due for rescue
 CREATE INDEX IF NOT EXISTS "obanjob_due_rescue" ON "obanjob" ("attempted_at", "id") WHERE "state" IN ('executing');
+
+-- A change of a record shows it again to picks that had parked it; one that
+-- may have made room for others says so to the next pick.
+
+CREATE OR REPLACE FUNCTION "obanjob_parked"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        NEW."_parked_fetch" := NULL;
+        RETURN NEW;
+    END IF;
+    RETURN OLD;
+END
+$fsm$;
+CREATE OR REPLACE TRIGGER "obanjob_parked" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
+    FOR EACH ROW EXECUTE FUNCTION "obanjob_parked"();
+
+-- They look into this schema, whatever the search_path of a session.
+DO $fsm$
+BEGIN
+    EXECUTE format('ALTER FUNCTION %1$I."obanjob_parked"() SET search_path = %1$I, pg_temp', current_schema());
+END
+$fsm$;
 
 -- section: checks
 -- The log is append-only.
@@ -327,7 +353,7 @@ BEGIN
     RETURN NEW;
 END
 $fsm$;
-CREATE OR REPLACE TRIGGER "obanjob_guard" BEFORE INSERT OR UPDATE OR DELETE ON "obanjob"
+CREATE OR REPLACE TRIGGER "obanjob_guard" BEFORE INSERT OR UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" OR DELETE ON "obanjob"
     FOR EACH ROW EXECUTE FUNCTION "obanjob_guard"();
 
 CREATE OR REPLACE FUNCTION "obanjob_has_event"() RETURNS trigger LANGUAGE plpgsql AS $fsm$
@@ -378,7 +404,7 @@ BEGIN
 END
 $fsm$;
 DROP TRIGGER IF EXISTS "obanjob_has_event" ON "obanjob";
-CREATE CONSTRAINT TRIGGER "obanjob_has_event" AFTER INSERT OR UPDATE ON "obanjob" DEFERRABLE INITIALLY DEFERRED
+CREATE CONSTRAINT TRIGGER "obanjob_has_event" AFTER INSERT OR UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob" DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION "obanjob_has_event"();
 
 CREATE OR REPLACE FUNCTION "obanjob_events_has_row"() RETURNS trigger LANGUAGE plpgsql AS $fsm$

@@ -53,6 +53,9 @@ CREATE TABLE IF NOT EXISTS "obanjob" (
     "cancelled_at" INTEGER,
     -- When it was given up.
     "discarded_at" INTEGER,
+    -- null: fetch looks at it; else not before that time, or not before
+    -- others make room
+    "_parked_fetch" INTEGER,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('scheduled', 'available', 'executing', 'retryable', 'completed', 'cancelled', 'discarded')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
@@ -185,10 +188,19 @@ CREATE TABLE IF NOT EXISTS "obanjob_groups" (
 CREATE INDEX IF NOT EXISTS "obanjob_state" ON "obanjob" ("state", "id");
 -- the sweeper asks what is due for stage
 CREATE INDEX IF NOT EXISTS "obanjob_due_stage" ON "obanjob" ("scheduled_at", "id") WHERE "state" IN ('scheduled', 'retryable');
--- the order in which fetch picks
-CREATE INDEX IF NOT EXISTS "obanjob_next_fetch" ON "obanjob" ("queue", "priority", "scheduled_at", "id") WHERE "state" IN ('available');
+-- the order in which fetch picks: what none has parked, what waits for a time, and for others
+DROP INDEX IF EXISTS "obanjob_next_fetch";
+CREATE INDEX IF NOT EXISTS "obanjob_ready_fetch" ON "obanjob" ("queue", "priority", "scheduled_at", "id") WHERE "state" IN ('available') AND "_parked_fetch" IS NULL;
 -- the sweeper asks what is due for rescue
 CREATE INDEX IF NOT EXISTS "obanjob_due_rescue" ON "obanjob" ("attempted_at", "id") WHERE "state" IN ('executing');
+
+-- A change of a record shows it again to picks that had parked it; one that
+-- may have made room for others says so to the next pick.
+CREATE TRIGGER IF NOT EXISTS "obanjob_parked" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
+WHEN OLD."_parked_fetch" IS NOT NULL
+BEGIN
+    UPDATE "obanjob" SET "_parked_fetch" = NULL WHERE "id" = NEW."id";
+END;
 
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
@@ -201,7 +213,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM "obanjob" WHERE "id" = NEW."id");
 END;
 
-CREATE TRIGGER IF NOT EXISTS "obanjob_update_keeps" BEFORE UPDATE ON "obanjob"
+CREATE TRIGGER IF NOT EXISTS "obanjob_update_keeps" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: obanjob: the id never changes')
     WHERE NEW."id" IS NOT OLD."id";
@@ -333,7 +345,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM "obanjob_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "from" IS NULL AND "to" = NEW."state" AND "operation" <> '__purged');
 END;
 
-CREATE TRIGGER IF NOT EXISTS "obanjob_update" BEFORE UPDATE ON "obanjob"
+CREATE TRIGGER IF NOT EXISTS "obanjob_update" BEFORE UPDATE OF "id", "state", "rev", "created_at", "updated_at", "worker", "queue", "args", "priority", "max_attempts", "attempt", "scheduled_at", "attempted_at", "attempted_by", "error", "completed_at", "cancelled_at", "discarded_at" ON "obanjob"
 BEGIN
     SELECT RAISE(ABORT, 'fsm: obanjob: the state scheduled leads to available, cancelled only')
     WHERE OLD."state" = 'scheduled'

@@ -421,6 +421,12 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "priority"}, {Column: "scheduled_at"}},
+		Parking: &fsm.Parking{
+			Column: "_parked_fetch",
+		},
+		Own: func(j *Job) bool {
+			return j.Attempt < j.MaxAttempts
+		},
 	}
 
 	opComplete = &fsm.Operation[Job]{

@@ -303,6 +303,17 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
+		Parking: &fsm.Parking{
+			Column: "_parked_take",
+			Due:    []fsm.Cond{{Column: "ready", Op: fsm.OpLe, Now: true}},
+			Rules: []fsm.ParkRule{
+				{Note: "_parked_take:room_empty", States: []string{"held"}, Than: 1, Columns: []string{"room"}},
+				{Note: "_parked_take:few_at_all", States: []string{"held"}, Than: 10, Columns: []string{"holder"}},
+			},
+		},
+		Own: func(j *Slot) bool {
+			return j.Floor.Present()
+		},
 	}
 
 	opRelease = &fsm.Operation[Slot]{
@@ -329,6 +340,12 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "number"}},
+		Parking: &fsm.Parking{
+			Column: "_parked_hand_over",
+		},
+		Own: func(j *Slot) bool {
+			return j.Rank >= 0
+		},
 	}
 
 	opDrop = &fsm.Operation[Slot]{
@@ -342,6 +359,12 @@ var (
 			{From: "held", To: "gone"},
 		},
 		Picks: true,
+		Parking: &fsm.Parking{
+			Column: "_parked_drop",
+		},
+		Own: func(j *Slot) bool {
+			return j.Rank < j.Number
+		},
 	}
 )
 
@@ -421,8 +444,6 @@ func (req TakeRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 		Where: []fsm.Cond{
 			{Column: "kind", Op: fsm.OpEq, Value: req.Kind.String()},
 			{Column: "rank", Op: fsm.OpGt, Value: int64(0)},
-			{Column: "ready", Op: fsm.OpLe, Now: true},
-			{Column: "floor", Op: fsm.OpPresent},
 		},
 		Fits: func(j *Slot, now time.Time) bool {
 			return j.Kind == req.Kind &&
@@ -464,7 +485,6 @@ func (req HandOverRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 		},
 		Where: []fsm.Cond{
 			{Column: "holder", Op: fsm.OpEq, Value: req.Actor},
-			{Column: "rank", Op: fsm.OpGe, Value: int64(0)},
 		},
 	}
 }

@@ -249,6 +249,15 @@ var (
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "priority", Descending: true}},
+		Parking: &fsm.Parking{
+			Column: "_parked_take",
+			Rules: []fsm.ParkRule{
+				{Note: "_parked_take:free", States: []string{"busy"}, Than: 1, Columns: []string{"line"}},
+			},
+		},
+		Own: func(j *Pick) bool {
+			return !j.ReadyAt.Present()
+		},
 	}
 
 	opEnd = &fsm.Operation[Pick]{

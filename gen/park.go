@@ -1,0 +1,280 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// A record that a pick meets and cannot take is parked: a column of its row, one for
+// each operation with `next`, hides it from the index of the pick. What may free it
+// says so: its own row by a trigger that clears the column, the records that stand in
+// its way by a note that a trigger writes when one of them moves on.
+
+// parking says what a store may park for.
+type parking struct {
+	op    *spec.Operation
+	own   []*spec.Fact // of the record alone
+	due   []asked      // comparisons with now
+	rules []parkRule
+}
+
+// parkRule refuses a record while as many others of its group are in the states.
+type parkRule struct {
+	name   string
+	fields []*spec.Field
+	states []*spec.State
+	than   int64
+}
+
+// parkingOf returns what the records that an operation picks may be parked for; nil
+// when its index passes over all that it cannot take.
+func parkingOf(m *spec.Machine, o *spec.Operation) *parking {
+	if o.Next == nil {
+		return nil
+	}
+	p := &parking{op: o}
+	facts := slices.Clone(o.Next.Where)
+	for _, r := range o.Require {
+		facts = append(facts, r.When...)
+		if g := r.Guard.Peers; g != nil {
+			p.add(parkRule{r.Guard.Name, refFields(g.Same), refStates(g.In), g.Than})
+		}
+	}
+	list, _ := asks(o)
+	for _, f := range facts {
+		switch a, ok := askable(f); {
+		case ok && slices.ContainsFunc(list, func(b asked) bool { return b.same(a) }):
+		case ok && a.now && condOps[a.op] != "" && a.op != spec.Eq && a.op != spec.Ne:
+			p.due = append(p.due, a)
+		case ofRecord(f):
+			p.own = append(p.own, f)
+		}
+	}
+	for _, u := range uniqueRules(m) {
+		if entersOnly(o, u) {
+			p.add(parkRule{u.name, u.fields, u.states, 1})
+		}
+	}
+	if len(p.own)+len(p.due)+len(p.rules) == 0 {
+		return nil
+	}
+	return p
+}
+
+// same reports whether two facts are one.
+func (a asked) same(b asked) bool {
+	return a.op == b.op && a.field == b.field && a.now == b.now && a.value.Kind == b.value.Kind && a.value.Text == b.value.Text
+}
+
+// add adds a rule that only others can fulfil and whose group can be computed, unless
+// another one refuses the same records.
+func (p *parking) add(r parkRule) {
+	for _, s := range refStates(p.op.From) {
+		if slices.Contains(r.states, s) { // it might stand in its own way
+			return
+		}
+	}
+	for _, f := range r.fields {
+		if k := f.Type.Kind; k == spec.KindJSON || k == spec.KindSet {
+			return
+		}
+	}
+	for _, other := range p.rules {
+		if other.than == r.than && slices.Equal(other.fields, r.fields) && sameStates(other.states, r.states) {
+			return
+		}
+	}
+	p.rules = append(p.rules, r)
+}
+
+// entersOnly reports whether a pick brings a record under a unique rule, whatever it
+// decides, and leaves the rule's fields as they are.
+func entersOnly(o *spec.Operation, u uniqueRule) bool {
+	return u.states != nil && !slices.ContainsFunc(movesOf(o), func(mv move) bool { return !slices.Contains(u.states, mv.to) }) &&
+		!slices.ContainsFunc(u.fields, func(f *spec.Field) bool { return operationWrites(o, f) })
+}
+
+// ofRecord reports whether a fact speaks of nothing but the record.
+func ofRecord(f *spec.Fact) bool {
+	own := func(t *spec.Term) bool {
+		switch t.Kind {
+		case spec.TermField, spec.TermInt, spec.TermBool, spec.TermWord:
+			return true
+		}
+		return false
+	}
+	return own(&f.Left) && (f.Op == spec.Present || f.Op == spec.Absent || own(&f.Right))
+}
+
+// parkings returns those of all operations of a machine.
+func parkings(m *spec.Machine) []*parking {
+	var all []*parking
+	for _, o := range m.Operations {
+		if p := parkingOf(m, o); p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// column returns the name of the column; no field can have it.
+func (p *parking) column(most int) string { return cutName("_parked_"+p.op.Stored(), most) }
+
+// note returns the name of what tells that a group may have room.
+func (p *parking) note(i int) string { return p.column(63) + ":" + p.rules[i].name }
+
+// expr is the parking in the generated package.
+func (p *parking) expr() jen.Code {
+	return raw("&fsm.Parking").ValuesFunc(func(g *jen.Group) {
+		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
+		pair("Column", jen.Lit(p.column(63)))
+		if len(p.due) > 0 {
+			pair("Due", jen.Index().Add(fsmName("Cond")).ValuesFunc(func(g *jen.Group) {
+				for _, a := range p.due {
+					g.Add(raw(fmt.Sprintf("{Column: %q, Op: fsm.%s, Now: true}", a.field.Stored(), condOps[a.op])))
+				}
+			}))
+		}
+		if len(p.rules) > 0 {
+			pair("Rules", jen.Index().Add(fsmName("ParkRule")).ValuesFunc(func(g *jen.Group) {
+				for i, r := range p.rules {
+					text := fmt.Sprintf("{Note: %q, States: %s, Than: %d", p.note(i), stringsExpr(storedStates(r.states)), r.than)
+					if len(r.fields) > 0 {
+						text += ", Columns: " + stringsExpr(storedFields(r.fields))
+					}
+					g.Line().Add(raw(text + "}"))
+				}
+				g.Line()
+			}))
+		}
+		g.Line()
+	})
+}
+
+// parkingTriggers writes what frees parked records: any other change of a row shows it
+// again, and whoever makes room in a group leaves a note, which the next pick reads.
+func (s *schemaText) parkingTriggers() {
+	all := parkings(s.m)
+	if len(all) == 0 {
+		return
+	}
+	s.line("")
+	s.comment("", "A change of a record shows it again to picks that had parked it; one that may have made room for others says so to the next pick.")
+	if s.d.name == "sqlite" {
+		s.sqliteParking(all)
+		return
+	}
+	s.postgresParking(all)
+}
+
+// moved returns the event of an update that is more than a parking.
+func (s *schemaText) moved() string {
+	if len(parkings(s.m)) == 0 {
+		return "UPDATE"
+	}
+	names := []string{`"id"`, `"state"`, `"rev"`, `"created_at"`, `"updated_at"`}
+	for _, f := range s.m.Fields {
+		names = append(names, column(f))
+	}
+	return "UPDATE OF " + strings.Join(names, ", ")
+}
+
+// leaves returns the condition that a record stops standing in the way of others of
+// its group, or stops being the one to be taken next; update is false for a removal.
+func (p *parking) leaves(s *schemaText, i int, update bool) string {
+	r := &p.rules[i]
+	text := "(" + inStates(`OLD."state"`, r.states) + " OR " + inStates(`OLD."state"`, refStates(p.op.From)) +
+		" AND OLD." + quoteName(p.column(s.d.maxName)) + " IS NULL)"
+	stays := []string{inStates(`NEW."state"`, r.states)}
+	for _, f := range r.fields {
+		text += " AND OLD." + column(f) + " IS NOT NULL"
+		stays = append(stays, "NEW."+column(f)+" "+s.d.is+" OLD."+column(f))
+	}
+	if update {
+		text += " AND NOT (" + strings.Join(stays, " AND ") + ")"
+	}
+	return text
+}
+
+// leaveNote returns the statement that writes a note: whose move it was, and the group.
+func (p *parking) leaveNote(s *schemaText, i int) string {
+	values := []string{`OLD."id"`, `OLD."rev"`}
+	for _, f := range p.rules[i].fields {
+		values = append(values, s.d.plain(&f.Type, "OLD."+column(f)))
+	}
+	return "INSERT INTO " + s.table("_groups") + ` ("name", "key", "number") VALUES (` + quoteText(p.note(i)) + ", " +
+		s.d.array + "(" + strings.Join(values, ", ") + ")" + s.d.asText + ", 0) ON CONFLICT DO NOTHING;"
+}
+
+func (s *schemaText) sqliteParking(all []*parking) {
+	t := s.table("")
+	var set, parked []string
+	for _, p := range all {
+		col := quoteName(p.column(0))
+		set, parked = append(set, col+" = NULL"), append(parked, "OLD."+col+" IS NOT NULL")
+	}
+	write := func(event, when, statement string, name ...string) {
+		s.line("CREATE TRIGGER IF NOT EXISTS %s AFTER %s ON %s", s.object(name...), event, t)
+		s.line("WHEN %s", when)
+		s.line("BEGIN")
+		s.line("    %s", statement)
+		s.line("END;")
+	}
+	write(s.moved(), strings.Join(parked, " OR "), "UPDATE "+t+" SET "+strings.Join(set, ", ")+` WHERE "id" = NEW."id";`, "parked")
+	for _, p := range all {
+		for i := range p.rules {
+			write(s.moved(), p.leaves(s, i, true), p.leaveNote(s, i), "parked", p.op.Name, p.rules[i].name, "moved")
+			write("DELETE", p.leaves(s, i, false), p.leaveNote(s, i), "parked", p.op.Name, p.rules[i].name, "gone")
+		}
+	}
+}
+
+func (s *schemaText) postgresParking(all []*parking) {
+	var moved, gone, cleared []string
+	for _, p := range all {
+		for i := range p.rules {
+			moved = append(moved, ifThen("    ", p.leaves(s, i, true), p.leaveNote(s, i))...)
+			gone = append(gone, ifThen("", p.leaves(s, i, false), p.leaveNote(s, i))...)
+		}
+		cleared = append(cleared, "    NEW."+quoteName(p.column(s.d.maxName))+" := NULL;")
+	}
+	body := slices.Concat([]string{"IF TG_OP = 'UPDATE' THEN"}, moved, cleared, []string{"    RETURN NEW;", "END IF;"}, gone, []string{"RETURN OLD;"})
+	event := "BEFORE " + s.moved()
+	if len(gone) > 0 {
+		event += " OR DELETE"
+	}
+	s.function("parked", nil, body)
+	s.onTable("parked", event+" ON "+s.table(""), "ROW", "parked")
+	s.pinned("parked")
+}
+
+// parkingIndexes writes the indexes of a pick: what it looks at, what time shows
+// again, and who waits for a group.
+func (s *schemaText) parkingIndexes(p *parking, l *lookup, keys []string) {
+	t, col := s.table(""), quoteName(p.column(s.d.maxName))
+	if len(keys) == 0 {
+		keys = []string{`"id"`}
+	}
+	states := inStates(`"state"`, l.states)
+	write := func(keys []string, where string, name ...string) {
+		s.line("CREATE INDEX IF NOT EXISTS %s ON %s (%s) WHERE %s;", s.object(name...), t, strings.Join(keys, ", "), where)
+	}
+	s.line("-- %s: what none has parked, what waits for a time, and for others", l.why)
+	s.line("DROP INDEX IF EXISTS %s;", s.object(l.name...))
+	write(keys, states+" AND "+col+" IS NULL", "ready", p.op.Name)
+	if len(p.due) > 0 {
+		write([]string{col}, col+" > 0", "parked", p.op.Name)
+	}
+	for i, r := range p.rules {
+		var group []string
+		for _, f := range r.fields {
+			group = append(group, column(f))
+		}
+		write(append(group, keys...), fmt.Sprintf("%s = -%d", col, i+1), "parked", p.op.Name, r.name)
+	}
+}

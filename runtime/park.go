@@ -1,0 +1,248 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
+)
+
+// Parking says what a pick may park for: a record that it met and cannot take stands
+// aside, so that those who come later do not meet it again.
+type Parking struct {
+	Column string     // beside those of the record: absent, a pick looks at the record; else see Parked
+	Due    []Cond     // comparisons with now that the record has to pass
+	Rules  []ParkRule // what others have to make room for
+}
+
+// ParkRule refuses a record while as many others with the same values of the columns
+// are in the states. One of which a value is absent is never refused.
+type ParkRule struct {
+	Note    string // under this name it is noted that there may be room
+	Columns []string
+	States  []string
+	Than    int64
+}
+
+// Parked is a record that a pick cannot take.
+type Parked struct {
+	ID     string
+	Rev    int64
+	Until  int64   // not before that time, in microseconds, with Rule < 0
+	Rule   int     // not before others make room, by this one of the rules
+	Groups [][]any // by each of the rules; nil where it refuses none of them
+}
+
+// AsItIs is Parked.Until of a record that no pick takes before it changes.
+const AsItIs = math.MaxInt64
+
+// ParkingTx is a Tx of a store that parks. A record stays parked until it changes,
+// whoever changes it, until its time, or until Wake finds that others made room.
+type ParkingTx interface {
+	Tx
+	// Park parks those that are at their revision and surely refused until the
+	// transaction ends, as far as nobody else has them, and returns how many.
+	Park(p *Parking, list []Parked) (int, error)
+	// Wake shows the records again whose time q.Stir has come, and of each group in
+	// which there may be room as many as there may be room for, the first of those in
+	// the query's states and order. Only without q.Lock it waits for who does the same. It
+	// returns how much it did, and the id of a record that another writer has.
+	Wake(q Query) (n int, held string, err error)
+}
+
+// ErrStir is the answer to a query with Stir: Wake has something to do first.
+var ErrStir = errors.New("records are parked that a pick may take now")
+
+// errMet ends a transaction of a pick that met records to be parked.
+type errMet struct {
+	list  []Parked
+	limit int // of the query that found them
+}
+
+func (e *errMet) Error() string { return fmt.Sprintf("%d records are to be parked", len(e.list)) }
+
+// search is how far a pick has come.
+type search[R any] struct {
+	passOver map[string]bool // records that cannot be taken although they seemed to fit
+	probe    bool            // one of them was refused late: the rules are asked first
+	limit    int             // of the next look
+	still    bool            // nothing is parked any more: it led to nothing
+	awake    bool            // nothing is woken any more
+	held     string          // a parked record that another writer has
+	full     map[string]bool // groups that are known to have no room
+}
+
+// look returns the query of a pick that wants n records.
+func (s *search[R]) look(m *Machine[R], tx Tx, q *request[R], n int) Query {
+	look := m.look(q, n)
+	s.full = map[string]bool{}
+	if look.Park = m.parks(tx, q); look.Park != nil {
+		look.Limit = max(n, s.limit)
+		if !s.awake {
+			look.Stir = q.at
+		}
+	}
+	return look
+}
+
+// clearWay parks or wakes what an error of a pick asks for, which is to be made again then.
+func (m *Machine[R]) clearWay(ctx context.Context, q *request[R], s *search[R], err error) (again bool, _ error) {
+	var met *errMet
+	switch {
+	case errors.Is(err, ErrStir):
+		err = m.wake(ctx, q, s)
+	case errors.As(err, &met):
+		err = m.park(ctx, q, met, s)
+	default:
+		return false, err
+	}
+	if call.Err(ctx) != nil { // it has no time left to clear its way
+		s.still, s.awake = true, true
+	}
+	return err == nil, err
+}
+
+// parks returns what q may park for in tx; nil where the store or the call does not.
+// One that brings its own time sees what others do not see yet, and a transaction of
+// the caller's would keep what is parked from others.
+func (m *Machine[R]) parks(tx Tx, q *request[R]) *Parking {
+	if _, ok := tx.(ParkingTx); !ok || m.joined != nil || !q.At.IsZero() {
+		return nil
+	}
+	return q.op.Parking
+}
+
+// refused reports whether a record is surely refused. deep asks for other records, too.
+func (m *Machine[R]) refused(tx Tx, q *request[R], row *Row, rec *R, s *search[R], deep bool) (Parked, bool, error) {
+	p := q.op.Parking
+	b := Parked{ID: row.ID, Rev: row.Rev, Rule: -1, Groups: make([][]any, len(p.Rules))}
+	for i := range p.Rules {
+		b.Groups[i] = m.groupOf(row, p.Rules[i].Columns)
+	}
+	if q.op.Own != nil && !q.op.Own(rec) {
+		b.Until = AsItIs
+		return b, true, nil
+	}
+	for _, c := range p.Due {
+		b.Until = max(b.Until, m.dueAt(row, c, q.at))
+	}
+	if b.Until > 0 || !deep {
+		return b, b.Until > 0, nil
+	}
+	for i := range p.Rules {
+		full, err := m.full(tx, &p.Rules[i], b.Groups[i], s)
+		if err != nil || full {
+			b.Rule = i
+			return b, full, err
+		}
+	}
+	return b, false, nil
+}
+
+// groupOf returns the values by which a row is in a group; nil when one is absent.
+func (m *Machine[R]) groupOf(row *Row, columns []string) []any {
+	values := make([]any, len(columns))
+	for i, name := range columns {
+		if values[i] = m.columnOf(row, name); values[i] == nil {
+			return nil
+		}
+	}
+	return values
+}
+
+func (m *Machine[R]) columnOf(row *Row, name string) any {
+	switch name {
+	case "created_at":
+		return row.CreatedAt
+	case "updated_at":
+		return row.UpdatedAt
+	}
+	return row.Values[m.schema.Column(name)]
+}
+
+// dueAt returns from when on a comparison with now holds; 0: it does now.
+func (m *Machine[R]) dueAt(row *Row, c Cond, now time.Time) int64 {
+	v, ok := m.columnOf(row, c.Column).(time.Time)
+	switch {
+	case !ok:
+		return AsItIs
+	case c.Op == OpLe && v.After(now):
+		return v.UnixMicro()
+	case c.Op == OpLt && !v.Before(now):
+		return v.UnixMicro() + 1
+	case c.Op == OpGe && v.Before(now), c.Op == OpGt && !v.After(now):
+		return AsItIs
+	}
+	return 0
+}
+
+// full reports whether a group has no room.
+func (m *Machine[R]) full(tx Tx, r *ParkRule, values []any, s *search[R]) (bool, error) {
+	if values == nil {
+		return false, nil
+	}
+	key := fmt.Sprintf("%s %q", r.Note, values)
+	if s.full[key] {
+		return true, nil
+	}
+	n, err := tx.Count(Query{States: r.States, Where: r.group(values)})
+	if err == nil && n >= r.Than {
+		s.full[key] = true
+	}
+	return s.full[key], err
+}
+
+func (r *ParkRule) group(values []any) []Cond {
+	where := make([]Cond, len(values))
+	for i, v := range values {
+		where[i] = Cond{Column: r.Columns[i], Op: OpEq, Value: v}
+	}
+	return where
+}
+
+// park parks what a pick has met. When nothing could be parked, it is passed over.
+func (m *Machine[R]) park(ctx context.Context, q *request[R], met *errMet, s *search[R]) error {
+	return m.table.Update(ctx, func(tx Tx) error {
+		n, err := tx.(ParkingTx).Park(q.op.Parking, met.list)
+		s.still, s.limit = n == 0, min(met.limit, maxLook)
+		s.probe = s.probe && len(met.list) > 1
+		return err
+	})
+}
+
+// parkHere parks what a pick meets behind what it has taken: the rest of the
+// transaction looks at what comes then.
+func (s *search[R]) parkHere(tx Tx, look *Query, met []Parked, now time.Time) error {
+	n, err := tx.(ParkingTx).Park(look.Park, met)
+	if s.still = n == 0; err != nil || s.still {
+		return err
+	}
+	again := *look
+	again.Stir, again.Lock = now, true
+	_, _, err = tx.(ParkingTx).Wake(again)
+	return err
+}
+
+// maxLook bounds how many records are parked in one transaction.
+const maxLook = 4096
+
+// wake shows what may be free again.
+func (m *Machine[R]) wake(ctx context.Context, q *request[R], s *search[R]) error {
+	return m.table.Update(ctx, func(tx Tx) error {
+		n, held, err := tx.(ParkingTx).Wake(Query{States: q.op.From, Order: q.op.Order, Park: q.op.Parking, Stir: m.now()})
+		s.awake, s.held = n == 0, held
+		return err
+	})
+}
+
+// stands reports whether one of rows is to be parked by what it says itself.
+func (m *Machine[R]) stands(tx Tx, q *request[R], free []*candidate[R]) bool {
+	return slices.ContainsFunc(free, func(c *candidate[R]) bool {
+		_, refused, _ := m.refused(tx, q, c.row, &c.rec, nil, false)
+		return refused
+	})
+}

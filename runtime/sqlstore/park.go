@@ -1,0 +1,340 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+var _ fsm.ParkingTx = (*txn)(nil)
+
+// stirred reports whether Wake has something to do: a time has come, or somebody has
+// noted that there may be room.
+func (r *reader) stirred(p *fsm.Parking, now time.Time) (bool, error) {
+	b := &text{d: r.t.dialect}
+	var parts []string
+	if len(p.Due) > 0 {
+		parts = append(parts, "EXISTS (SELECT 1 FROM "+r.t.name+" WHERE "+due(b, p, now)+")")
+	}
+	if notes := notesOf(p); notes != "" {
+		parts = append(parts, "EXISTS (SELECT 1 FROM "+r.t.part("_groups")+` WHERE "name" IN (`+notes+"))")
+	}
+	if parts == nil {
+		return false, nil
+	}
+	return r.found("SELECT 1 WHERE "+strings.Join(parts, " OR "), b.args...)
+}
+
+// due is the condition that the time of a parked row has come.
+func due(b *text, p *fsm.Parking, now time.Time) string {
+	col := quote(p.Column)
+	return col + " > 0 AND " + col + " <= " + b.arg(now.UnixMicro())
+}
+
+func notesOf(p *fsm.Parking) string {
+	names := make([]string, len(p.Rules))
+	for i, r := range p.Rules {
+		names[i] = literal(r.Note)
+	}
+	return strings.Join(names, ", ")
+}
+
+// note says that there may be room in a group: who moved, at which revision, and the
+// group's values.
+type note struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+// Park parks records. Who stands in the way of a group is locked before, and stays
+// there until the transaction ends: whoever moves on later sees what was parked.
+func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
+	var rows []parkedRow
+	var notes []note
+	full := map[string]bool{}
+	for _, b := range list {
+		until := b.Until
+		if b.Rule >= 0 {
+			until = -int64(b.Rule) - 1
+			if ok, err := x.blocked(&p.Rules[b.Rule], b.Groups[b.Rule], full); err != nil {
+				return 0, err
+			} else if !ok {
+				continue
+			}
+		}
+		rows = append(rows, parkedRow{b.ID, b.Rev, until})
+		for i, r := range p.Rules { // in other groups it is another one's turn
+			if i == b.Rule || b.Groups[i] == nil {
+				continue
+			}
+			key, err := json.Marshal(append([]any{b.ID, b.Rev}, noted(b.Groups[i])...))
+			if err != nil {
+				return 0, err
+			}
+			notes = append(notes, note{r.Note, string(key)})
+		}
+	}
+	if err := x.leaveNotes(notes); err != nil {
+		return 0, err
+	}
+	return x.parkRows(p, rows)
+}
+
+// blocked locks those who leave no room in a group; false when another writer has one.
+func (x *txn) blocked(r *fsm.ParkRule, values []any, full map[string]bool) (bool, error) {
+	key := fmt.Sprintf("%s %q", r.Note, values)
+	if known, ok := full[key]; ok {
+		return known, nil
+	}
+	b := &text{d: x.t.dialect}
+	b.WriteString("SELECT 1 FROM " + x.t.name)
+	if err := x.t.where(b, &fsm.Query{States: r.States, Where: equal(r.Columns, values)}); err != nil {
+		return false, err
+	}
+	b.WriteString(x.t.dialect.limit(b.arg(r.Than)) + x.t.dialect.lock())
+	n := int64(0)
+	err := x.each(b.String(), b.args, func(Rows) error { n++; return nil })
+	full[key] = n >= r.Than
+	return full[key], err
+}
+
+func equal(columns []string, values []any) []fsm.Cond {
+	where := make([]fsm.Cond, len(columns))
+	for i, c := range columns {
+		where[i] = fsm.Cond{Column: c, Op: fsm.OpEq, Value: values[i]}
+	}
+	return where
+}
+
+// noted returns values as the schema writes them into a note.
+func noted(values []any) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		if at, ok := v.(time.Time); ok {
+			v = at.UnixMicro()
+		}
+		list[i] = v
+	}
+	return list
+}
+
+type parkedRow struct {
+	ID    string `json:"id"`
+	Rev   int64  `json:"rev"`
+	Until int64  `json:"until"`
+}
+
+func (x *txn) parkRows(p *fsm.Parking, rows []parkedRow) (int, error) {
+	col, done := quote(p.Column), int64(0)
+	if x.t.dialect.writers() == 1 {
+		text := x.t.statement(`UPDATE %s SET %s = ? WHERE "id" = ? AND "rev" = ? AND %[2]s IS NULL`, x.t.name, col)
+		for _, r := range rows {
+			n, err := x.change(text, r.Until, r.ID, r.Rev)
+			if err != nil {
+				return 0, x.parkFault(err)
+			}
+			done += n
+		}
+		return int(done), nil
+	}
+	list, err := json.Marshal(rows)
+	if err != nil || rows == nil {
+		return 0, err
+	}
+	done, err = x.change(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
+		JOIN %[1]s AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.%[2]s IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED)
+		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id"`, x.t.name, col), string(list))
+	return int(done), x.parkFault(err)
+}
+
+func (x *txn) leaveNotes(notes []note) error {
+	into := `INSERT INTO ` + x.t.part("_groups") + ` ("name", "key", "number") `
+	if x.t.dialect.writers() == 1 {
+		for _, n := range notes {
+			if _, err := x.change(x.t.statement("%s", into+`VALUES (?, ?, 0) ON CONFLICT DO NOTHING`), n.Name, n.Key); err != nil {
+				return x.parkFault(err)
+			}
+		}
+		return nil
+	}
+	list, err := json.Marshal(notes)
+	if err != nil || notes == nil {
+		return err
+	}
+	_, err = x.change(x.t.statement("%s", into+`SELECT v.name, v.key, 0 FROM json_to_recordset(?::text::json) AS v(name text, key text) ON CONFLICT DO NOTHING`), string(list))
+	return x.parkFault(err)
+}
+
+func (x *txn) parkFault(err error) error {
+	if err == nil || x.err != nil {
+		return x.err
+	}
+	return x.t.fault("park", err)
+}
+
+// Wake shows parked records again.
+func (x *txn) Wake(q fsm.Query) (n int, held string, err error) {
+	p, lock := q.Park, x.t.dialect.hold() // nothing is held yet, and who has a note waits for nothing
+	if q.Lock {
+		lock = x.t.dialect.lock()
+	}
+	if len(p.Due) > 0 {
+		if n, held, err = x.wakeDue(p, q.Stir); err != nil {
+			return 0, "", err
+		}
+	}
+	if len(p.Rules) == 0 {
+		return n, held, nil
+	}
+	var notes []note
+	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`, x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
+	err = x.each(text+lock, []any{maxMany}, func(rows Rows) error {
+		var n note
+		err := rows.Scan(&n.Name, &n.Key)
+		notes = append(notes, n)
+		return err
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	for _, same := range byGroup(notes) {
+		woken, other, err := x.wakeGroup(&q, same)
+		if err != nil {
+			return 0, "", err
+		}
+		if n += woken; other != "" {
+			held = other
+		}
+	}
+	return n, held, nil
+}
+
+func (x *txn) wakeDue(p *fsm.Parking, now time.Time) (int, string, error) {
+	b, col := &text{d: x.t.dialect}, quote(p.Column)
+	if x.t.dialect.writers() == 1 {
+		b.WriteString("UPDATE " + x.t.name + " SET " + col + " = NULL WHERE " + due(b, p, now))
+	} else {
+		b.WriteString(`WITH v AS MATERIALIZED (SELECT "id" FROM ` + x.t.name + " WHERE " + due(b, p, now) + x.t.dialect.lock() + ")" +
+			" UPDATE " + x.t.name + " AS r SET " + col + ` = NULL FROM v WHERE r."id" = v."id"`)
+	}
+	n, err := x.change(b.String(), b.args...)
+	if err != nil {
+		return 0, "", x.parkFault(err)
+	}
+	b = &text{d: x.t.dialect}
+	held := ""
+	err = x.each(`SELECT "id" FROM `+x.t.name+" WHERE "+due(b, p, now)+" LIMIT 1", b.args, func(rows Rows) error { return rows.Scan(&held) })
+	return int(n), held, err
+}
+
+// byGroup puts the notes of one group together.
+func byGroup(notes []note) [][]note {
+	at := map[string]int{}
+	var groups [][]note
+	for _, n := range notes {
+		var parts []json.RawMessage
+		key := n.Key
+		if json.Unmarshal([]byte(n.Key), &parts) == nil && len(parts) >= 2 {
+			values, _ := json.Marshal(parts[2:])
+			key = string(values)
+		}
+		i, ok := at[n.Name+key]
+		if !ok {
+			i = len(groups)
+			at[n.Name+key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], n)
+	}
+	return groups
+}
+
+// wakeGroup shows as many of a group's records again as there are notes, and removes
+// the notes that nobody waits for any more.
+func (x *txn) wakeGroup(of *fsm.Query, notes []note) (n int, held string, err error) {
+	p, i := of.Park, 0
+	for p.Rules[i].Note != notes[0].Name {
+		i++
+	}
+	values, err := x.t.valuesOf(&p.Rules[i], notes[0].Key)
+	if err != nil {
+		return 0, "", err
+	}
+	waiting := func(limit int, lock string) (ids []string, err error) {
+		q := fsm.Query{States: of.States, Where: equal(p.Rules[i].Columns, values), Order: of.Order, Limit: limit}
+		b, err := x.t.selectWhere(`"id"`, &q, fmt.Sprintf("%s = -%d", quote(p.Column), i+1))
+		if err != nil {
+			return nil, err
+		}
+		err = x.each(b.String()+lock, b.args, func(rows Rows) error {
+			ids = append(ids, "")
+			return rows.Scan(&ids[len(ids)-1])
+		})
+		return ids, err
+	}
+	ids, err := waiting(len(notes), x.t.dialect.lock())
+	for _, id := range ids {
+		if err == nil {
+			_, err = x.change(x.t.statement(`UPDATE %s SET %s = NULL WHERE "id" = ?`, x.t.name, quote(p.Column)), id)
+		}
+	}
+	if err == nil && len(ids) < len(notes) { // nobody waits, or another writer has who does
+		var left []string
+		if left, err = waiting(1, ""); err == nil && len(left) > 0 {
+			held, notes = left[0], notes[:len(ids)]
+		}
+	}
+	for _, d := range notes {
+		if err == nil {
+			_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "name" = ? AND "key" = ?`, x.t.part("_groups")), d.Name, d.Key)
+		}
+	}
+	return len(notes), held, x.parkFault(err)
+}
+
+// valuesOf reads the values of the group of a note.
+func (t *table) valuesOf(r *fsm.ParkRule, key string) ([]any, error) {
+	wrong := fmt.Errorf("sqlstore: the note %q of %s is none", key, r.Note)
+	var parts []json.RawMessage
+	if err := json.Unmarshal([]byte(key), &parts); err != nil || len(parts) != 2+len(r.Columns) {
+		return nil, wrong
+	}
+	values := make([]any, len(r.Columns))
+	for i, name := range r.Columns {
+		kind, err := t.kind(name)
+		if err != nil {
+			return nil, err
+		}
+		raw, word, n := parts[2+i], "", int64(0)
+		switch kind {
+		case fsm.KindString, fsm.KindEnum:
+			err = json.Unmarshal(raw, &word)
+			values[i] = word
+		case fsm.KindBool:
+			values[i] = string(raw) == "1" || string(raw) == "true"
+		default:
+			err = json.Unmarshal(raw, &n)
+			if values[i] = n; kind == fsm.KindTime {
+				values[i] = time.UnixMicro(n).UTC()
+			}
+		}
+		if err != nil {
+			return nil, wrong
+		}
+	}
+	return values, nil
+}
+
+// showAll shows all parked rows again, after triggers stood aside.
+func (x *txn) showAll() error {
+	names, err := column(x.ctx, x.q, x.t.dialect.columns(x.t.schema.Table))
+	for _, name := range names {
+		if err == nil && strings.HasPrefix(name, "_parked_") {
+			_, err = x.change(x.t.statement(`UPDATE %s SET %s = NULL WHERE %[2]s IS NOT NULL`, x.t.name, quote(name)))
+		}
+	}
+	return err
+}
