@@ -29,7 +29,7 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 			pos.Line++
 		}
 	}
-	hint := ""
+	hint := "put text with special characters in quotes; check brackets and indentation"
 	switch {
 	case tabbed(src, pos.Line):
 		col := strings.IndexByte(lineAt(src, pos.Line), '\t')
@@ -47,7 +47,7 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 		}
 		message, hint = "a `:` cannot stand here", "put text that holds `: ` in quotes, or check the indentation"
 	case strings.Contains(message, "did not find expected ',' or"), strings.Contains(message, "did not find expected key"),
-		strings.Contains(message, "did not find expected '-' indicator"):
+		strings.Contains(message, "did not find expected '-' indicator"), strings.Contains(message, "did not find expected node content"):
 		r.structure(src, pos, n)
 		return
 	case strings.Contains(message, "unexpected end of stream"):
@@ -58,8 +58,22 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 		message, hint = "a value cannot start with this character", "put text that starts with * or & in quotes"
 	case strings.Contains(message, "<document start>"):
 		message, hint = "the document has ended above", "remove the line, or indent it"
-	case strings.Contains(message, "escape"):
-		hint = "use single quotes, or write the backslash twice"
+	case strings.Contains(message, "escape"), strings.Contains(message, "hexdecimal"):
+		message, hint = "the quoted text holds an escape that YAML does not know", "use single quotes, or write the backslash twice"
+	case strings.Contains(message, "document indicator"):
+		message, hint = "the document ends within a text in quotes", "close the quote"
+	case strings.Contains(message, "block sequence entries"):
+		message, hint = "a list of lines cannot begin here", "put each `- ` on a line of its own below the key, or write `[a, b]`"
+	case strings.Contains(message, "mapping keys"):
+		message, hint = "a `?` cannot stand here", "put text that starts with ? in quotes"
+	case strings.Contains(message, "indentation indicator"), strings.Contains(message, "comment or line break"):
+		message, hint = "text of several lines cannot begin like this", "write `|` or `>` alone and the text below it, or put the text in quotes"
+	case strings.Contains(message, "tag"), strings.Contains(message, "expected whitespace"), strings.Contains(message, "found unexpected non-alphabetical"):
+		message, hint = "YAML reads a word that starts with ! as a tag", "put text that starts with ! in quotes"
+	case strings.Contains(message, "max depth"):
+		message, hint = "brackets or lists stand in each other too deep", "write fewer levels"
+	default: // none of the library's words are for people who write specifications
+		message = "this cannot be read as YAML"
 	}
 	r.add(codeSyntax, pos, n, hint, "%s", message)
 }

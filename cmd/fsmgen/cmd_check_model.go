@@ -93,7 +93,7 @@ func (c *cli) printModel(s *source) {
 	if v := result.Violation; v != nil {
 		_ = v.Print(c.out, s.name) // a reader that went away is no error of ours
 	} else {
-		c.printf("%s: model: every promise holds within the bounds\n", s.name)
+		c.printf("%s: model: %s\n", s.name, result.Verdict())
 	}
 	c.printf("%s: model: %s\n", s.name, result.Summary())
 	if c.model.goTest != "" && result.Violation != nil {

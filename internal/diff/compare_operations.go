@@ -246,7 +246,10 @@ func orBranches(o *spec.Operation) string {
 // branches compares the lines of `choose`: those in the middle, between the
 // ones that are the same from the start and to the end.
 func (c *comparison) branches(o, n *spec.Operation) {
-	a, b := o.Choose, n.Choose
+	a, b := met(o), met(n)
+	if len(a) != len(o.Choose) || len(b) != len(n.Choose) {
+		c.unmet(o, n)
+	}
 	same := func(x, y *spec.Branch) bool { return branchWords(x) == branchWords(y) }
 	for len(a) > 0 && len(b) > 0 && same(a[0], b[0]) {
 		a, b = a[1:], b[1:]
@@ -263,6 +266,55 @@ func (c *comparison) branches(o, n *spec.Operation) {
 		default:
 			c.report(branchCode(a[i], b[i]), at{a[i].Pos, b[i].Pos}, "", "a branch of operation %s is %s; it was %s", n.Name, branchText(b[i]), branchText(a[i]))
 		}
+	}
+}
+
+// met lists the branches that some record meets: what stands below a branch without
+// `when` does nothing. The `from` of a branch is without the states that never come
+// to it.
+func met(o *spec.Operation) []*spec.Branch {
+	if len(o.Choose) == 0 {
+		return nil
+	}
+	from := make(map[*spec.Branch][]spec.StateRef, len(o.Choose))
+	creates := make(map[*spec.Branch]bool)
+	if len(o.Creates) > 0 {
+		for _, b := range o.Branches(nil) {
+			creates[b] = true
+		}
+	}
+	for _, r := range o.From {
+		for _, b := range o.Branches(r.State) {
+			from[b] = append(from[b], r)
+		}
+	}
+	var list []*spec.Branch
+	for _, b := range o.Choose {
+		switch sources := from[b]; {
+		case b.From == nil && len(sources) == len(o.From) && (creates[b] || len(o.From) > 0):
+			list = append(list, b)
+		case len(sources) > 0:
+			reduced := *b
+			reduced.From = sources
+			list = append(list, &reduced)
+		case creates[b]:
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// unmet tells of branches that no record meets and that changed.
+func (c *comparison) unmet(o, n *spec.Operation) {
+	words := func(op *spec.Operation) []string {
+		var list []string
+		for _, b := range op.Choose {
+			list = append(list, branchWords(b))
+		}
+		return list
+	}
+	if !slices.Equal(words(o), words(n)) {
+		c.compatible(at{o.Pos, n.Pos}, "operation %s has branches below one without `when`; no record meets them", n.Name)
 	}
 }
 

@@ -100,16 +100,16 @@ func edges(m *spec.Machine, s *spec.State) []string {
 		}
 	}
 	for _, o := range m.Operations {
-		add("creates", o, o.Creates)
 		add("from", o, o.From)
 		add("record_only", o, o.RecordOnlyIn)
-		if o.To != nil {
-			add("to", o, []spec.StateRef{*o.To})
-		}
-		for _, b := range o.Choose {
-			if b.To != nil {
-				add("branch to", o, []spec.StateRef{*b.To})
-			}
+	}
+	for _, v := range m.Moves() {
+		switch {
+		case v.To != s || !v.Leaves():
+		case v.From == nil:
+			list = append(list, "creates "+v.Operation.Stored())
+		default:
+			list = append(list, "to "+v.Operation.Stored())
 		}
 	}
 	return list

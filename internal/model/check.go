@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
@@ -77,6 +76,7 @@ type Result struct {
 	Elapsed     time.Duration
 	Violation   *Violation // nil: every promise holds within the bounds
 	Limits      []string   // the bounds that were met, in words: what lies beyond was not looked at
+	Missing     []string   // operations, branches, refusals of guards and keys in common that never happened
 }
 
 // Speed returns the states that were looked at in a second.
@@ -109,21 +109,29 @@ const (
 
 // checker is one search.
 type checker struct {
-	m       *spec.Machine
-	o       Options
-	t       *table
-	codec   *codec
-	seen    *visited
-	effects []*counted // effects that are counted by group
-	byOp    []int      // by operation: index in effects, or -1
-	unique  []int      // by `unique`: its key
-	inState [][]bool   // by `unique` and state
-	guards  [][]peers  // by operation
-	dedupe  []*peers   // by operation
-	hidden  []bool     // by operation: nobody can call it
-	next    state
-	moves   int
-	crowded bool // an effect has more groups than are counted
+	m        *spec.Machine
+	o        Options
+	t        *table
+	codec    *codec
+	seen     *visited
+	effects  []*counted // effects that are counted by group
+	byOp     []int      // by operation: index in effects, or -1
+	unique   []int      // by `unique`: its key
+	inState  [][]bool   // by `unique` and state
+	guards   [][]peers  // by operation
+	dedupe   []*peers   // by operation
+	hidden   []bool     // by operation: nobody can call it
+	next     state
+	cover    *cover
+	happened []happened // in the transaction at hand
+	moves    int
+	crowded  bool // an effect has more groups than are counted
+}
+
+// happened is one step of a transaction.
+type happened struct {
+	op     *spec.Operation
+	branch *spec.Branch
 }
 
 // counted is an effect that may happen once for each group.
@@ -138,6 +146,8 @@ type peers struct {
 	key  int
 	than int
 	in   []bool // nil: in any state
+
+	guard *spec.Guard // nil for dedupe_by
 }
 
 // Check searches the states of a machine.
@@ -153,13 +163,39 @@ const lookEvery = 256
 // Search is Check for somebody who waits: it ends with ctx, whose error it then
 // returns beside what it had seen so far. Progress, unless it is nil, hears now and
 // then how many states were looked at, and how many are known by then.
+//
+// Where some operation, branch or guard never happens, wider bounds are tried, as long
+// as the caller did not name them; those in which most happens are kept.
 func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looked, known int)) (Result, error) {
 	started := time.Now()
-	o = Defaults(m, o)
+	asked, o := o, Defaults(m, o)
+	best, err := searchOnce(ctx, m, o, progress)
+	if err == nil && best.Violation == nil && len(best.Missing) > 0 {
+		for _, w := range wider(m, asked, o) {
+			r, failed := searchOnce(ctx, m, w, nil)
+			if failed != nil {
+				return best, failed
+			}
+			whole := r.States <= w.MaxStates
+			if r.Violation != nil || whole && len(r.Missing) < len(best.Missing) {
+				best = r
+				best.Options.MaxStates = o.MaxStates
+			}
+			if best.Violation != nil || len(best.Missing) == 0 || !whole {
+				break
+			}
+		}
+	}
+	best.Elapsed = time.Since(started)
+	return best, err
+}
+
+// searchOnce looks at the states within bounds that are complete.
+func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(looked, known int)) (Result, error) {
 	c := newChecker(m, o)
 	r, err := c.search(ctx, progress)
 	r.Options, r.States, r.Transitions, r.Locals = o, c.seen.len(), c.moves, len(c.t.locals)
-	r.Elapsed = time.Since(started)
+	r.Missing = c.missing()
 	if c.t.bounded {
 		r.Limits = append(r.Limits, fmt.Sprintf("counters above %d", o.Counter))
 	}
@@ -176,7 +212,8 @@ func Search(ctx context.Context, m *spec.Machine, o Options, progress func(looke
 }
 
 func newChecker(m *spec.Machine, o Options) *checker {
-	c := &checker{m: m, o: o, t: newTable(m, o)}
+	v := newCover(m)
+	c := &checker{m: m, o: o, t: newTable(m, o, v), cover: v}
 	states := func(refs []spec.StateRef) []bool {
 		in := make([]bool, len(m.States))
 		for _, r := range refs {
@@ -197,7 +234,7 @@ func newChecker(m *spec.Machine, o Options) *checker {
 		var guards []peers
 		for _, r := range op.Require {
 			if p := r.Guard.Peers; p != nil {
-				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], int(min(p.Than, 1<<20)), states(p.In)})
+				guards = append(guards, peers{c.t.keyOf[keyName(p.Same)], int(min(p.Than, 1<<20)), states(p.In), r.Guard})
 			}
 		}
 		c.guards = append(c.guards, guards)
@@ -241,6 +278,7 @@ func (c *checker) search(ctx context.Context, progress func(looked, known int)) 
 			return r, nil
 		}
 		c.codec.read(c.seen.at(i), &from)
+		c.note(&from)
 		var found *move
 		c.successors(&from, func(v move, next *state) bool {
 			c.moves++
@@ -288,9 +326,13 @@ func (c *checker) count(s *state, self, key int, group int16, in []bool) int {
 // passes reports whether the guards on other records let the operation pass;
 // the record at self (-1: a new one) has the groups of l.
 func (c *checker) passes(s *state, self int, l *local, op *spec.Operation) bool {
-	return !slices.ContainsFunc(c.guards[op.Index], func(p peers) bool {
-		return c.count(s, self, p.key, l.keys[p.key], p.in) >= p.than
-	})
+	for _, p := range c.guards[op.Index] {
+		if c.count(s, self, p.key, l.keys[p.key], p.in) >= p.than {
+			c.cover.guards[p.guard] = true
+			return false
+		}
+	}
+	return true
 }
 
 // duplicate reports whether a record has the fields of some `dedupe_by` in common

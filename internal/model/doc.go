@@ -21,6 +21,14 @@
 // workers, that could be exchanged are not told apart, and times are kept as
 // their order relative to the clock. That makes states small and few.
 //
+// A search in which nothing could happen has looked at no promise. So it notes which
+// operations and branches happened, which guards refused, and whether two records had
+// one key of an effect. Where something is missing and the caller named no bounds, it
+// tries wider ones; what is still missing is named in the place of "holds".
+//
+// Time passes between two steps, also between a step and what follows it in the same
+// transaction: that both write one instant is not looked at.
+//
 // What it guarantees holds within its bounds only: for so many records, groups,
 // workers, counter steps and states; package count proves the rules across
 // records without them. Inputs are taken from the values that make a difference

@@ -17,7 +17,8 @@ type local struct {
 	record interp.Record
 	edges  [][]edge // by operation: what the calls do; made when first asked for
 	passes []uint16 // where time leads
-	known  bool     // edges and passes are made
+	kept   []bool   // by operation: a call is recorded, and changes nothing
+	known  bool     // edges, passes and kept are made
 	perms  []int32  // by permutation: the local it becomes; -1 is not known yet
 	keys   []int16  // by key of the machine: the group, -1 for none
 }
@@ -28,6 +29,8 @@ type edge struct {
 	to    uint16
 	stays bool   // nothing that matters changes
 	wrong string // the promise that is broken, or empty
+
+	branch *spec.Branch // that was taken, or nil
 }
 
 // none is the local of a record that is not there.
@@ -45,6 +48,7 @@ type table struct {
 	m     *spec.Machine
 	pools *pools
 	opts  Options
+	cover *cover
 
 	calls   []call
 	byOp    [][]int32 // by operation: indices of calls
@@ -66,10 +70,12 @@ type creation struct {
 	group uint16 // the record with the values being set, by which guards and dedupe_by look for others
 	to    uint16
 	wrong string
+
+	branch *spec.Branch
 }
 
-func newTable(m *spec.Machine, o Options) *table {
-	t := &table{m: m, opts: o, pools: newPools(classify(m), o), index: map[string]uint16{}, keyOf: map[string]int{}}
+func newTable(m *spec.Machine, o Options, v *cover) *table {
+	t := &table{m: m, opts: o, cover: v, pools: newPools(classify(m), o), index: map[string]uint16{}, keyOf: map[string]int{}}
 	t.byOp = make([][]int32, len(m.Operations))
 	for i, op := range m.Operations {
 		calls, all := t.pools.calls(m, op)
@@ -113,12 +119,13 @@ func (t *table) creations(i int, op *spec.Operation) {
 	for _, n := range t.byOp[i] {
 		c := t.calls[n].call
 		d, refusal := interp.Decide(t.m, fresh, c, t.others())
-		e := creation{call: n, group: none}
+		e := creation{call: n, group: none, branch: d.Branch}
 		switch {
 		case refusal != nil && refusal.Code == interp.CodeInvariant:
 			e.wrong = broken(refusal)
 			e.to = none
 		case refusal != nil || d.RecordOnly:
+			t.cover.decided(op, d, refusal)
 			continue
 		case t.aboveBound(d.Record):
 			continue
@@ -339,44 +346,48 @@ func (t *table) at(n uint16) *local {
 	for _, next := range t.passing(l.record) {
 		l.passes = append(l.passes, t.intern(next))
 	}
-	l.edges = make([][]edge, len(t.m.Operations))
+	l.edges, l.kept = make([][]edge, len(t.m.Operations)), make([]bool, len(t.m.Operations))
 	for i, op := range t.m.Operations {
 		if len(op.Creates) > 0 || t.m.Class(l.record.State, op) != spec.Transition {
 			continue
 		}
 		for _, c := range t.byOp[i] {
-			if e, ok := t.decide(n, l.record, c); ok {
+			e, does, kept := t.decide(n, l.record, c)
+			if does {
 				l.edges[i] = append(l.edges[i], e)
 			}
+			l.kept[i] = l.kept[i] || kept
 		}
 	}
 	return l
 }
 
-// decide makes the edge of one call, when it does anything.
-func (t *table) decide(from uint16, r interp.Record, c int32) (edge, bool) {
-	e := edge{call: c, to: from}
+// decide makes the edge of one call, when it does anything. Kept says that the call
+// is recorded only.
+func (t *table) decide(from uint16, r interp.Record, c int32) (e edge, does, kept bool) {
 	d, refusal := interp.Decide(t.m, r, t.calls[c].call, t.others())
+	e = edge{call: c, to: from, branch: d.Branch}
 	switch {
 	case refusal != nil && refusal.Code == interp.CodeInvariant:
 		e.wrong = broken(refusal)
-		return e, true
+		return e, true, false
 	case refusal != nil || d.RecordOnly:
-		return e, false
+		t.cover.decided(t.calls[c].op, d, refusal)
+		return e, false, refusal == nil
 	case r.State.Terminal:
 		e.wrong = fmt.Sprintf("%s is terminal, and the record changes", r.State.Name)
-		return e, true
+		return e, true, false
 	}
 	for i, f := range t.m.Fields {
 		if f.Type.Kind == spec.KindCounter && d.Record.Fields[i].Num < r.Fields[i].Num {
 			e.wrong = fmt.Sprintf("the counter %s falls", f.Name)
-			return e, true
+			return e, true, false
 		}
 	}
 	if t.aboveBound(d.Record) {
-		return e, false
+		return e, false, false
 	}
 	e.to = t.intern(d.Record)
 	e.stays = e.to == from
-	return e, true
+	return e, true, false
 }

@@ -27,6 +27,8 @@ type move struct {
 	what  wrongKind
 	about *spec.Operation // whose effect, for the effect kinds
 	uniq  *spec.Unique    // wrongUnique
+
+	branch *spec.Branch // that the operation took, or nil
 }
 
 // successors hands every move of a state to emit, with the state it leads to,
@@ -46,6 +48,9 @@ func (c *checker) successors(s *state, emit func(move, *state) bool) {
 				}
 				for _, e := range c.t.at(s.slots[j].local).edges[i] {
 					if e.stays && e.wrong == "" && op.Effect == nil && op.Then == nil && !c.codec.repeats {
+						if c.passes(s, j, c.t.locals[s.slots[j].local], op) {
+							c.cover.did(op, e.branch)
+						}
 						continue
 					}
 					if !c.call(s, j, op, e, emit) {
@@ -104,6 +109,7 @@ func (c *checker) create(s *state, op *spec.Operation, e creation, kind moveKind
 	}
 	c.next.copyFrom(s)
 	c.next.slots = append(c.next.slots, slot{local: e.to})
+	v.branch = e.branch
 	return c.land(v, op, e.to, kind == moveCall && op.By != spec.BySystem, emit)
 }
 
@@ -125,6 +131,7 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 		}
 	}
 	c.next.copyFrom(s)
+	v.branch = e.branch
 	return c.land(v, op, e.to, op.By != spec.BySystem, emit)
 }
 
@@ -132,6 +139,7 @@ func (c *checker) call(s *state, j int, op *spec.Operation, e edge, emit func(mo
 // transaction, and emits the result. A step that the store refuses emits nothing.
 func (c *checker) land(v move, op *spec.Operation, to uint16, repeatable bool, emit func(move, *state) bool) bool {
 	s := &c.next
+	c.happened = append(c.happened[:0], happened{op, v.branch})
 chain:
 	for step := op; ; {
 		l := c.t.at(to)
@@ -165,6 +173,9 @@ chain:
 		case spec.RecordOnly:
 			break chain
 		case spec.Transition:
+			if c.kept(s, v.slot, l, then) {
+				break chain
+			}
 			if !c.passes(s, v.slot, l, then) || len(l.edges[then.Index]) == 0 {
 				return true // refused: the transaction is rolled back
 			}
@@ -173,10 +184,14 @@ chain:
 				v.wrong, v.what = then.Name+": "+e.wrong, wrongInvariant
 				return emit(v, nil)
 			}
+			c.happened = append(c.happened, happened{then, e.branch})
 			step, to = then, e.to
 		default:
 			return true
 		}
+	}
+	for _, h := range c.happened {
+		c.cover.did(h.op, h.branch)
 	}
 	if v.wrong != "" || !c.codec.repeats || !repeatable {
 		return emit(v, s)
@@ -190,6 +205,12 @@ chain:
 		s.repeat = uint16(v.call) + 1 //nolint:gosec // a handful
 	}
 	return emit(v, s)
+}
+
+// kept reports whether a step that follows is recorded only: a branch says so, or a
+// guard refuses it that only records.
+func (c *checker) kept(s *state, self int, l *local, then *spec.Operation) bool {
+	return l.kept[then.Index] || then.OnRefusalRecordOnly && c.m.Class(l.record.State, then) == spec.Transition && !c.passes(s, self, l, then)
 }
 
 // perform counts an effect for the group of the record.
@@ -251,7 +272,7 @@ func (c *checker) deliver(s *state, j int, op *spec.Operation, emit func(move, *
 	}
 	then := op.Then.Operation
 	l := c.t.at(s.slots[j].local)
-	if c.m.Class(l.record.State, then) == spec.RecordOnly {
+	if c.m.Class(l.record.State, then) == spec.RecordOnly || c.kept(s, j, l, then) {
 		return emit(v, &c.next)
 	}
 	edges := l.edges[then.Index]
@@ -259,6 +280,7 @@ func (c *checker) deliver(s *state, j int, op *spec.Operation, emit func(move, *
 		return true
 	}
 	if e := edges[0]; e.wrong == "" {
+		v.branch = e.branch
 		return c.land(v, then, e.to, false, emit)
 	}
 	v.wrong, v.what = then.Name+": "+edges[0].wrong, wrongInvariant

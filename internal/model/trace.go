@@ -236,14 +236,18 @@ func (v *Violation) Diagnostic(m *spec.Machine) spec.Diagnostic {
 // Limit returns the bounds that were met as an info, FSM802, or false when the
 // search saw everything within the records, groups and workers it had.
 func (r Result) Limit(m *spec.Machine) (spec.Diagnostic, bool) {
-	if len(r.Limits) == 0 {
-		return spec.Diagnostic{}, false
+	d := spec.Diagnostic{Code: "FSM802", Severity: spec.Info, File: m.File, Pos: m.Pos, Len: len(m.Name)}
+	var parts []string
+	if r.Violation == nil && len(r.Missing) > 0 {
+		parts = append(parts, "never happened: "+strings.Join(r.Missing, ", "))
+		d.Hint = "raise --records, --groups, --workers or --counter, or find out why it cannot happen"
 	}
-	return spec.Diagnostic{
-		Code: "FSM802", Severity: spec.Info, File: m.File, Pos: m.Pos, Len: len(m.Name),
-		Message: fmt.Sprintf("%s: not looked at: %s", m.Name, strings.Join(r.Limits, ", ")),
-		Hint:    "raise --counter or --max-states, or lower --records",
-	}, true
+	if len(r.Limits) > 0 {
+		parts = append(parts, "not looked at: "+strings.Join(r.Limits, ", "))
+		d.Hint = "raise --counter or --max-states, or lower --records"
+	}
+	d.Message = m.Name + ": " + strings.Join(parts, "; ")
+	return d, len(parts) > 0
 }
 
 // Summary returns the figures of a search as one line.

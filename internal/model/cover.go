@@ -1,0 +1,201 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// cover notes what happened in a search: operations and branches that did something
+// or decided, guards that refused, and groups that two records shared. A search in
+// which nothing could happen has looked at no promise.
+type cover struct {
+	ops      []bool
+	branches map[*spec.Branch]bool
+	guards   map[*spec.Guard]bool // refused a call
+	shared   map[int]bool         // by key: two records had the same group
+}
+
+func newCover(m *spec.Machine) *cover {
+	return &cover{ops: make([]bool, len(m.Operations)), branches: map[*spec.Branch]bool{}, guards: map[*spec.Guard]bool{}, shared: map[int]bool{}}
+}
+
+// did notes that an operation changed, or would have changed, a record.
+func (v *cover) did(op *spec.Operation, b *spec.Branch) {
+	v.ops[op.Index] = true
+	if b != nil {
+		v.branches[b] = true
+	}
+}
+
+// decided notes what a decision that changes nothing came to.
+func (v *cover) decided(op *spec.Operation, d interp.Decision, refusal *interp.Refusal) {
+	switch {
+	case refusal == nil && d.Branch != nil:
+		v.did(op, d.Branch)
+	case refusal == nil && d.Guard != "":
+		v.refused(op, d.Guard)
+	case refusal != nil && refusal.Code == interp.CodeGuard:
+		v.refused(op, refusal.Guard)
+	}
+}
+
+// refused notes a guard, or the branches that reject with this error.
+func (v *cover) refused(op *spec.Operation, name string) {
+	for _, r := range op.Require {
+		if r.Guard.Name == name {
+			v.guards[r.Guard] = true
+			return
+		}
+	}
+	for _, b := range op.Choose {
+		if b.Reject == name {
+			v.did(op, b)
+		}
+	}
+}
+
+// missing names what never happened, in the order of the file.
+func (c *checker) missing() []string {
+	var list []string
+	for i, op := range c.m.Operations {
+		if !c.cover.ops[i] {
+			list = append(list, "operation "+op.Name)
+			continue
+		}
+		met := met(op)
+		for n, b := range op.Choose {
+			if met[b] && !c.cover.branches[b] {
+				list = append(list, fmt.Sprintf("branch %d of %s", n+1, op.Name))
+			}
+		}
+	}
+	required := map[*spec.Guard]bool{}
+	for _, op := range c.m.Operations {
+		for _, r := range op.Require {
+			required[r.Guard] = true
+		}
+	}
+	for _, g := range c.m.Guards {
+		if required[g] && !c.cover.guards[g] {
+			list = append(list, "a refusal by guard "+g.Name)
+		}
+	}
+	for _, e := range c.effects {
+		what := "two records with one key of effect " + e.op.Effect.Name
+		if !c.cover.shared[e.key] && !slices.Contains(list, what) {
+			list = append(list, what)
+		}
+	}
+	return list
+}
+
+// met is the branches of an operation that some record can meet.
+func met(op *spec.Operation) map[*spec.Branch]bool {
+	list := map[*spec.Branch]bool{}
+	sources := []*spec.State{nil}
+	for _, r := range op.From {
+		sources = append(sources, r.State)
+	}
+	if len(op.Creates) == 0 {
+		sources = sources[1:]
+	}
+	for _, s := range sources {
+		for _, b := range op.Branches(s) {
+			list[b] = true
+		}
+	}
+	return list
+}
+
+// note remembers that two records share a group.
+func (c *checker) note(s *state) {
+	for _, e := range c.effects {
+		if c.cover.shared[e.key] {
+			continue
+		}
+		for i, x := range s.slots {
+			g := c.t.locals[x.local].keys[e.key]
+			if g >= 0 && slices.ContainsFunc(s.slots[:i], func(y slot) bool { return c.t.locals[y.local].keys[e.key] == g }) {
+				c.cover.shared[e.key] = true
+				break
+			}
+		}
+	}
+}
+
+// wider lists bounds in which more may happen than in those that were tried, the
+// cheapest first. A bound that the caller named stays as it is.
+func wider(m *spec.Machine, asked, o Options) []Options {
+	var list []Options
+	add := func(edit func(*Options)) {
+		next := o
+		if len(list) > 0 {
+			next = list[len(list)-1]
+		}
+		before := next
+		if edit(&next); next != before {
+			list = append(list, next)
+		}
+	}
+	if asked.Groups == 0 && len(keys(m)) > 0 {
+		add(func(o *Options) { o.Groups = 2 })
+	}
+	if asked.Counter == 0 {
+		add(func(o *Options) { o.Counter = max(o.Counter, int(min(largestCount(m)+1, mostCount))) })
+	}
+	if asked.Records == 0 && len(keys(m)) > 0 {
+		add(func(o *Options) { o.Records = min(o.Records+1, mostRecords) })
+	}
+	if asked.Workers == 0 {
+		add(func(o *Options) { o.Workers = 3 })
+	}
+	for i := range list {
+		list[i].MaxStates = min(o.MaxStates, widerStates)
+	}
+	return list
+}
+
+// Bounds that are tried for the sake of coverage cost a moment, no more.
+const (
+	widerStates = 50_000
+	mostCount   = 16
+)
+
+// largestCount is the largest number that a fact names.
+func largestCount(m *spec.Machine) int64 {
+	largest := int64(0)
+	look := func(facts []*spec.Fact) {
+		for _, f := range facts {
+			for _, t := range []spec.Term{f.Left, f.Right} {
+				if t.Kind == spec.TermInt {
+					largest = max(largest, min(t.Int, 1<<20))
+				}
+			}
+		}
+	}
+	look(m.Invariant)
+	for _, s := range m.States {
+		look(s.Invariant)
+	}
+	for _, g := range m.Guards {
+		look(g.When)
+	}
+	for _, op := range m.Operations {
+		for _, b := range op.Choose {
+			look(b.When)
+		}
+	}
+	return largest
+}
+
+// Verdict says in one line what a search without a violation has shown.
+func (r Result) Verdict() string {
+	if len(r.Missing) == 0 {
+		return "every promise holds within the bounds"
+	}
+	return "no promise was broken, but within the bounds these never happened: " + strings.Join(r.Missing, ", ")
+}

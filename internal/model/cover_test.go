@@ -1,0 +1,217 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// vacuous pays one invoice twice, which takes two records. With one account there is
+// room for one record only.
+const vacuous = `
+fsm: 1
+machine: payment
+entity: Payment
+requests: {request_id: required, expected_rev: optional}
+otherwise: reject
+fields: {account: string, invoice: string}
+states: {open: {}, paid: {terminal: true}}
+unique:
+  one_per_account: {fields: account, in: [open, paid], error: account_taken}
+guards:
+  new_account: {none: {same: account, in: [open, paid]}, error: account_taken}
+operations:
+  begin: {creates: open, require: [new_account], set: {account: input, invoice: input}}
+  pay: {from: open, to: paid, effect: {name: charge, key: invoice, atomic: true}}
+`
+
+// unseen has a crowd that no bound reaches, a branch that nothing leads to, and an
+// operation behind it.
+const unseen = `
+fsm: 1
+machine: part
+entity: Part
+requests: {request_id: optional, expected_rev: optional}
+otherwise: reject
+fields: {upload: string, tries: {type: counter, changed_by: [try]}}
+states: {stored: {}, worn: {}, freed: {terminal: true}}
+guards:
+  room: {fewer: {than: 1000, same: upload, in: [stored]}, error: too_many}
+operations:
+  put: {creates: stored, require: [room], set: {upload: input}}
+  try: {from: stored, increment: [tries], choose: [{when: tries > 500, to: worn}, {to: same}]}
+  free: {from: stored, to: freed}
+  scrap: {from: worn, to: freed}
+`
+
+// A search says that every promise holds only where everything happened; it looks for
+// bounds in which it does, or names what did not.
+func TestNothingHappened(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, src, what string
+		o               Options
+		missing         []string
+		groups, counter int
+	}{
+		{"two groups are found", vacuous, "effect charge applied 2 times for invoice k1", Options{}, nil, 2, 3},
+		{"one group is named", vacuous, "", Options{Groups: 1}, []string{"two records with one key of effect charge"}, 1, 3},
+		{"beyond all bounds", unseen, "", Options{}, []string{"branch 1 of try", "operation scrap", "a refusal by guard room"}, 1, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, found := spec.Parse("test.yaml", []byte(tt.src))
+			if found.HasErrors() {
+				t.Fatal(found)
+			}
+			r := Check(m, tt.o)
+			what := ""
+			if r.Violation != nil {
+				what = r.Violation.What
+			}
+			if what != tt.what || r.Options.Groups != tt.groups || r.Options.Counter != tt.counter {
+				t.Errorf("%q with %+v", what, r.Options)
+			}
+			if tt.what == "" && !slices.Equal(r.Missing, tt.missing) {
+				t.Errorf("missing %q, want %q", r.Missing, tt.missing)
+			}
+			if what == "" && r.Verdict() == "every promise holds within the bounds" {
+				t.Error("it says that every promise holds")
+			}
+		})
+	}
+}
+
+// What the search says never happened does not happen in the interpreter's world
+// within the same bounds, and names make no difference to it.
+func TestCoverageIsTrue(t *testing.T) {
+	t.Parallel()
+	machines := map[string]*spec.Machine{}
+	for _, pattern := range []string{"../../specs/*.yaml", "../../examples/machines/*.yaml"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			src, err := os.ReadFile(file) //nolint:gosec // our own
+			if err != nil {
+				t.Fatal(err)
+			}
+			machines[file], _ = spec.Parse(file, src)
+		}
+	}
+	for seed := range uint64(120) {
+		src := fuzzmachines.Random(rand.New(rand.NewPCG(seed, 7))) //nolint:gosec // a machine that can be told again
+		if m, found := spec.Parse("random.yaml", []byte(src)); m != nil && !found.HasErrors() {
+			machines[fmt.Sprint("random ", seed)] = m
+		}
+	}
+	machines["vacuous"], _ = spec.Parse("vacuous.yaml", []byte(vacuous))
+	machines["unseen"], _ = spec.Parse("unseen.yaml", []byte(unseen))
+	whole, steps, missed := 0, 0, 0
+	for name, m := range machines {
+		for _, o := range []Options{{Records: 1, Groups: 1}, {Records: 2, Groups: 2}} {
+			o.Workers, o.Counter, o.MaxStates = 2, 2, 5000
+			if times := classify(m); slices.ContainsFunc(m.Builtin, func(f *spec.Field) bool { return times.matters(f) }) {
+				continue // a step and what follows it have one instant, which is not looked at
+			}
+			r := Check(m, o)
+			if r.Violation != nil || r.States > o.MaxStates {
+				continue
+			}
+			whole++
+			missed += len(r.Missing)
+			plain := o
+			plain.NoSymmetry = true
+			if p := Check(m, plain); p.States <= o.MaxStates && !slices.Equal(p.Missing, r.Missing) {
+				t.Errorf("%s: with names told apart %q is missing, without %q", name, p.Missing, r.Missing)
+			}
+			for seed := range uint64(6) {
+				steps += happens(t, name, m, o, r.Missing, seed)
+			}
+		}
+	}
+	t.Logf("%d searches, %d missing, %d steps", whole, missed, steps)
+	if whole < 50 || missed < 20 || steps < 2000 {
+		t.Errorf("%d searches to the end, %d missing, %d steps: want more", whole, missed, steps)
+	}
+}
+
+// happens takes random steps in the interpreter's world and returns how many were
+// taken. None of them may be among what is missing.
+func happens(t *testing.T, name string, m *spec.Machine, o Options, missing []string, seed uint64) int {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // a walk that can be told again
+	c := newChecker(m, Defaults(m, o))
+	var world interp.World
+	taken, made, now := 0, 0, epoch
+	never := func(what string) {
+		if slices.Contains(missing, what) {
+			t.Errorf("%s, %d records, %d groups: %s happened", name, o.Records, o.Groups, what)
+		}
+	}
+	if len(c.t.calls) == 0 {
+		return 0
+	}
+	for n := range 60 {
+		x := c.t.calls[rnd.IntN(len(c.t.calls))]
+		if c.hidden[x.op.Index] || (made == 0) != (len(x.op.Creates) > 0) && made == 0 {
+			continue
+		}
+		now = now.Add(time.Duration(1+rnd.IntN(40)) * time.Hour)
+		call := x.call
+		call.At, call.Inputs = now, timed(call.Inputs, now, rnd)
+		var before interp.Record
+		switch {
+		case len(x.op.Creates) > 0 && made == o.Records:
+			continue
+		case len(x.op.Creates) > 0:
+			call.ID, before = fmt.Sprint("r", made), interp.NewRecord(m, "")
+		default:
+			call.ID = fmt.Sprint("r", rnd.IntN(made))
+			before = world.Records[call.ID]
+		}
+		if x.op.By == spec.BySystem {
+			call.Actor = ""
+		} else if m.RequestID != spec.None {
+			call.RequestID = fmt.Sprint("q", n)
+		}
+		if m.ExpectedRev != spec.None && len(x.op.Creates) == 0 {
+			call.ExpectedRev = before.Rev
+		}
+		out, after, refusal := interp.Step(m, world, call)
+		if refusal != nil || out.Existing || out.Replayed || out.RecordOnly {
+			continue
+		}
+		if c.t.aboveBound(after.Records[call.ID]) {
+			continue // not looked at
+		}
+		never("operation " + x.op.Name)
+		if d, _ := interp.Decide(m, before, call, c.t.others()); d.Branch != nil {
+			never(fmt.Sprintf("branch %d of %s", slices.Index(x.op.Choose, d.Branch)+1, x.op.Name))
+		}
+		if len(x.op.Creates) > 0 {
+			made++
+		}
+		world = after
+		taken++
+	}
+	return taken
+}
+
+// timed is the inputs with instants around now.
+func timed(inputs map[string]interp.Value, now time.Time, rnd *rand.Rand) map[string]interp.Value {
+	list := map[string]interp.Value{}
+	for name, v := range inputs {
+		if v.Kind == interp.KindTime {
+			v = interp.Time(now.Add(time.Duration(rnd.IntN(100)-50) * time.Hour))
+		}
+		list[name] = v
+	}
+	return list
+}
