@@ -230,7 +230,7 @@ type Operation struct {
 	Same                bool      // to: same
 	Choose              []*Branch
 	branches            map[*State][]*Branch // Branches of each state under From
-	Inputs              []*Input // declared ones and implied ones, in the order of their first appearance
+	Inputs              []*Input             // declared ones and implied ones, in the order of their first appearance
 	Require             []*Requirement
 	OnRefusalRecordOnly bool // on_refusal: record_only
 	RecordOnlyIn        []StateRef
