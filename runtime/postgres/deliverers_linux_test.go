@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -22,9 +24,29 @@ import (
 // of that address, and says on its output what it performs.
 const delivererEnv = "FSM_TEST_DELIVERER"
 
+// shared opens the database that processes deliver from: a server's, or a SQLite file.
+func shared(ctx context.Context, place string) (fsm.Store, error) {
+	if strings.HasPrefix(place, "postgres:") {
+		return postgres.Open(ctx, place, quiet)
+	}
+	return sqlite.Open(place, sqlite.WithBusyTimeout(30*time.Second))
+}
+
+// generatedSQL is the suite's, of both databases.
+func generatedSQL(t *testing.T) map[string]string {
+	t.Helper()
+	sql := parcelSQL(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "gen", "testdata", "schema", "parcel.sqlite.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sql["sqlite"] = string(text)
+	return sql
+}
+
 // deliverer opens the suite's machine, and its table, for a process.
-func deliverer(ctx context.Context, sql map[string]string, dsn string, effect fsm.EffectFunc[storetest.Parcel]) (*fsm.Machine[storetest.Parcel], fsm.Table, error) {
-	store, err := postgres.Open(ctx, dsn, quiet)
+func deliverer(ctx context.Context, sql map[string]string, place string, effect fsm.EffectFunc[storetest.Parcel]) (*fsm.Machine[storetest.Parcel], fsm.Table, error) {
+	store, err := shared(ctx, place)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +87,7 @@ func TestDelivererProcess(t *testing.T) {
 	if dsn == "" {
 		t.Skip("a process of TestDelivererProcesses")
 	}
-	m, _, err := deliverer(t.Context(), parcelSQL(t), dsn, func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
+	m, _, err := deliverer(t.Context(), generatedSQL(t), dsn, func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
 		fmt.Printf("performs %s\n", p.ID)
 		return nil
 	})
@@ -81,14 +103,23 @@ func TestDelivererProcess(t *testing.T) {
 	t.Fatal(err)
 }
 
-// Three processes deliver one outbox: each effect is performed once. Where one of
-// them is killed at work, each is performed at least once.
+// Three processes deliver one outbox, of a server or of a SQLite file: each effect is
+// performed once. Where one of them is killed at work, each is performed at least once.
 func TestDelivererProcesses(t *testing.T) {
 	t.Parallel()
+	for name, place := range map[string]func(t *testing.T) string{
+		"postgres": func(t *testing.T) string { return pgtest.DSN(t) },
+		"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "x.db") },
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); deliverAll(t, place) })
+	}
+}
+
+func deliverAll(t *testing.T, place func(t *testing.T) string) {
 	const all = 60
 	for _, kill := range []bool{false, true} {
-		dsn := pgtest.DSN(t)
-		m, table, err := deliverer(t.Context(), parcelSQL(t), dsn, nothing)
+		dsn := place(t)
+		m, table, err := deliverer(t.Context(), generatedSQL(t), dsn, nothing)
 		if err == nil {
 			_, err = m.Startup(t.Context())
 		}
