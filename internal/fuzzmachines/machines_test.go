@@ -32,7 +32,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "the first seed")
 	share  = flag.Uint64("sqlite", 4, "one in this many machines is tested over SQLite too; 0: none")
 	only   = flag.String("only", "", "the found machine that is tested")
-	limit  = flag.Duration("limit", 3*time.Minute, "how long the generated tests of one machine may take")
+	limit  = flag.Duration("limit", 15*time.Minute, "how long the generated tests of one machine may take")
 )
 
 // sound is a machine that passes the check, and what is generated from it.

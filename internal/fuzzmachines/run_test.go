@@ -53,7 +53,7 @@ func runMany(t *testing.T, machines []sound, args ...string) map[string]string {
 		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s)\n", m.name, m.name, spec.GoName(m.machine))
 	}
 	module.Write("many_test.go", fmt.Appendf(nil, program, imports.String(), limit.Nanoseconds(), calls.String()))
-	out, err := module.Test(append([]string{"-vet=off", "-timeout", "60m", "."}, args...)...)
+	out, err := module.Test(append([]string{"-vet=off", "-timeout", "120m", "."}, args...)...)
 	failed := map[string]string{}
 	if err == nil {
 		return failed
