@@ -65,7 +65,7 @@ func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (bro
 	}
 	// Nothing was written. The statements that find out why see what has been
 	// committed meanwhile, an earlier try of this call above all.
-	x := &txn{reader: reader{ctx: ctx, t: t, q: s}}
+	x := &txn{reader: reader{ctx: ctx, t: t, q: s}, alone: true}
 	why := x.explain(w, err, false)
 	return x.err != nil && t.dialect.failure(x.err) == failLost, why
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ type txn struct {
 	last    *fsm.Write // the last one, for the error of a lost commit
 	changed bool       // a statement has changed something
 	adopted bool       // the transaction is the caller's
+	alone   bool       // there is no transaction: it asks why a statement by itself wrote nothing
 	mode    mode
 	nested  bool     // there is a savepoint
 	kept    *fsm.Row // a row that is locked and was read, until somebody asks for it or writes
@@ -316,12 +318,35 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 	}
+	if cause == nil && w.Prev.Rev == 0 && w.Row != nil && x.t.dialect.writers() != 1 {
+		if err := x.against(w); err != nil {
+			return err
+		}
+	}
 	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
 		x.err = &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}}
 		return x.err
 	}
 	return x.t.blame(w, cause)
+}
+
+// against returns what stands against a creation that nothing explains: ON CONFLICT
+// passes over indexes of the users' too, and the plain statement names them. Where
+// nothing stands against it any more, the row is rolled back with its transaction.
+func (x *txn) against(w *fsm.Write) error {
+	if !x.alone {
+		return x.insert(w)
+	}
+	if _, err := x.q.exec(x.ctx, "BEGIN"); err != nil {
+		return x.fail(err)
+	}
+	x.mode.careful = true
+	err := x.insert(w)
+	if _, failed := x.q.exec(context.WithoutCancel(x.ctx), "ROLLBACK"); failed != nil {
+		return x.fail(failed)
+	}
+	return err
 }
 
 // blame is fault for a write.
