@@ -91,8 +91,8 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	done
 
 .PHONY: fuzz-machines
-fuzz-machines: ## generate N (200) random machines, compile them and run their tests
-	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 60m -args -machines $(N) -tested $(N)
+fuzz-machines: ## generate N (200) random machines, run their tests over memory and SQLite, and print the smallest that fails
+	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 240m -args -machines $(N) -tested $(N)
 
 .PHONY: crash
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left

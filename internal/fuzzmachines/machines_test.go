@@ -28,9 +28,9 @@ import (
 
 var (
 	number = flag.Int("machines", 10, "how many random machines are generated and type-checked")
-	tested = flag.Int("tested", 2, "of how many of them the generated tests are run")
+	tested = flag.Int("tested", 25, "in a campaign: of how many the generated tests are run")
 	seed   = flag.Uint64("seed", 1, "the first seed")
-	share  = flag.Uint64("sqlite", 4, "one in this many machines is tested over SQLite too; 0: none")
+	share  = flag.Uint64("sqlite", 1, "one in this many machines is tested over SQLite too; 0: none")
 	only   = flag.String("only", "", "the found machine that is tested")
 	limit  = flag.Duration("limit", 15*time.Minute, "how long the generated tests of one machine may take")
 )
@@ -41,6 +41,7 @@ type sound struct {
 	machine string
 	text    string
 	files   []gen.File
+	stores  string // besides the one in memory
 }
 
 // What passes the check is generated, compiles, and passes its own tests.
@@ -56,7 +57,14 @@ func TestRandomMachines(t *testing.T) {
 	if testing.Short() || t.Failed() || !campaign.On() {
 		return
 	}
-	runAll(t, machines[:min(*tested, len(machines))])
+	machines = machines[:min(*tested, len(machines))]
+	failed := runAll(t, machines)
+	for _, m := range machines { // one is enough to begin with
+		if failed[m.name] != "" {
+			t.Logf("the smallest that was found to fail, out of %s:\n%s", m.name, smallest(t, m, gen.Options{TestStore: m.stores}))
+			return
+		}
+	}
 }
 
 // TestFoundMachines runs the generated tests of machines of real systems and of small ones, one for each
@@ -92,7 +100,7 @@ func TestFoundMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, sound{name, m.Name, string(text), files})
+		list = append(list, sound{name, m.Name, string(text), files, stores})
 	}
 	runAll(t, list)
 }
@@ -102,9 +110,12 @@ func draw(t *testing.T) []sound {
 	t.Helper()
 	var list []sound
 	refused := map[string]int{}
-	tries := 0
-	for s := *seed; len(list) < *number; s++ {
-		if tries++; tries > 100**number+1000 {
+	tries, wanted := 0, *number
+	if campaign.On() {
+		wanted = max(wanted, *tested)
+	}
+	for s := *seed; len(list) < wanted; s++ {
+		if tries++; tries > 100*wanted+1000 {
 			t.Fatalf("%d of %d machines pass the check; refused for %v", len(list), tries, refused)
 		}
 		text := fuzzmachines.Random(rand.New(rand.NewPCG(s, 3)))
@@ -131,7 +142,7 @@ func draw(t *testing.T) []sound {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", s, err, text)
 		}
-		list = append(list, sound{o.Package, m.Name, text, files})
+		list = append(list, sound{o.Package, m.Name, text, files, o.TestStore})
 	}
 	t.Logf("%d of %d machines pass the check; the others are refused for %v", len(list), tries, refused)
 	return list
@@ -169,6 +180,7 @@ func TestRandomUsesTheLanguage(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`doc: present: absent: terminal: final: otherwise: was: changed_by: per: guards: when: none: fewer: unique: creates: choose:
 		input: require: on_refusal: record_only_in: set: clear: increment: add: event: dedupe_by: next: trigger: effect: atomic: by: reject: record_only:
+		twice} too_long} taken_ ring_ 1000, -5
 		forbidden: projection: at_least: removed: requests: version: invariant: should: then: probe: probes: where: order: covers input.`)
 	missing := map[string]bool{}
 	for _, key := range want {

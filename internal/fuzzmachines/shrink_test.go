@@ -1,0 +1,130 @@
+package fuzzmachines_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
+	"github.com/fsmgen/fsmgen/internal/validate"
+)
+
+// shrink leaves out lines of a machine, each with what is indented below it, and
+// items of lists, as long as it fails and at most this many tries.
+func shrink(text string, tries int, fails func(text string) bool) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for again := true; again; {
+		again = false
+		for i := 0; i < len(lines); i++ {
+			for _, less := range smaller(lines, i) {
+				if tries--; tries < 0 {
+					return strings.Join(lines, "\n") + "\n"
+				}
+				if fails(strings.Join(less, "\n") + "\n") {
+					again = true
+					lines = less
+					i--
+					break
+				}
+			}
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// smaller are the texts without line i, or without one item of its list.
+func smaller(lines []string, i int) [][]string {
+	end := i + 1
+	for end < len(lines) && indent(lines[end]) > indent(lines[i]) {
+		end++
+	}
+	rest := slices.Concat(lines[:i], lines[end:])
+	list := [][]string{rest}
+	if name, _, ok := strings.Cut(strings.TrimSpace(lines[i]), ":"); ok && indent(lines[i]) == 2 {
+		list = append(list, without(rest, name))
+	}
+	head, after, ok := strings.Cut(lines[i], "[")
+	if items, tail, closed := strings.Cut(after, "]"); ok && closed {
+		for at, parts := 0, strings.Split(items, ", "); at < len(parts) && len(parts) > 1; at++ {
+			less := slices.Clone(lines)
+			less[i] = head + "[" + strings.Join(slices.Delete(slices.Clone(parts), at, at+1), ", ") + "]" + tail
+			list = append(list, less)
+		}
+	}
+	return list
+}
+
+// without leaves out what names something that is gone: the item of a list, or else
+// the whole field, state, guard or operation.
+func without(lines []string, name string) []string {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	pair := regexp.QuoteMeta(name) + `\b(: [^,}\]]+)?`
+	item := regexp.MustCompile(`, ` + pair + `|\b` + pair + `, `)
+	var left []string
+	for i := 0; i < len(lines); {
+		end := i + 1
+		for end < len(lines) && indent(lines[end]) > 2 {
+			end++
+		}
+		block := slices.Clone(lines[i:end])
+		for n := range block {
+			block[n] = item.ReplaceAllString(block[n], "")
+		}
+		if indent(lines[i]) < 2 || !word.MatchString(strings.Join(block, "\n")) {
+			left = append(left, block...)
+		}
+		i = end
+	}
+	return left
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// smallest is the smallest machine found whose generated tests fail, too.
+func smallest(t *testing.T, m sound, o gen.Options) string {
+	t.Helper()
+	return shrink(m.text, 60, func(text string) bool {
+		smaller, ok := generated(m.name, text, o)
+		return ok && len(runMany(t, []sound{smaller})) > 0
+	})
+}
+
+// generated is a machine that passes the check.
+func generated(name, text string, o gen.Options) (sound, bool) {
+	m, found := validate.Source("random.yaml", []byte(text))
+	if m == nil || found.HasErrors() {
+		return sound{}, false
+	}
+	o.Package = name
+	files, err := gen.Generate(m, o)
+	return sound{name, m.Name, text, files, o.TestStore}, err == nil
+}
+
+// TestShrink holds that what is left is sound, still fails, and is small.
+func TestShrink(t *testing.T) {
+	t.Parallel()
+	for seed := uint64(1); seed < 200; seed++ {
+		text := fuzzmachines.Random(rand.New(rand.NewPCG(seed, 3)))
+		fails := func(text string) bool {
+			_, found := validate.Source("random.yaml", []byte(text))
+			return !found.HasErrors() && strings.Contains(text, "unique:")
+		}
+		if !fails(text) {
+			continue
+		}
+		small := shrink(text, 1000, fails)
+		if !fails(small) {
+			t.Fatalf("what is left does not fail:\n%s", small)
+		}
+		n, all := strings.Count(small, "\n"), strings.Count(text, "\n")
+		if n > all/2 {
+			t.Errorf("%d lines are left of %d:\n%s", n, all, small)
+		}
+		t.Logf("%d lines are left of %d:\n%s", n, all, small)
+		return
+	}
+	t.Fatal("no machine has a unique rule")
+}
