@@ -49,6 +49,7 @@ type sqlDialect struct {
 	nulls       func(column string) []string             // index keys that put absent values last, ascending
 	is          string                                   // compares values that may be absent
 	array       string                                   // makes a JSON array
+	older       string                                   // whether a transaction may not see what was committed before its statement, and OR
 	asText      string                                   // makes a text of it
 	plain       func(t *spec.Type, column string) string // a value that the array of a note can hold
 }

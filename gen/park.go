@@ -201,14 +201,19 @@ func (p *parking) leaves(s *schemaText, i int, update bool) string {
 	return text
 }
 
-// leaveNote returns the statement that writes a note: whose move it was, and the group.
+// leaveNote returns the statement that writes a note where somebody waits: whose move
+// it was, and the group. Whoever was parked for it is seen: who parked held the row
+// that moves, and has committed. A snapshot of a whole transaction may be older.
 func (p *parking) leaveNote(s *schemaText, i int) string {
 	values := []string{`OLD."id"`, `OLD."rev"`}
+	waits := fmt.Sprintf("r.%s = -%d", quoteName(p.column(s.d.maxName)), i+1)
 	for _, f := range p.rules[i].fields {
 		values = append(values, s.d.plain(&f.Type, "OLD."+column(f)))
+		waits += fmt.Sprintf(" AND r.%s = OLD.%[1]s", column(f))
 	}
-	return "INSERT INTO " + s.table("_groups") + ` ("name", "key", "number") VALUES (` + quoteText(p.note(i)) + ", " +
-		s.d.array + "(" + strings.Join(values, ", ") + ")" + s.d.asText + ", 0) ON CONFLICT DO NOTHING;"
+	return "INSERT INTO " + s.table("_groups") + ` ("name", "key", "number") SELECT ` + quoteText(p.note(i)) + ", " +
+		s.d.array + "(" + strings.Join(values, ", ") + ")" + s.d.asText + ", 0 WHERE " + s.d.older + "EXISTS (SELECT 1 FROM " + s.table("") +
+		" AS r WHERE " + waits + ") ON CONFLICT DO NOTHING;"
 }
 
 func (s *schemaText) sqliteParking(all []*parking) {

@@ -53,7 +53,6 @@ type note struct {
 // there until the transaction ends: whoever moves on later sees what was parked.
 func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
 	var rows []parkedRow
-	var notes []note
 	full := map[string]bool{}
 	for _, b := range list {
 		until := b.Until
@@ -66,6 +65,16 @@ func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
 			}
 		}
 		rows = append(rows, parkedRow{b.ID, b.Rev, until})
+	}
+	parked, err := x.parkRows(p, rows)
+	if err != nil {
+		return 0, err
+	}
+	var notes []note // of those alone: another writer may be about to note that it moved the others
+	for _, b := range list {
+		if !parked[b.ID] {
+			continue
+		}
 		for i, r := range p.Rules { // in other groups it is another one's turn
 			if i == b.Rule || b.Groups[i] == nil {
 				continue
@@ -77,10 +86,7 @@ func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
 			notes = append(notes, note{r.Note, string(key)})
 		}
 	}
-	if err := x.leaveNotes(notes); err != nil {
-		return 0, err
-	}
-	return x.parkRows(p, rows)
+	return len(parked), x.leaveNotes(notes)
 }
 
 // blocked locks those who leave no room in a group; false when another writer has one.
@@ -127,27 +133,36 @@ type parkedRow struct {
 	Until int64  `json:"until"`
 }
 
-func (x *txn) parkRows(p *fsm.Parking, rows []parkedRow) (int, error) {
-	col, done := quote(p.Column), int64(0)
+// parkRows parks rows and returns the ids of those that nobody else has.
+func (x *txn) parkRows(p *fsm.Parking, rows []parkedRow) (map[string]bool, error) {
+	col, parked := quote(p.Column), map[string]bool{}
 	if x.t.dialect.writers() == 1 {
 		text := x.t.statement(`UPDATE %s SET %s = ? WHERE "id" = ? AND "rev" = ? AND %[2]s IS NULL`, x.t.name, col)
 		for _, r := range rows {
 			n, err := x.change(text, r.Until, r.ID, r.Rev)
 			if err != nil {
-				return 0, x.parkFault(err)
+				return nil, x.parkFault(err)
 			}
-			done += n
+			if n > 0 {
+				parked[r.ID] = true
+			}
 		}
-		return int(done), nil
+		return parked, nil
 	}
 	list, err := json.Marshal(rows)
 	if err != nil || rows == nil {
-		return 0, err
+		return nil, err
 	}
-	done, err = x.change(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
+	x.kept, x.changed = nil, true
+	err = x.each(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
 		JOIN %[1]s AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.%[2]s IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED)
-		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id"`, x.t.name, col), string(list))
-	return int(done), x.parkFault(err)
+		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"`, x.t.name, col), []any{string(list)}, func(rows Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		parked[id] = true
+		return err
+	})
+	return parked, err
 }
 
 func (x *txn) leaveNotes(notes []note) error {
@@ -181,24 +196,16 @@ func (x *txn) Wake(q fsm.Query) (n int, held string, err error) {
 	if q.Lock {
 		lock = x.t.dialect.lock()
 	}
+	var notes []note
+	if len(p.Rules) > 0 {
+		if notes, err = x.notes(p, lock); err != nil {
+			return 0, "", err
+		}
+	}
 	if len(p.Due) > 0 {
 		if n, held, err = x.wakeDue(p, q.Stir); err != nil {
 			return 0, "", err
 		}
-	}
-	if len(p.Rules) == 0 {
-		return n, held, nil
-	}
-	var notes []note
-	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`, x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
-	err = x.each(text+lock, []any{maxMany}, func(rows Rows) error {
-		var n note
-		err := rows.Scan(&n.Name, &n.Key)
-		notes = append(notes, n)
-		return err
-	})
-	if err != nil {
-		return 0, "", err
 	}
 	for _, same := range byGroup(notes) {
 		woken, other, err := x.wakeGroup(&q, same)
@@ -210,6 +217,18 @@ func (x *txn) Wake(q fsm.Query) (n int, held string, err error) {
 		}
 	}
 	return n, held, nil
+}
+
+// notes reads and locks what may have made room.
+func (x *txn) notes(p *fsm.Parking, lock string) (list []note, err error) {
+	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`, x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
+	err = x.each(text+lock, []any{maxMany}, func(rows Rows) error {
+		var n note
+		err := rows.Scan(&n.Name, &n.Key)
+		list = append(list, n)
+		return err
+	})
+	return list, err
 }
 
 func (x *txn) wakeDue(p *fsm.Parking, now time.Time) (int, string, error) {

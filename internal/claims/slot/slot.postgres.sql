@@ -152,19 +152,19 @@ CREATE OR REPLACE FUNCTION "slot_parked"() RETURNS trigger LANGUAGE plpgsql AS $
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."lane" IS NOT NULL AND NOT (NEW."state" IN ('running') AND NEW."lane" IS NOT DISTINCT FROM OLD."lane") THEN
-            INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:few', json_build_array(OLD."id", OLD."rev", OLD."lane")::text, 0) ON CONFLICT DO NOTHING;
+            INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:few', json_build_array(OLD."id", OLD."rev", OLD."lane")::text, 0 WHERE current_setting('transaction_isolation') <> 'read committed' OR EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -1 AND r."lane" = OLD."lane") ON CONFLICT DO NOTHING;
         END IF;
         IF (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."key" IS NOT NULL AND NOT (NEW."state" IN ('running') AND NEW."key" IS NOT DISTINCT FROM OLD."key") THEN
-            INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:one_key', json_build_array(OLD."id", OLD."rev", OLD."key")::text, 0) ON CONFLICT DO NOTHING;
+            INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:one_key', json_build_array(OLD."id", OLD."rev", OLD."key")::text, 0 WHERE current_setting('transaction_isolation') <> 'read committed' OR EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -2 AND r."key" = OLD."key") ON CONFLICT DO NOTHING;
         END IF;
         NEW."_parked_claim" := NULL;
         RETURN NEW;
     END IF;
     IF (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."lane" IS NOT NULL THEN
-        INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:few', json_build_array(OLD."id", OLD."rev", OLD."lane")::text, 0) ON CONFLICT DO NOTHING;
+        INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:few', json_build_array(OLD."id", OLD."rev", OLD."lane")::text, 0 WHERE current_setting('transaction_isolation') <> 'read committed' OR EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -1 AND r."lane" = OLD."lane") ON CONFLICT DO NOTHING;
     END IF;
     IF (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."key" IS NOT NULL THEN
-        INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:one_key', json_build_array(OLD."id", OLD."rev", OLD."key")::text, 0) ON CONFLICT DO NOTHING;
+        INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:one_key', json_build_array(OLD."id", OLD."rev", OLD."key")::text, 0 WHERE current_setting('transaction_isolation') <> 'read committed' OR EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -2 AND r."key" = OLD."key") ON CONFLICT DO NOTHING;
     END IF;
     RETURN OLD;
 END

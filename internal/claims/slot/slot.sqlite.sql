@@ -152,22 +152,22 @@ END;
 CREATE TRIGGER IF NOT EXISTS "slot_parked_claim_few_moved" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot"
 WHEN (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."lane" IS NOT NULL AND NOT (NEW."state" IN ('running') AND NEW."lane" IS OLD."lane")
 BEGIN
-    INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:few', json_array(OLD."id", OLD."rev", OLD."lane"), 0) ON CONFLICT DO NOTHING;
+    INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:few', json_array(OLD."id", OLD."rev", OLD."lane"), 0 WHERE EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -1 AND r."lane" = OLD."lane") ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER IF NOT EXISTS "slot_parked_claim_few_gone" AFTER DELETE ON "slot"
 WHEN (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."lane" IS NOT NULL
 BEGIN
-    INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:few', json_array(OLD."id", OLD."rev", OLD."lane"), 0) ON CONFLICT DO NOTHING;
+    INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:few', json_array(OLD."id", OLD."rev", OLD."lane"), 0 WHERE EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -1 AND r."lane" = OLD."lane") ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER IF NOT EXISTS "slot_parked_claim_one_key_moved" AFTER UPDATE OF "id", "state", "rev", "created_at", "updated_at", "lane", "key", "rank", "floor", "ready_at", "blocked", "owner" ON "slot"
 WHEN (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."key" IS NOT NULL AND NOT (NEW."state" IN ('running') AND NEW."key" IS OLD."key")
 BEGIN
-    INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:one_key', json_array(OLD."id", OLD."rev", OLD."key"), 0) ON CONFLICT DO NOTHING;
+    INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:one_key', json_array(OLD."id", OLD."rev", OLD."key"), 0 WHERE EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -2 AND r."key" = OLD."key") ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER IF NOT EXISTS "slot_parked_claim_one_key_gone" AFTER DELETE ON "slot"
 WHEN (OLD."state" IN ('running') OR OLD."state" IN ('queued') AND OLD."_parked_claim" IS NULL) AND OLD."key" IS NOT NULL
 BEGIN
-    INSERT INTO "slot_groups" ("name", "key", "number") VALUES ('_parked_claim:one_key', json_array(OLD."id", OLD."rev", OLD."key"), 0) ON CONFLICT DO NOTHING;
+    INSERT INTO "slot_groups" ("name", "key", "number") SELECT '_parked_claim:one_key', json_array(OLD."id", OLD."rev", OLD."key"), 0 WHERE EXISTS (SELECT 1 FROM "slot" AS r WHERE r."_parked_claim" = -2 AND r."key" = OLD."key") ON CONFLICT DO NOTHING;
 END;
 
 -- section: checks
