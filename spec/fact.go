@@ -104,7 +104,11 @@ func (p *parser) parseFact(w word) *astFact {
 	}
 	left, ok := p.parseTerm(w, ts[0])
 	if !ok {
-		return fail(ts[0], "", "%q is no term", ts[0].text)
+		hint := ""
+		if ts[0].text == "not" {
+			hint = "write the opposite: `a != b` for `not a == b`, `a >= b` for `not a < b`, `x is absent` for `not x is present`"
+		}
+		return fail(ts[0], hint, "%q is no term", ts[0].text)
 	}
 	f := &astFact{text: w, left: left}
 	f.text.text = fold(w.text)
@@ -301,7 +305,7 @@ var typeNames = []string{"string", "int", "bool", "time", "json", "counter", "se
 // foreignTypes are words of other languages for the types of this one.
 var foreignTypes = map[string]string{
 	"str": "string", "text": "string", "uuid": "string", "integer": "int", "int64": "int", "number": "int", "boolean": "bool",
-	"timestamp": "time", "datetime": "time", "date": "time", "object": "json", "map": "json", "any": "json", "list": "set", "array": "set",
+	"timestamp": "time", "datetime": "time", "date": "time", "object": "json", "map": "json", "any": "json", "list": "json", "array": "json",
 }
 
 // String returns the name of the kind as it is written in a specification.

@@ -13,12 +13,13 @@ type parser struct {
 
 // object is a mapping whose keys are words of the language.
 type object struct {
-	p      *parser
-	pos    Pos
-	what   string
-	anchor word // where missing keys are reported; the mapping when it is not given
-	values map[string]pair
-	keys   map[string]Pos
+	p       *parser
+	pos     Pos
+	what    string
+	anchor  word // where missing keys are reported; the mapping when it is not given
+	values  map[string]pair
+	keys    map[string]Pos
+	foreign bool // it has a key that is not allowed
 }
 
 // kindName names what a node is, for messages.
@@ -76,9 +77,12 @@ func (p *parser) object(n *node, what string, allowed ...string) *object {
 		switch {
 		case n.flow && strings.Contains(e.key.text, " ") && e.value.kind == nullNode:
 			hint = "put the text before it in quotes: within brackets a comma ends a text; " + hint
+		case opposites[e.key.text] != "":
+			hint = opposites[e.key.text] + "; " + hint
 		case near != "":
 			hint = didYouMean(near, "", nil) + " " + hint
 		}
+		o.foreign = true
 		p.at(codeUnknownKey, e.key.word(), hint, "%s: unknown key %q", what, e.key.text)
 		if _, taken := o.values[near]; near != "" && !taken {
 			o.values[near], o.keys[near] = e, e.key.pos
@@ -92,6 +96,14 @@ var foreignKeys = map[string]string{
 	"name": "machine", "description": "doc", "comment": "doc", "transitions": "operations", "events": "operations", "constraints": "unique",
 	"invariants": "invariant", "params": "input", "args": "input", "target": "to", "source": "from", "guard": "require", "if": "when",
 	"branches": "choose", "update": "set", "unset": "clear", "initial": "creates", "emit": "event", "on_failure": "on_refusal",
+}
+
+// opposites are keys of other languages that are near to one of ours and mean
+// something else; what to write for them.
+var opposites = map[string]string{
+	"decrement": "a counter never falls; use an int field, and let the caller send the new number",
+	"reset":     "a counter never falls; use an int field and `set: {<field>: 0}`",
+	"remove":    "a set only grows; use `set: {<field>: input}` to write another one",
 }
 
 // unique returns the entries of a mapping without repeated keys, which it

@@ -311,6 +311,9 @@ func (p *parser) guard(g *astGuard, e entry) {
 	}
 	switch len(conditions) {
 	case 0:
+		if o.foreign {
+			break // an unknown key may be the condition
+		}
 		p.at(codeMissing, e.name, "add `when: ...`, `none: {same: ..., in: [...]}` or `fewer: {than: ..., same: ..., in: [...]}`", "guard %s has no condition", e.name.text)
 	case 1:
 	default:

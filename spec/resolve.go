@@ -24,6 +24,7 @@ type resolver struct {
 
 	// Sets of names, so that no file makes the resolver slow.
 	declared map[string]bool                      // fields, as written
+	clashes  map[string]bool                      // words of an enum that are fields: told once, where they are declared
 	inputs   map[string]bool                      // declared inputs of any operation
 	words    map[string]bool                      // words of any enum
 	inputOf  map[*Operation]map[string]*Input     // inputs of an operation
@@ -86,7 +87,7 @@ func resolve(rep *reporter, ast *astMachine) *Machine {
 		operations: newTable[*Operation]("operation", ast.operationsAt),
 		probes:     newTable[*Probe]("probe", ast.probesAt),
 		guardFacts: map[*Guard][]*astFact{},
-		declared:   map[string]bool{}, inputs: map[string]bool{}, words: map[string]bool{},
+		declared:   map[string]bool{}, clashes: map[string]bool{}, inputs: map[string]bool{}, words: map[string]bool{},
 		inputOf: map[*Operation]map[string]*Input{},
 		wordOf:  map[*EnumValue]map[string]*EnumValue{},
 	}
@@ -254,6 +255,7 @@ func (r *resolver) typeOf(a astType) Type {
 	for _, w := range a.words {
 		t.Values = append(t.Values, &EnumValue{Pos: w.pos, Name: w.text})
 		if slices.Contains(builtinNames, w.text) || r.declared[w.text] {
+			r.clashes[w.text] = true
 			r.at(codeValue, w, "choose another word, or another name for the field", "%q cannot be a word of an enum: it is the name of a field", w.text)
 		}
 	}

@@ -253,7 +253,11 @@ func (r *resolver) inputValue(o *Operation, a *astOperation, f *Field, t Type, v
 	}
 	if in.Type.Optional {
 		if !t.Optional {
-			r.at(codeValue, v.text, "make the input required, or the field optional", "input %s may be absent, and field %s may not", name, f.Name)
+			hint := "make the input required"
+			if len(o.Creates) == 0 {
+				hint += "; to keep the value where it is absent, call the input " + f.Name + " and write `" + f.Name + ": input or same`"
+			}
+			r.at(codeValue, v.text, hint, "input %s may be absent, and field %s may not", name, f.Name)
 			return out, false
 		}
 		out.Kind = ValueInputOrAbsent
@@ -280,11 +284,14 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		r.at(codeValue, v.text, hint, "%q is not a value that field %s can take", v.name, f.Name)
 		return out, false
 	}
+	if t.Kind == KindEnum && r.clashes[v.name] && src.Type.Kind != KindEnum {
+		return out, false // a word was meant
+	}
 	if src.Type.Kind == 0 || !fits(src.Type.Kind, "field "+src.Name) || !r.sameWords(f, t, src.Type, v, "field "+src.Name) {
 		return out, false
 	}
 	if src.Type.Optional && !t.Optional {
-		r.at(codeValue, v.text, "make field "+f.Name+" optional", "field %s may be absent, and field %s may not", src.Name, f.Name)
+		r.at(codeValue, v.text, "take the value from an input, or make field "+src.Name+" mandatory", "field %s may be absent, and field %s may not", src.Name, f.Name)
 		return out, false
 	}
 	if len(o.Creates) > 0 {
@@ -307,6 +314,9 @@ func (r *resolver) sameWords(f *Field, t, from Type, v astValue, what string) bo
 	}
 	for _, w := range from.Values {
 		if r.enum(t)[w.Name] == nil {
+			if r.clashes[w.Name] {
+				return false // it is no word: told where it is declared
+			}
 			r.at(codeValue, v.text, "give both the same words", "%s can be %q, which is no value of field %s", what, w.Name, f.Name)
 			return false
 		}

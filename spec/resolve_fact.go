@@ -218,6 +218,10 @@ func (k Kind) family() Kind {
 	return k
 }
 
+// clash reports whether a term may have been meant as a word of an enum, but is a
+// field: that is told where the enum is declared.
+func (r *resolver) clash(t *Term) bool { return t.Kind == TermField && r.clashes[t.Field.Name] }
+
 // comparable checks that the relation makes sense for its terms (FSM020).
 func (r *resolver) comparable(f *Fact, a *astFact) bool {
 	fail := func(hint, format string, args ...any) bool {
@@ -230,6 +234,9 @@ func (r *resolver) comparable(f *Fact, a *astFact) bool {
 	}
 	lt, lok := f.Left.typeOf()
 	rt, rok := f.Right.typeOf()
+	if lt.Kind == KindEnum && r.clash(&f.Right) || rt.Kind == KindEnum && r.clash(&f.Left) {
+		return false
+	}
 	if f.Left.Kind == TermWord || f.Right.Kind == TermWord {
 		if f.Op != Eq && f.Op != Ne {
 			return fail("use == or !=", "the words of an enum have no order")

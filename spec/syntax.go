@@ -47,9 +47,14 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 		}
 		message, hint = "a `:` cannot stand here", "put text that holds `: ` in quotes, or check the indentation"
 	case strings.Contains(message, "did not find expected ',' or"), strings.Contains(message, "did not find expected key"),
-		strings.Contains(message, "did not find expected '-' indicator"), strings.Contains(message, "did not find expected node content"):
+		strings.Contains(message, "did not find expected '-' indicator"):
 		r.structure(src, pos, n)
 		return
+	case strings.Contains(message, "expected node content"):
+		if r.bracket(src, pos.Line) { // the place is where the reading ended: nothing above it is to be tried
+			return
+		}
+		message = "a value is missing here"
 	case strings.Contains(message, "unexpected end of stream"):
 		message, hint = "the text in quotes does not end", "close the quote"
 	case strings.Contains(message, "cannot start any token"):
@@ -94,12 +99,7 @@ func (r *reporter) structure(src []byte, pos Pos, n int) {
 		pos, n = wholeLine(src, pos.Line)
 	}
 	text := lineAt(src, pos.Line)
-	if at, closed := openBracket(src, pos.Line); !at.IsZero() {
-		if closed {
-			r.add(codeSyntax, at, 1, "check the brackets from here on", "the brackets do not match")
-		} else {
-			r.add(codeSyntax, at, 1, "close the bracket, or put a comma between the values", "the bracket is not closed before the next line that does not belong into it")
-		}
+	if r.bracket(src, pos.Line) {
 		return
 	}
 	if i := strings.Index(text, " !"); i >= 0 {
@@ -113,6 +113,22 @@ func (r *reporter) structure(src []byte, pos Pos, n int) {
 	}
 	r.add(codeSyntax, pos, n, "give all keys of one mapping the same indentation, and put text with special characters in quotes",
 		"expected a key at the indentation of its neighbours")
+}
+
+// bracket reports the last bracket up to the end of a line that is not closed, or
+// not by one of its kind; false when there is none.
+func (r *reporter) bracket(src []byte, line int) bool {
+	at, closed := openBracket(src, line)
+	switch {
+	case at.IsZero():
+		return false
+	case closed:
+		r.add(codeSyntax, at, 1, "check the brackets from here on", "the brackets do not match")
+	default:
+		r.add(codeSyntax, at, 1, "close the bracket, or put a comma between the values",
+			"the bracket is not closed before the next line that does not belong into it")
+	}
+	return true
 }
 
 // failsBefore reports whether the text above a line is no YAML either.

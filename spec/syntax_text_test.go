@@ -21,6 +21,7 @@ var syntaxTexts = []string{
 	"no value can start with this character",
 	"a value cannot start with this character",
 	"the document has ended above",
+	"a value is missing here",
 	"the quoted text holds an escape that YAML does not know",
 	"the document ends within a text in quotes",
 	"a list of lines cannot begin here",

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -37,7 +38,7 @@ by looking further.`,
 	{
 		Code: "FSM604", Name: "input never read", Severity: spec.Warning, Run: unreadInput, Allow: true,
 		Doc: `A declared input that no fact, no effect and no external effect reads asks every caller for something that matters
-to nothing but the log. Inputs that ` + "`set`" + ` implies need no declaration.`,
+to nothing but the log. Where the log is what it is for, ` + "`allow: {FSM604: <why>}`" + ` on the operation says so. Inputs that ` + "`set`" + ` implies need no declaration.`,
 	},
 }
 
@@ -98,7 +99,7 @@ func unreadInput(p *Pass) {
 		}
 		for _, in := range op.Inputs {
 			if in.Declared && !reads(op, in) {
-				p.report(finding{pos: in.Pos, mark: in.Name, hint: "read it in a fact or an effect, or remove it"}, "input %s of %s is not used", in.Name, op.Name)
+				p.report(finding{pos: in.Pos, mark: in.Name, hint: fmt.Sprintf("read it in a fact or an effect; where the log alone is to keep it, write `allow: {FSM604: <why>}` on %s", op.Name)}, "input %s of %s is not used", in.Name, op.Name)
 			}
 		}
 	}
