@@ -20,7 +20,6 @@ const (
 	CodeRequestMissing = "request_missing"
 	CodeRequestReused  = "request_reused"
 	CodeSystemActor    = "system_actor"
-	CodeOverflow       = "overflow"
 	CodeGuard          = "guard"
 	CodeNotUnique      = "not_unique"
 	CodeInvariant      = "invariant"

@@ -40,7 +40,7 @@ var titles = map[string]string{
 	interp.CodeInvalidInput: "The call is not complete", interp.CodeActorMissing: "Nobody calls",
 	interp.CodeReasonMissing: "A reason is missing", interp.CodeRequestMissing: "A request id is missing",
 	interp.CodeRequestReused: "The request id was used for something else", interp.CodeSystemActor: "The actor system is the engine's own",
-	interp.CodeOverflow: "A number would leave 64 bits", interp.CodeGuard: "A guard says no",
+	interp.CodeGuard:     "A guard says no",
 	interp.CodeNotUnique: "Another record has the same", interp.CodeInvariant: "The target state would not hold",
 }
 
