@@ -127,15 +127,20 @@ func TestStatementsGrowWithCells(t *testing.T) {
 			var lines []string
 			for line, n := range after {
 				total1, total2 = total1+before[line], total2+n
-				// A line that runs some times only does not cost anything yet.
-				if n > 10*c2 && n > slack*before[line]*c2/c1 {
+				// A line that runs some times for each cell only does not cost anything yet.
+				if n > 150*c2 && n > slack*before[line]*c2/c1 {
 					lines = append(lines, line)
 				}
 			}
 			slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(after[b], after[a]) })
 			t.Logf("cells x%.1f, statements x%.1f (%.0f, %.0f a cell)", c2/c1, total2/total1, total2, total2/c2)
+			report := t.Errorf
+			if s.Open != "" {
+				t.Logf("known to be open: %s", s.Open)
+				report = t.Logf
+			}
 			for _, line := range lines[:min(len(lines), 10)] {
-				t.Errorf("the cells grow by %.1f, but %s by %.1f, to %.0f", c2/c1, line, after[line]/max(before[line], 1), after[line])
+				report("the cells grow by %.1f, but %s by %.1f, to %.0f", c2/c1, line, after[line]/max(before[line], 1), after[line])
 			}
 		})
 	}
