@@ -173,6 +173,25 @@ func (s *schemaText) atCommit(name, event, table string) {
 	s.line("    FOR EACH ROW EXECUTE FUNCTION %s();", s.object(name))
 }
 
+// The conditions that the engine itself repairs or redacts in this transaction: it has
+// put the transaction's number into a setting that ends with it, so that no setting of
+// a session, and none that a pooler carries on, ever fits; and it owns the tables, so
+// that it could drop the triggers as well.
+func (s *schemaText) unguarded() []string {
+	return []string{
+		`current_setting('fsm.unguarded', true) = pg_current_xact_id_if_assigned()::text || ` + quoteText(" "+s.m.Name),
+		`pg_has_role(current_user, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = TG_RELID), 'USAGE')`,
+	}
+}
+
+// unlessGuarded ends a trigger function in such a transaction. The first condition alone
+// is what every other one pays for.
+func (s *schemaText) unlessGuarded(end string) []string {
+	ours := s.unguarded()
+	inner := ifThen("    ", ours[1], end)
+	return append(append([]string{"IF " + ours[0] + " THEN"}, inner...), "END IF;")
+}
+
 func ifThen(indent, condition, refusal string) []string {
 	return []string{indent + "IF " + condition + " THEN", indent + "    " + refusal, indent + "END IF;"}
 }
@@ -190,7 +209,9 @@ func (s *schemaText) postgresGuard() {
 	} else {
 		add("    ", condition, stateRemoval, "%s is never deleted", old)
 	}
-	body = append(body, "    RETURN OLD;", "END IF;", "IF TG_OP = 'INSERT' THEN")
+	body = append(body, "    RETURN OLD;", "END IF;")
+	body = append(body, s.unlessGuarded("RETURN NEW;")...)
+	body = append(body, "IF TG_OP = 'INSERT' THEN")
 	var first []*spec.State
 	for _, mv := range moves(s.m) {
 		if mv.from == nil {
@@ -252,14 +273,14 @@ func (s *schemaText) differs(f *spec.Field) string {
 // and whether its operation may change what changed.
 func (s *schemaText) postgresRowHasEvent() {
 	const id = `quote_literal(NEW."id")`
-	body := []string{
+	body := append(s.unlessGuarded("RETURN NULL;"),
 		"IF TG_OP = 'UPDATE' THEN",
 		`    came_from := OLD."state";`,
 		"END IF;",
-		`SELECT e."operation" INTO made_by FROM ` + s.table("_events") + " AS e",
+		`SELECT e."operation" INTO made_by FROM `+s.table("_events")+" AS e",
 		`WHERE e."id" = NEW."id" AND e."rev" = NEW."rev" AND e."n" = 0`,
-		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '` + stub + `';`,
-	}
+		`  AND e."from" IS NOT DISTINCT FROM came_from AND e."to" = NEW."state" AND e."operation" <> '`+stub+`';`,
+	)
 	body = append(body, ifThen("", "NOT FOUND", s.refuse(stateLog, "%s: revision %s has no event", id, `NEW."rev"`))...)
 	body = append(body, "IF TG_OP = 'INSERT' THEN", "    RETURN NULL;", "END IF;")
 	for _, f := range s.m.Fields {
@@ -290,7 +311,7 @@ func (s *schemaText) postgresEventHasRow() {
 		}
 		ways = append(ways, quoteText(mv.operation.Stored()+": "+from+" > "+mv.to.Stored()))
 	}
-	var body []string
+	body := s.unlessGuarded("RETURN NULL;")
 	add := func(indent, condition, message string, values ...string) {
 		body = append(body, ifThen(indent, condition, s.refuse(stateLog, message, values...))...)
 	}

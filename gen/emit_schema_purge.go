@@ -144,6 +144,7 @@ func (s *schemaText) postgresKeepEvents() []string {
 		return append(lines, "END IF;")
 	}
 	const same = "IS NOT DISTINCT FROM"
-	body := append(allow("DELETE", "OLD", s.removes(), s.leaves()), allow("UPDATE", "NEW", s.buries(same), s.forgets(same))...)
+	body := append(allow("DELETE", "OLD", s.removes(), s.leaves()),
+		allow("UPDATE", "NEW", s.buries(same), s.forgets(same), s.unguarded())...)
 	return append(body, s.refuse(stateRemoval, "the log is append-only: "+"%s", "lower(TG_OP)"))
 }

@@ -47,7 +47,8 @@ func (e *Event) Redacted() bool { return e.Fingerprint == redactedMark }
 // record's state need (ErrInvariant); a record with an effect that is still to be
 // delivered (ErrWrongState). A record that is not equal to the fold of its log is
 // ErrQuarantined: repair it first. On SQL stores it needs the rights of the tables'
-// owner, since the triggers, which let nobody edit a log, stand aside for it.
+// owner, since the triggers, which let nobody edit a log, let it pass. Triggers of
+// users run, and see what it writes.
 // Request ids and the record's id stay; keep personal data out of them.
 func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (rec R, redacted bool, err error) {
 	if err := m.operator(o.Actor, o.Reason, id); err != nil {

@@ -16,7 +16,7 @@ import (
 // Repair refuses with ErrQuarantined when the log itself is not whole: then
 // nobody knows what the record should be, and an operator's operation has to
 // decide. On SQL stores it needs the rights of the tables' owner, since the
-// triggers stand aside for it.
+// schema's triggers let it pass. Triggers of users run.
 func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec R, repaired bool, err error) {
 	if err := m.operator(actor, reason, id); err != nil {
 		return rec, false, err

@@ -66,6 +66,63 @@ func TestRedactedBytes(t *testing.T) {
 	}
 }
 
+// A trigger of the user's sees what a redaction and a repair write, and is there
+// afterwards as it was.
+func TestUsersTriggersWhileErasing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	m, err := openParcels(t, open(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := foreign(t, path, settings)
+	if _, err := db.Exec(`CREATE TABLE mirror (id TEXT PRIMARY KEY, note TEXT, weight INTEGER);
+		CREATE TRIGGER mine AFTER UPDATE ON parcel BEGIN INSERT INTO mirror VALUES (NEW.id, NEW.note, NEW.weight)
+		ON CONFLICT (id) DO UPDATE SET note = excluded.note, weight = excluded.weight; END`); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(text string) (answer string) {
+		t.Helper()
+		if err := db.QueryRow(text).Scan(&answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	out, err := m.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "ann"}, storetest.RegisterInput{ID: "p1", Lane: "a"}))
+	if err == nil {
+		_, err = m.Apply(t.Context(), out, storetest.Annotate(storetest.Meta{}, fsm.Some(fsm.MustJSON(`"secret"`)), fsm.Optional[string]{}, fsm.Optional[bool]{}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mirror = `SELECT coalesce(note, '') || ' ' || coalesce(weight, '') FROM mirror`
+	if text := ask(mirror); !strings.Contains(text, "secret") {
+		t.Fatalf("before it the mirror holds %q", text)
+	}
+	before := triggers(t, path)
+	if _, redacted, err := m.Redact(t.Context(), "p1", fsm.RedactOptions{Fields: []string{"note"}, Actor: "root", Reason: "asked"}); !redacted || err != nil {
+		t.Fatal(redacted, err)
+	}
+	if text := ask(mirror); strings.Contains(text, "secret") {
+		t.Errorf("the user's mirror holds %q after the redaction", text)
+	}
+	update := ask(`SELECT sql FROM sqlite_master WHERE name = 'parcel_update'`)
+	for _, text := range []string{`DROP TRIGGER parcel_update`, `UPDATE parcel SET weight = 77`, update} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "it was edited"); !repaired || err != nil {
+		t.Fatal(repaired, err)
+	}
+	if text := ask(mirror); strings.Contains(text, "77") {
+		t.Errorf("the user's mirror holds %q after the repair", text)
+	}
+	if after := triggers(t, path); fmt.Sprint(before) != fmt.Sprint(after) {
+		t.Errorf("the triggers were %v, and are %v", before, after)
+	}
+}
+
 // found looks for a text in the bytes of a database's files.
 func found(t *testing.T, path, text string) bool {
 	t.Helper()

@@ -63,9 +63,10 @@ type Dialect interface {
 
 	// columns returns the query for the names of a table's columns.
 	columns(table string) string
-	// unguarded runs f while no trigger of the table looks at what it does, in
-	// the transaction of q. It needs the rights of the table's owner.
-	unguarded(ctx context.Context, q querier, table string, f func() error) error
+	// unguarded runs f, which changes the machine's tables in the transaction of q, while
+	// the triggers of the generated schema let it pass. Those of users look on. It needs
+	// the rights of the tables' owner.
+	unguarded(ctx context.Context, q querier, t *table, f func() error) error
 
 	// shred is a statement after which a session overwrites what it deletes. Empty:
 	// the database has none.

@@ -16,8 +16,8 @@ var (
 	_ fsm.Redactor  = (*txn)(nil)
 )
 
-// Restore puts a row in the place of what is stored under its id, with the
-// triggers of the table out of the way. It needs the rights of the table's owner.
+// Restore puts a row in the place of what is stored under its id. The triggers of the
+// schema let it pass. It needs the rights of the tables' owner.
 func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	x.unlink()
 	w := &fsm.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
@@ -25,7 +25,7 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	if err := x.t.fits(w); err != nil {
 		return err
 	}
-	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, patience(0)}, x.t.schema.Table, func() error {
+	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, patience(0)}, x.t, func() error {
 		n, err := x.replace(row)
 		if err != nil || n > 0 {
 			return err
@@ -148,8 +148,8 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 // erasable are the columns of an event that a redaction writes.
 var erasable = []string{"actor", "reason", "fingerprint", "labels", "inputs", "changes", "image", "sum"}
 
-// Redact puts events with other contents in their places and makes a write, with
-// the triggers of both tables out of the way. It needs the rights of the tables' owner.
+// Redact puts events with other contents in their places and makes a write. The triggers
+// of the schema let it pass. It needs the rights of the tables' owner.
 func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 	x.last = w
 	if err := x.t.fits(w); err != nil {
@@ -165,27 +165,7 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 			return false, x.mendFault(err)
 		}
 	}
-	err = x.t.dialect.unguarded(x.ctx, q, x.t.schema.Table, func() error {
-		return x.t.dialect.unguarded(x.ctx, q, x.t.schema.Table+"_events", func() error {
-			for i := range edited {
-				if err := x.edit(&edited[i]); err != nil {
-					return err
-				}
-			}
-			text, args, err := x.insertion(&w.Event)
-			if err == nil {
-				_, err = x.change(text, args...)
-			}
-			if err != nil {
-				return err
-			}
-			text, args = x.t.update(w)
-			if n, err := x.change(text, args...); err != nil || n != 1 {
-				return errors.Join(err, fsm.ErrMoved)
-			}
-			return nil
-		})
-	})
+	err = x.t.dialect.unguarded(x.ctx, q, x.t, func() error { return x.erase(w, edited) })
 	if err == nil {
 		err = x.showAll()
 	}
@@ -193,6 +173,27 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 		return false, x.mendFault(err)
 	}
 	return false, nil
+}
+
+// erase makes the writes of a redaction.
+func (x *txn) erase(w *fsm.Write, edited []fsm.Event) error {
+	for i := range edited {
+		if err := x.edit(&edited[i]); err != nil {
+			return err
+		}
+	}
+	text, args, err := x.insertion(&w.Event)
+	if err == nil {
+		_, err = x.change(text, args...)
+	}
+	if err != nil {
+		return err
+	}
+	text, args = x.t.update(w)
+	if n, err := x.change(text, args...); err != nil || n != 1 {
+		return errors.Join(err, fsm.ErrMoved)
+	}
+	return nil
 }
 
 // edit puts an event with other contents in its place.

@@ -254,7 +254,7 @@ func (t *table) migrate(x *txn, want []piece) error {
 		err = steps[i](x.ctx, q)
 	}
 	if err == nil && !chained {
-		err = t.dialect.unguarded(x.ctx, q, t.schema.Table+"_events", func() error {
+		err = t.dialect.unguarded(x.ctx, q, t, func() error {
 			_, err := q.exec(x.ctx, chainEvents(t.part("_events")))
 			return err
 		})

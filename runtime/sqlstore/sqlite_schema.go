@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -417,26 +418,29 @@ func (sqlite) columns(table string) string {
 	return `SELECT "name" FROM pragma_table_info(` + literal(table) + ")"
 }
 
-// unguarded drops the triggers and makes them again.
-func (sqlite) unguarded(ctx context.Context, q querier, table string, f func() error) error {
-	names, err := column(ctx, q, `SELECT "name" FROM sqlite_master WHERE "type" = 'trigger' AND "tbl_name" = ? ORDER BY "name"`, table)
+// unguarded drops the triggers of the generated schema and makes them again.
+func (d sqlite) unguarded(ctx context.Context, q querier, t *table, f func() error) error {
+	have, err := d.masters(ctx, q)
 	if err != nil {
 		return err
 	}
-	texts, err := column(ctx, q, `SELECT "sql" FROM sqlite_master WHERE "type" = 'trigger' AND "tbl_name" = ? ORDER BY "name"`, table)
-	if err != nil {
-		return err
+	w := &sqliteWork{t: t}
+	var ours []object
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if o := have[name]; o.kind == "trigger" && w.made(o) {
+			ours = append(ours, o)
+		}
 	}
-	for _, name := range names {
-		if _, err := q.exec(ctx, "DROP TRIGGER "+quote(name)); err != nil {
+	for _, o := range ours {
+		if _, err := q.exec(ctx, "DROP TRIGGER "+quote(o.name)); err != nil {
 			return err
 		}
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	for _, text := range texts {
-		if _, err := q.exec(ctx, text); err != nil {
+	for _, o := range ours {
+		if _, err := q.exec(ctx, o.sql); err != nil {
 			return err
 		}
 	}
