@@ -157,7 +157,7 @@ func TestJobstateAllocations(t *testing.T) {
 		"error": {func() error { j = running; _, err := j.ErrorEvent(jobstate.ErrorEventRequest{}, now); return err }, 0},
 		"compensation": {func() error {
 			j = compensating
-			_, err := j.CompensationEvent(jobstate.CompensationEventRequest{Decision: jobstate.CompensationEventDecisionDone}, now)
+			_, err := j.CompensationEvent(jobstate.CompensationEventRequest{Decision: fsm.Some(jobstate.CompensationEventDecisionDone)}, now)
 			return err
 		}, 0},
 	} {

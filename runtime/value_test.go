@@ -135,7 +135,7 @@ func TestSet(t *testing.T) {
 	if s.Scan(7) == nil || s.Scan("{") == nil || s.Scan(nil) != nil || s.Scan([]byte(`["x"]`)) != nil || !s.Has("x") {
 		t.Errorf("got %v", s)
 	}
-	if fsm.CheckSet(fsm.NewSet("a", "b\x00")) == nil || fsm.CheckSet(fsm.NewSet("a")) != nil {
+	if fsm.CheckSet(fsm.NewSet("a", "")) == nil || fsm.CheckSet(fsm.NewSet("a", "b\x00")) == nil || fsm.CheckSet(fsm.NewSet("a")) != nil {
 		t.Error("CheckSet takes a NUL, or refuses a text")
 	}
 }

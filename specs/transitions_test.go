@@ -53,10 +53,11 @@ var tables = map[string]struct {
 			{"created", "expected_event", "created", ""}, // 001:79
 			{"created", "error_event", "created", ""},
 			{"created", "compensation_event", "created", ""},
-			{"compensating", "compensation_event", "compensating", "input.decision == undecided"}, // 001:88
+			{"compensating", "compensation_event", "compensating", ""}, // 001:88
 			{"compensating", "job_kick", "compensating", ""},
 			{"compensating", "expected_event", "compensating", ""},
 			{"compensating", "error_event", "compensating", ""},
+			{"running", "error_event", "running", "input.verdict == ignored"}, // 001:98 the policy's interpretation
 			{"done", "job_kick", "done", ""}, // 001:90
 			{"done", "expected_event", "done", ""},
 			{"done", "error_event", "done", ""},

@@ -125,8 +125,12 @@ func apply(ctx context.Context, m *jobstate.Machine, e event) (jobstate.Outcome,
 		return m.ErrorEvent(ctx, at, jobstate.ErrorEventRequest{RequestID: e.ID, Labels: labels})
 	case "compensation":
 		req := jobstate.CompensationEventRequest{RequestID: e.ID, Labels: labels}
-		if err := req.Decision.UnmarshalText([]byte(e.Decision)); err != nil {
-			return jobstate.Outcome{}, err
+		if e.Decision != "" { // without one the event is recorded only
+			var decision jobstate.CompensationEventDecision
+			if err := decision.UnmarshalText([]byte(e.Decision)); err != nil {
+				return jobstate.Outcome{}, err
+			}
+			req.Decision = fsm.Some(decision)
 		}
 		return m.CompensationEvent(ctx, at, req)
 	}

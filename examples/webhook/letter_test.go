@@ -136,7 +136,7 @@ func TestDeadLetter(t *testing.T) {
 	if err != nil || letter.State != notice.StateDelivered {
 		t.Errorf("after the retry: %+v, %v", letter, err)
 	}
-	if diff := cmp.Diff(map[string]int{"%22order%5Cn1%22%2F1": tries + 1}, keys); diff != "" {
+	if diff := cmp.Diff(map[string]int{"%22order%5Cu000a1%22%2F1": tries + 1}, keys); diff != "" {
 		t.Errorf("tries by key (-want +got):\n%s", diff)
 	}
 	if n := b.booked(t); n != 1 {

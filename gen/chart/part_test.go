@@ -120,6 +120,7 @@ func TestWeigh(t *testing.T) {
 		"s_running c_error_event":             0,
 		"c_error_event s_compensating":        0,
 		"c_error_event s_failed":              0,
+		"c_error_event s_running":             0,
 		"s_compensating c_compensation_event": 5,
 		"c_compensation_event s_done":         0,
 		"c_compensation_event s_failed":       0,

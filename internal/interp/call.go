@@ -126,6 +126,9 @@ func acceptInput(op *spec.Operation, in *spec.Input, v Value) (Value, string) {
 		return v, textProblem(v.Text)
 	case KindSet:
 		for _, member := range v.Members() {
+			if member == "" {
+				return v, "a member is empty"
+			}
 			if problem := textProblem(member); problem != "" {
 				return v, problem
 			}

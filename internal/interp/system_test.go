@@ -56,8 +56,8 @@ func TestStepOperator(t *testing.T) {
 
 func TestDue(t *testing.T) {
 	t.Parallel()
-	lifecycle, ingest := shipped(t, "lifecycle"), shipped(t, "ingest")
-	running := interp.NewRecord(ingest, "a").In(ingest.State("running"))
+	lifecycle, waits := shipped(t, "lifecycle"), patient(t)
+	running := interp.NewRecord(waits, "a").In(waits.State("running"))
 	running.UpdatedAt = t0
 	tests := []struct {
 		name string
@@ -69,8 +69,8 @@ func TestDue(t *testing.T) {
 		{"an absent deadline", false, interp.Due(lifecycle, lifecycle.Operation("stall"), job(lifecycle, "claimed").With(lifecycle, "lease", interp.Absent), at(99))},
 		{"in another state", false, interp.Due(lifecycle, lifecycle.Operation("stall"), job(lifecycle, "succeeded"), at(99))},
 		{"an operation without trigger", false, interp.Due(lifecycle, lifecycle.Operation("start"), job(lifecycle, "claimed"), at(99))},
-		{"with a duration: before", false, interp.Due(ingest, ingest.Operation("fail_stalled"), running, at(599))},
-		{"with a duration: past it", true, interp.Due(ingest, ingest.Operation("fail_stalled"), running, at(600))},
+		{"with a duration: before", false, interp.Due(waits, waits.Operation("drop"), running, at(599))},
+		{"with a duration: past it", true, interp.Due(waits, waits.Operation("drop"), running, at(600))},
 	}
 	for _, tt := range tests {
 		if tt.got != tt.due {
@@ -79,12 +79,25 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// patient is a machine whose trigger has a duration and no guard.
+func patient(t *testing.T) *spec.Machine {
+	return parse(t, `fsm: 1
+machine: patient
+entity: Patient
+otherwise: reject
+states: {running: {}, dropped: {terminal: true}}
+operations:
+  begin: {creates: running}
+  drop: {by: system, from: running, to: dropped, trigger: [after updated_at + 600s]}
+`)
+}
+
 // A trigger never guards: the operation may be called before the deadline.
 func TestTriggerIsNoGuard(t *testing.T) {
 	t.Parallel()
-	s := enqueued(t)
-	s.does(s.call("claim_next", in{"lease": interp.Time(at(60))}))
-	if out := s.does(s.call("stall", nil)); out.Record.State.Name != "stalled" {
+	s := tell(t, patient(t))
+	s.does(s.call("begin", nil))
+	if out := s.does(s.call("drop", nil)); out.Record.State.Name != "dropped" {
 		t.Errorf("outcome %+v", out)
 	}
 }

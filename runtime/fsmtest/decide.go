@@ -279,7 +279,7 @@ func (m *model) acceptable(o *operation, in *input, v any) bool {
 			return (v != "" || in.optional) && isText(v)
 		}
 		if in.kind == fsm.KindSet {
-			return !slices.ContainsFunc(members(v), func(x string) bool { return !isText(x) })
+			return !slices.ContainsFunc(members(v), func(x string) bool { return x == "" || !isText(x) })
 		}
 		return utf8.ValidString(v) && (in.kind != fsm.KindJSON || v != "")
 	case time.Time:

@@ -297,6 +297,75 @@ func (e *EventName) Scan(src any) error {
 	return fmt.Errorf("cannot read an event from %T", src)
 }
 
+// ErrorEventVerdict is a value of the input verdict of error_event. The zero
+// ErrorEventVerdict is none.
+type ErrorEventVerdict uint8
+
+// The values, in the order of the specification.
+const (
+	ErrorEventVerdictStands ErrorEventVerdict = iota + 1
+	ErrorEventVerdictIgnored
+)
+
+var errorEventVerdictNames = [...]string{
+	ErrorEventVerdictStands:  "stands",
+	ErrorEventVerdictIgnored: "ignored",
+}
+
+// String returns the name in the specification.
+func (e ErrorEventVerdict) String() string {
+	if !e.Valid() {
+		return fmt.Sprintf("ErrorEventVerdict(%d)", uint8(e))
+	}
+	return errorEventVerdictNames[e]
+}
+
+// Valid reports whether e is one of the values of the specification.
+func (e ErrorEventVerdict) Valid() bool {
+	return e > 0 && int(e) < len(errorEventVerdictNames)
+}
+
+// MarshalText returns the word that rows, events and JSON hold.
+func (e ErrorEventVerdict) MarshalText() ([]byte, error) {
+	if !e.Valid() {
+		return nil, fmt.Errorf("%d is no value", uint8(e))
+	}
+	return []byte(errorEventVerdictNames[e]), nil
+}
+
+// UnmarshalText reads what MarshalText writes. An unknown word is an error.
+func (e *ErrorEventVerdict) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "stands":
+		*e = ErrorEventVerdictStands
+	case "ignored":
+		*e = ErrorEventVerdictIgnored
+	default:
+		return fmt.Errorf("unknown value %q; expected stands or ignored", text)
+	}
+	return nil
+}
+
+// Value writes a column.
+func (e ErrorEventVerdict) Value() (driver.Value, error) {
+	text, err := e.MarshalText()
+	if err != nil {
+		return nil, err
+	}
+	return string(text), nil
+}
+
+// Scan reads a column.
+func (e *ErrorEventVerdict) Scan(src any) error {
+	switch text := src.(type) {
+	case string:
+		return e.UnmarshalText([]byte(text))
+	case []byte:
+		return e.UnmarshalText(text)
+	}
+	return fmt.Errorf("cannot read a value from %T", src)
+}
+
 // CompensationEventDecision is a value of the input decision of
 // compensation_event. The zero CompensationEventDecision is none.
 type CompensationEventDecision uint8
@@ -580,14 +649,17 @@ type ErrorEventRequest struct {
 	Reason    string            // why; stored with the event
 	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
+
+	Verdict fsm.Optional[ErrorEventVerdict] // what the policy made of the event. Without one the error stands
 }
 
 // ErrorEvent moves a Job from running to compensating or failed.
 //
 // An error came in. With a compensation policy the job compensates, without one
-// it fails.
+// it fails, unless the policy takes it for none.
 //
 // The first of these that fits is taken:
+//   - if input.verdict == ignored: recorded, and nothing changes
 //   - if compensation_policy is present: to compensating
 //   - otherwise: to failed
 //
@@ -595,6 +667,9 @@ type ErrorEventRequest struct {
 // nothing.
 func (j *Job) ErrorEvent(req ErrorEventRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
+	if v, ok := req.Verdict.Get(); ok && !v.Valid() {
+		return Event{}, j.refuseInput(OpErrorEvent, "verdict", "expected stands or ignored")
+	}
 	switch j.State {
 	case StateRunning:
 	case StateCreated, StateCompensating, StateDone, StateFailed:
@@ -603,6 +678,8 @@ func (j *Job) ErrorEvent(req ErrorEventRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpErrorEvent)
 	}
 	switch {
+	case req.Verdict == fsm.Some(ErrorEventVerdictIgnored):
+		return j.note(OpErrorEvent, EventErrorEvent, "", now), nil
 	case j.CompensationPolicy.Present():
 		from := j.State
 		j.move(StateCompensating, now)
@@ -628,7 +705,7 @@ type CompensationEventRequest struct {
 	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
-	Decision CompensationEventDecision // what the policy of the job made of the event
+	Decision fsm.Optional[CompensationEventDecision] // what the policy of the job made of the event
 }
 
 // CompensationEvent moves a Job from compensating to done or failed.
@@ -638,13 +715,13 @@ type CompensationEventRequest struct {
 // The first of these that fits is taken:
 //   - if input.decision == done: to done
 //   - if input.decision == failed: to failed
-//   - if input.decision == undecided: recorded, and nothing changes
+//   - otherwise: recorded, and nothing changes
 //
 // In created, running, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) CompensationEvent(req CompensationEventRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
-	if !req.Decision.Valid() {
+	if v, ok := req.Decision.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput(OpCompensationEvent, "decision", "expected done, failed or undecided")
 	}
 	switch j.State {
@@ -655,18 +732,16 @@ func (j *Job) CompensationEvent(req CompensationEventRequest, now time.Time) (Ev
 		return Event{}, j.refuseState(OpCompensationEvent)
 	}
 	switch req.Decision {
-	case CompensationEventDecisionDone:
+	case fsm.Some(CompensationEventDecisionDone):
 		from := j.State
 		j.move(StateDone, now)
 		return Event{Operation: OpCompensationEvent, Name: EventCompensationEvent, From: from, To: StateDone, Rev: j.Rev, At: now}, nil
-	case CompensationEventDecisionFailed:
+	case fsm.Some(CompensationEventDecisionFailed):
 		from := j.State
 		j.move(StateFailed, now)
 		return Event{Operation: OpCompensationEvent, Name: EventCompensationEvent, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
-	case CompensationEventDecisionUndecided:
-		return j.note(OpCompensationEvent, EventCompensationEvent, "", now), nil
 	default:
-		return Event{}, j.refuseInvariant(OpCompensationEvent, "choose")
+		return j.note(OpCompensationEvent, EventCompensationEvent, "", now), nil
 	}
 }
 

@@ -36,7 +36,7 @@ var testTable = fsmtest.Table{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6",
+	Hash:        "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "none",
@@ -90,7 +90,11 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "error_event",
+			Inputs: []fsmtest.Input{
+				{Name: "verdict", Type: "optional stands|ignored"},
+			},
 			Choose: []fsmtest.Branch{
+				{When: []string{"input.verdict == ignored"}, RecordOnly: true},
 				{When: []string{"compensation_policy is present"}, To: "compensating"},
 				{To: "failed"},
 			},
@@ -98,12 +102,12 @@ var testTable = fsmtest.Table{
 		{
 			Name: "compensation_event",
 			Inputs: []fsmtest.Input{
-				{Name: "decision", Type: "done|failed|undecided"},
+				{Name: "decision", Type: "optional done|failed|undecided"},
 			},
 			Choose: []fsmtest.Branch{
 				{When: []string{"input.decision == done"}, To: "done"},
 				{When: []string{"input.decision == failed"}, To: "failed"},
-				{When: []string{"input.decision == undecided"}, RecordOnly: true},
+				{RecordOnly: true},
 			},
 		},
 	},
@@ -143,6 +147,7 @@ var testDriver = fsmtest.Driver[Job]{
 		fsmtest.Words("State", States(), "created, running, compensating, done, failed", ""),
 		fsmtest.Words("Operation", Operations(), "create, job_kick, expected_event, error_event, compensation_event", ""),
 		fsmtest.Words("EventName", []EventName{EventCreated, EventJobKick, EventExpectedEvent, EventErrorEvent, EventCompensationEvent}, "created, job_kick, expected_event, error_event, compensation_event", ""),
+		fsmtest.Words("ErrorEventVerdict", []ErrorEventVerdict{ErrorEventVerdictStands, ErrorEventVerdictIgnored}, "stands, ignored", ""),
 		fsmtest.Words("CompensationEventDecision", []CompensationEventDecision{CompensationEventDecisionDone, CompensationEventDecisionFailed, CompensationEventDecisionUndecided}, "done, failed, undecided", ""),
 	},
 	Pure: map[string]fsmtest.Pure[Job]{
@@ -244,6 +249,7 @@ func testErrorEventRequest(c fsmtest.Call) ErrorEventRequest {
 		Reason:    c.Reason,
 		At:        c.Now(),
 		Labels:    c.Labels,
+		Verdict:   fsmtest.Opt(c, "verdict", fsmtest.Word[ErrorEventVerdict]),
 	}
 }
 
@@ -254,7 +260,7 @@ func testCompensationEventRequest(c fsmtest.Call) CompensationEventRequest {
 		Reason:    c.Reason,
 		At:        c.Now(),
 		Labels:    c.Labels,
-		Decision:  fsmtest.Word[CompensationEventDecision](c, "decision"),
+		Decision:  fsmtest.Opt(c, "decision", fsmtest.Word[CompensationEventDecision]),
 	}
 }
 

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6",
+	Hash:        "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
 	Table:       "jobstate",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
@@ -310,7 +310,7 @@ var (
 			{From: "running", To: "compensating"},
 			{From: "running", To: "failed"},
 		},
-		Recorded: []string{"created", "compensating", "done", "failed"},
+		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 
 	opCompensationEvent = &fsm.Operation[Job]{
@@ -404,6 +404,9 @@ func (req ErrorEventRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
+		Inputs: []fsm.Input{
+			{Name: "verdict", Value: columnOf(req.Verdict, ErrorEventVerdict.String), Kind: fsm.KindEnum},
+		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.ErrorEvent(req, now))
 		},
@@ -419,7 +422,7 @@ func (req CompensationEventRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		At:        req.At,
 		Labels:    req.Labels,
 		Inputs: []fsm.Input{
-			{Name: "decision", Value: req.Decision.String(), Kind: fsm.KindEnum},
+			{Name: "decision", Value: columnOf(req.Decision, CompensationEventDecision.String), Kind: fsm.KindEnum},
 		},
 		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.CompensationEvent(req, now))
@@ -478,6 +481,14 @@ func step(e Event, err error) (fsm.Step, error) {
 func column[T any](o fsm.Optional[T]) any {
 	if v, ok := o.Get(); ok {
 		return v
+	}
+	return nil
+}
+
+// columnOf is column for a value that rows hold in another form.
+func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
+	if v, ok := o.Get(); ok {
+		return form(v)
 	}
 	return nil
 }

@@ -30,6 +30,10 @@ CREATE TABLE IF NOT EXISTS "execution" (
     "rev" bigint NOT NULL,
     "created_at" timestamptz NOT NULL,
     "updated_at" timestamptz NOT NULL,
+    -- The work of the job, as the attempt got it.
+    "payload" json,
+    -- What the work yielded.
+    "output" json,
     -- The job that this execution is an attempt at.
     "job_id" text COLLATE "C" NOT NULL,
     -- The number of this attempt among those of its job, from 1.
@@ -167,7 +171,9 @@ SELECT
             THEN 'failed'
         ELSE 'pending'
     END AS "state",
-    max("attempt") AS "attempt"
+    max("attempt") AS "attempt",
+    min("created_at") AS "created",
+    max("updated_at") AS "updated"
 FROM "execution"
 GROUP BY "job_id";
 
@@ -312,6 +318,9 @@ BEGIN
     IF NEW."updated_at" < OLD."updated_at" THEN
         RAISE EXCEPTION 'fsm: execution: %: updated_at never falls', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
+    IF NEW."payload"::text IS DISTINCT FROM OLD."payload"::text THEN
+        RAISE EXCEPTION 'fsm: execution: %: payload never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
+    END IF;
     IF NEW."job_id" IS DISTINCT FROM OLD."job_id" THEN
         RAISE EXCEPTION 'fsm: execution: %: job_id never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
@@ -351,6 +360,9 @@ BEGIN
     END IF;
     IF TG_OP = 'INSERT' THEN
         RETURN NULL;
+    END IF;
+    IF NEW."output"::text IS DISTINCT FROM OLD."output"::text AND made_by NOT IN ('commit') THEN
+        RAISE EXCEPTION 'fsm: execution: %: output is changed by commit only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
     IF NEW."started_at" IS DISTINCT FROM OLD."started_at" AND made_by NOT IN ('start') THEN
         RAISE EXCEPTION 'fsm: execution: %: started_at is changed by start only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
@@ -436,5 +448,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('execution', 1, '62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74', 'full', 'postgres')
+VALUES ('execution', 1, 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -28,6 +28,10 @@ CREATE TABLE IF NOT EXISTS "execution" (
     "rev" INTEGER NOT NULL,
     "created_at" INTEGER NOT NULL,
     "updated_at" INTEGER NOT NULL,
+    -- The work of the job, as the attempt got it.
+    "payload" TEXT,
+    -- What the work yielded.
+    "output" TEXT,
     -- The job that this execution is an attempt at.
     "job_id" TEXT NOT NULL,
     -- The number of this attempt among those of its job, from 1.
@@ -44,6 +48,8 @@ CREATE TABLE IF NOT EXISTS "execution" (
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('leased', 'in_progress', 'committed', 'done', 'aborted')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
+    CONSTRAINT "payload is JSON" CHECK (json_valid("payload")),
+    CONSTRAINT "output is JSON" CHECK (json_valid("output")),
     CONSTRAINT "attempt is a number of a sequence" CHECK ("attempt" >= 1),
     CONSTRAINT "leased: started_at is absent" CHECK ("state" <> 'leased' OR "started_at" IS NULL),
     CONSTRAINT "leased: finished_at is absent" CHECK ("state" <> 'leased' OR "finished_at" IS NULL),
@@ -167,7 +173,9 @@ SELECT
             THEN 'failed'
         ELSE 'pending'
     END AS "state",
-    max("attempt") AS "attempt"
+    max("attempt") AS "attempt",
+    min("created_at") AS "created",
+    max("updated_at") AS "updated"
 FROM "execution"
 GROUP BY "job_id";
 
@@ -347,6 +355,11 @@ BEGIN
     WHERE NEW."updated_at" < OLD."updated_at";
     SELECT RAISE(ABORT, 'fsm: execution: the new revision needs its event')
     WHERE NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "from" = OLD."state" AND "to" = NEW."state");
+    SELECT RAISE(ABORT, 'fsm: execution: payload never changes after the creation')
+    WHERE NEW."payload" IS NOT OLD."payload";
+    SELECT RAISE(ABORT, 'fsm: execution: output is changed by commit only')
+    WHERE NEW."output" IS NOT OLD."output"
+      AND NOT EXISTS (SELECT 1 FROM "execution_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('commit'));
     SELECT RAISE(ABORT, 'fsm: execution: job_id never changes after the creation')
     WHERE NEW."job_id" IS NOT OLD."job_id";
     SELECT RAISE(ABORT, 'fsm: execution: attempt never changes after the creation')
@@ -372,4 +385,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('execution', 1, '62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74', 'full', 'sqlite');
+VALUES ('execution', 1, 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', 'full', 'sqlite');

@@ -332,6 +332,10 @@ type Execution struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"` // of the last transition
 
+	// Payload: the work of the job, as the attempt got it.
+	Payload fsm.Optional[fsm.JSON] `json:"payload,omitzero"`
+	// Output: what the work yielded.
+	Output fsm.Optional[fsm.JSON] `json:"output,omitzero"`
 	// JobID: the job that this execution is an attempt at.
 	JobID string `json:"job_id"`
 	// Attempt: the number of this attempt among those of its job, from 1.
@@ -361,6 +365,8 @@ func (j Execution) Equal(other Execution) bool {
 		j.Rev == other.Rev &&
 		j.CreatedAt.Equal(other.CreatedAt) &&
 		j.UpdatedAt.Equal(other.UpdatedAt) &&
+		j.Payload == other.Payload &&
+		j.Output == other.Output &&
 		j.JobID == other.JobID &&
 		j.Attempt == other.Attempt &&
 		j.LeaseOwner == other.LeaseOwner &&
@@ -394,6 +400,7 @@ type LeaseRequest struct {
 
 	JobID          string
 	LeaseExpiresAt time.Time
+	Payload        fsm.Optional[fsm.JSON] // may be absent
 }
 
 // LeasePeers is what Lease must know of the other records. The durable form
@@ -438,6 +445,14 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 	if !inYears(req.LeaseExpiresAt) {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "lease_expires_at", "it is outside the years 1 to 9999")
 	}
+	if v, ok := req.Payload.Get(); ok {
+		if v.IsZero() {
+			return Execution{}, Event{}, j.refuseInput(OpLease, "payload", "it is no JSON text")
+		}
+		if err := fsm.CheckText(v.String()); err != nil {
+			return Execution{}, Event{}, j.refuseInput(OpLease, "payload", err.Error())
+		}
+	}
 	if err := fsm.CheckID(id); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "id", err.Error())
 	}
@@ -457,6 +472,7 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 	j.JobID = req.JobID
 	j.LeaseOwner = req.Actor
 	j.LeaseExpiresAt = req.LeaseExpiresAt
+	j.Payload = req.Payload
 	j.move(StateLeased, now)
 	return j, Event{Operation: OpLease, Name: EventLeased, To: StateLeased, Rev: j.Rev, At: now}, nil
 }
@@ -518,6 +534,8 @@ type CommitRequest struct {
 	Reason    string            // why; stored with the event
 	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
+
+	Output fsm.Optional[fsm.JSON] // may be absent
 }
 
 // Commit moves an Execution from in_progress to committed.
@@ -538,6 +556,14 @@ func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
 	if err := fsm.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpCommit, "actor", err.Error())
 	}
+	if v, ok := req.Output.Get(); ok {
+		if v.IsZero() {
+			return Event{}, j.refuseInput(OpCommit, "output", "it is no JSON text")
+		}
+		if err := fsm.CheckText(v.String()); err != nil {
+			return Event{}, j.refuseInput(OpCommit, "output", err.Error())
+		}
+	}
 	switch j.State {
 	case StateInProgress:
 	case StateCommitted, StateDone:
@@ -557,6 +583,7 @@ func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
 	if j.FinishedAt.Present() {
 		return Event{}, j.refuseInvariant(OpCommit, "finished_at is absent")
 	}
+	j.Output = req.Output
 	from := j.State
 	j.move(StateCommitted, now)
 	return Event{Operation: OpCommit, Name: EventCommitted, From: from, To: StateCommitted, Rev: j.Rev, At: now}, nil
@@ -816,9 +843,11 @@ func (s JobState) Leads(next JobState) bool {
 // Job is derived from all Execution records with the same job_id; it is stored
 // nowhere.
 type Job struct {
-	JobID   string              `json:"job_id"` // zero without records
-	State   JobState            `json:"state"`
-	Attempt fsm.Optional[int64] `json:"attempt,omitzero"` // the largest attempt; absent without one
+	JobID   string                  `json:"job_id"` // zero without records
+	State   JobState                `json:"state"`
+	Attempt fsm.Optional[int64]     `json:"attempt,omitzero"` // the largest attempt; absent without one
+	Created fsm.Optional[time.Time] `json:"created,omitzero"` // the smallest created_at; absent without one
+	Updated fsm.Optional[time.Time] `json:"updated,omitzero"` // the largest updated_at; absent without one
 }
 
 // Project derives the Job of the given records, which must be all that have one
@@ -835,6 +864,12 @@ func Project(records []Execution) Job {
 	for _, r := range records {
 		if !p.Attempt.Present() || r.Attempt > p.Attempt.Or(0) {
 			p.Attempt = fsm.Some(r.Attempt)
+		}
+		if !p.Created.Present() || r.CreatedAt.Before(p.Created.Or(time.Time{})) {
+			p.Created = fsm.Some(r.CreatedAt)
+		}
+		if !p.Updated.Present() || r.UpdatedAt.After(p.Updated.Or(time.Time{})) {
+			p.Updated = fsm.Some(r.UpdatedAt)
 		}
 	}
 	in := func(states ...State) int {

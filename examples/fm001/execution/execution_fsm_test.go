@@ -38,12 +38,14 @@ var testTable = fsmtest.Table{
 	Machine:     "execution",
 	Entity:      "Execution",
 	Version:     1,
-	Hash:        "62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74",
+	Hash:        "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",
 	Matrix:      testMatrix,
 	Fields: []fsmtest.Field{
+		{Name: "payload", Type: "optional json"},
+		{Name: "output", Type: "optional json"},
 		{Name: "job_id", Type: "string"},
 		{Name: "attempt", Type: "sequence", Per: "job_id"},
 		{Name: "lease_owner", Type: "string"},
@@ -76,9 +78,10 @@ var testTable = fsmtest.Table{
 			Inputs: []fsmtest.Input{
 				{Name: "job_id", Type: "string"},
 				{Name: "lease_expires_at", Type: "time", Loose: true},
+				{Name: "payload", Type: "optional json"},
 			},
 			Require: "job_not_committed, job_not_leased, attempts_left",
-			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input"},
+			Set:     []string{"job_id: input", "lease_owner: actor", "lease_expires_at: input", "payload: input or absent"},
 		},
 		{
 			Name: "start", Event: "started",
@@ -87,7 +90,11 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "commit", Event: "committed",
+			Inputs: []fsmtest.Input{
+				{Name: "output", Type: "optional json"},
+			},
 			Require: "holds_lease, lease_live",
+			Set:     []string{"output: input or absent"},
 			Effect:  "apply_result", EffectKey: "job_id",
 			Atomic: true,
 		},
@@ -119,7 +126,7 @@ var testTable = fsmtest.Table{
 	},
 	Projection: &fsmtest.Projection{
 		Entity: "Job", Key: "job_id",
-		Fields: []string{"attempt: max attempt"},
+		Fields: []string{"attempt: max attempt", "created: min created_at", "updated: max updated_at"},
 		Rules: []fsmtest.Rule{
 			{State: "succeeded", Any: "done"},
 			{State: "running", Any: "leased, in_progress, committed"},
@@ -204,7 +211,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	},
 	Project: func(records []Execution) fsmtest.Projected {
 		p := Project(records)
-		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt)}}
+		return fsmtest.Projected{State: p.State.String(), Key: map[string]any{"job_id": p.JobID}, Fields: map[string]any{"attempt": fsmtest.OrNil(p.Attempt), "created": fsmtest.OrNil(p.Created), "updated": fsmtest.OrNil(p.Updated)}}
 	},
 	Leads: func(from, to string) bool {
 		all := []JobState{JobStateSucceeded, JobStateRunning, JobStateFailed, JobStatePending}
@@ -239,6 +246,7 @@ func testLeaseRequest(c fsmtest.Call) LeaseRequest {
 		Labels:         c.Labels,
 		JobID:          c.Text("job_id"),
 		LeaseExpiresAt: c.Time("lease_expires_at"),
+		Payload:        fsmtest.Opt(c, "payload", fsmtest.Call.JSON),
 	}
 }
 
@@ -259,6 +267,7 @@ func testCommitRequest(c fsmtest.Call) CommitRequest {
 		Reason:    c.Reason,
 		At:        c.Now(),
 		Labels:    c.Labels,
+		Output:    fsmtest.Opt(c, "output", fsmtest.Call.JSON),
 	}
 }
 
@@ -400,10 +409,11 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 					return m.CommitMany(ctx, items)
 				},
 				Held: func(ctx context.Context, h *fsm.Held[Execution], c fsmtest.Call) (out fsm.Outcome[Execution], end string, err error) {
+					req := testCommitRequest(c)
 					switch h.Held().State {
 					case StateInProgress:
 						j := InProgressExecution{handle{h}}
-						next, err := j.Commit(ctx)
+						next, err := j.Commit(ctx, req.Output)
 						return next, "committed", err
 					}
 					return out, end, err

@@ -145,7 +145,7 @@ func (j InProgressExecution) StartedAt() time.Time {
 // Commit moves the Execution to committed. Marks the execution as committed and
 // applies the effect of the job in the same transaction. It is the only place
 // where a job has an effect.
-func (j InProgressExecution) Commit(ctx context.Context) (Outcome, error) {
-	next, err := j.held.Move(ctx, CommitRequest{Actor: j.held.Actor()}.call(opCommit))
+func (j InProgressExecution) Commit(ctx context.Context, output fsm.Optional[fsm.JSON]) (Outcome, error) {
+	next, err := j.held.Move(ctx, CommitRequest{Actor: j.held.Actor(), Output: output}.call(opCommit))
 	return next.Outcome(), err
 }

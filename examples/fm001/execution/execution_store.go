@@ -4,6 +4,7 @@ package execution
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -24,12 +25,14 @@ var schema = &fsm.Schema{
 	Machine:     "execution",
 	Entity:      "Execution",
 	Version:     1,
-	Hash:        "62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74",
+	Hash:        "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
 	Table:       "execution",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
 	ExpectedRev: fsm.Required,
 	Columns: []fsm.Column{
+		{Name: "payload", Stored: "payload", Kind: fsm.KindJSON, Optional: true},
+		{Name: "output", Stored: "output", Kind: fsm.KindJSON, Optional: true},
 		{Name: "job_id", Stored: "job_id", Kind: fsm.KindString},
 		{Name: "attempt", Stored: "attempt", Kind: fsm.KindSequence},
 		{Name: "lease_owner", Stored: "lease_owner", Kind: fsm.KindString},
@@ -395,6 +398,7 @@ func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
 		Inputs: []fsm.Input{
 			{Name: "job_id", Value: req.JobID, Kind: fsm.KindString},
 			{Name: "lease_expires_at", Value: fsm.Time(req.LeaseExpiresAt), Kind: fsm.KindTime, Loose: true},
+			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: fsm.KindJSON},
 		},
 		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsm.Step, error) {
 			known := LeasePeers{JobNotCommitted: peers[0], JobNotLeased: peers[1], AttemptsLeft: peers[2], Attempt: peers[3]}
@@ -435,6 +439,9 @@ func (req CommitRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] 
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
+		Inputs: []fsm.Input{
+			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: fsm.KindJSON},
+		},
 		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 			return step(j.Commit(req, now))
 		},
@@ -474,6 +481,8 @@ func encode(j *Execution) fsm.Row {
 		CreatedAt: j.CreatedAt,
 		UpdatedAt: j.UpdatedAt,
 		Values: []any{
+			columnOf(j.Payload, fsm.JSON.String),
+			columnOf(j.Output, fsm.JSON.String),
 			j.JobID,
 			j.Attempt,
 			j.LeaseOwner,
@@ -493,12 +502,14 @@ func decode(r fsm.Row) (Execution, error) {
 	j := Execution{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	err := errors.Join(
 		j.State.UnmarshalText([]byte(r.State)),
-		read(r, 0, &j.JobID),
-		read(r, 1, &j.Attempt),
-		read(r, 2, &j.LeaseOwner),
-		read(r, 3, &j.LeaseExpiresAt),
-		readOptional(r, 4, &j.StartedAt),
-		readOptional(r, 5, &j.FinishedAt),
+		scanOptional(r, 0, &j.Payload),
+		scanOptional(r, 1, &j.Output),
+		read(r, 2, &j.JobID),
+		read(r, 3, &j.Attempt),
+		read(r, 4, &j.LeaseOwner),
+		read(r, 5, &j.LeaseExpiresAt),
+		readOptional(r, 6, &j.StartedAt),
+		readOptional(r, 7, &j.FinishedAt),
 	)
 	if err != nil {
 		return Execution{}, fmt.Errorf("execution %q: %w", r.ID, err)
@@ -526,6 +537,14 @@ func column[T any](o fsm.Optional[T]) any {
 	return nil
 }
 
+// columnOf is column for a value that rows hold in another form.
+func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
+	if v, ok := o.Get(); ok {
+		return form(v)
+	}
+	return nil
+}
+
 // read copies a column that must be there.
 func read[T any](r fsm.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
@@ -544,6 +563,26 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
+	}
+	*to = fsm.Some(v)
+	return nil
+}
+
+// scanOptional reads a text column that may be absent.
+func scanOptional[T any, P interface {
+	*T
+	sql.Scanner
+}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+	if r.Values[column] == nil {
+		return nil
+	}
+	text, ok := r.Values[column].(string)
+	if !ok {
+		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
+	}
+	var v T
+	if err := P(&v).Scan(text); err != nil {
+		return fmt.Errorf("column %s: %w", schema.Columns[column].Stored, err)
 	}
 	*to = fsm.Some(v)
 	return nil

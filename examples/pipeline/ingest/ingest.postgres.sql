@@ -33,11 +33,15 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     "attempts" bigint NOT NULL,
     -- The job is not started before this instant.
     "run_after" timestamptz NOT NULL,
+    -- From this instant on a running job without progress has stalled. A
+    -- failed job that has it failed by stalling.
+    "stalls_at" timestamptz,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0),
-    CONSTRAINT "running: attempts >= 1" CHECK ("state" <> 'running' OR "attempts" >= 1),
+    CONSTRAINT "pending: stalls_at is absent" CHECK ("state" <> 'pending' OR "stalls_at" IS NULL),
+    CONSTRAINT "running: present stalls_at; attempts >= 1" CHECK ("state" <> 'running' OR ("stalls_at" IS NOT NULL AND "attempts" >= 1)),
     CONSTRAINT "succeeded: attempts >= 1" CHECK ("state" <> 'succeeded' OR "attempts" >= 1),
     CONSTRAINT "failed: attempts >= 1" CHECK ("state" <> 'failed' OR "attempts" >= 1),
     CONSTRAINT "quarantined: attempts >= 1" CHECK ("state" <> 'quarantined' OR "attempts" >= 1)
@@ -135,7 +139,7 @@ CREATE INDEX IF NOT EXISTS "ingest_state" ON "ingest" ("state", "id");
 -- the order in which start picks
 CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") WHERE "state" IN ('pending');
 -- the sweeper asks what is due for fail_stalled
-CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("updated_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("stalls_at", "id") WHERE "state" IN ('running');
 
 -- section: checks
 -- The log is append-only.
@@ -315,6 +319,9 @@ BEGIN
     IF NEW."run_after" IS DISTINCT FROM OLD."run_after" AND made_by NOT IN ('reschedule', 'release', 'retry_stalled') THEN
         RAISE EXCEPTION 'fsm: ingest: %: run_after is changed by reschedule, release, retry_stalled only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
+    IF NEW."stalls_at" IS DISTINCT FROM OLD."stalls_at" AND made_by NOT IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled') THEN
+        RAISE EXCEPTION 'fsm: ingest: %: stalls_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
     RETURN NULL;
 END
 $fsm$;
@@ -396,5 +403,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('ingest', 1, '70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618', 'full', 'postgres')
+VALUES ('ingest', 1, 'c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

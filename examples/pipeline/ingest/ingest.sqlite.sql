@@ -31,10 +31,15 @@ CREATE TABLE IF NOT EXISTS "ingest" (
     "attempts" INTEGER NOT NULL,
     -- The job is not started before this instant.
     "run_after" INTEGER NOT NULL,
+    -- From this instant on a running job without progress has stalled. A
+    -- failed job that has it failed by stalling.
+    "stalls_at" INTEGER,
     CONSTRAINT "id is not empty" CHECK ("id" <> ''),
     CONSTRAINT "state is known" CHECK ("state" IN ('pending', 'running', 'succeeded', 'failed', 'quarantined')),
     CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1),
     CONSTRAINT "attempts is a count" CHECK ("attempts" >= 0),
+    CONSTRAINT "pending: stalls_at is absent" CHECK ("state" <> 'pending' OR "stalls_at" IS NULL),
+    CONSTRAINT "running: stalls_at is present" CHECK ("state" <> 'running' OR "stalls_at" IS NOT NULL),
     CONSTRAINT "running: attempts >= 1" CHECK ("state" <> 'running' OR "attempts" >= 1),
     CONSTRAINT "succeeded: attempts >= 1" CHECK ("state" <> 'succeeded' OR "attempts" >= 1),
     CONSTRAINT "failed: attempts >= 1" CHECK ("state" <> 'failed' OR "attempts" >= 1),
@@ -131,7 +136,7 @@ CREATE INDEX IF NOT EXISTS "ingest_state" ON "ingest" ("state", "id");
 -- the order in which start picks
 CREATE INDEX IF NOT EXISTS "ingest_next_start" ON "ingest" ("run_after", "id") WHERE "state" IN ('pending');
 -- the sweeper asks what is due for fail_stalled
-CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("updated_at", "id") WHERE "state" IN ('running');
+CREATE INDEX IF NOT EXISTS "ingest_due_fail_stalled" ON "ingest" ("stalls_at", "id") WHERE "state" IN ('running');
 
 -- section: checks
 -- What a CHECK cannot say. INSERT OR REPLACE and UPDATE OR REPLACE would
@@ -302,6 +307,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: ingest: run_after is changed by reschedule, release, retry_stalled only')
     WHERE NEW."run_after" IS NOT OLD."run_after"
       AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('reschedule', 'release', 'retry_stalled'));
+    SELECT RAISE(ABORT, 'fsm: ingest: stalls_at is changed by start, reschedule, progress, succeed, fail, release, retry_stalled only')
+    WHERE NEW."stalls_at" IS NOT OLD."stalls_at"
+      AND NOT EXISTS (SELECT 1 FROM "ingest_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('start', 'reschedule', 'progress', 'succeed', 'fail', 'release', 'retry_stalled'));
 END;
 
 CREATE TRIGGER IF NOT EXISTS "ingest_delete" BEFORE DELETE ON "ingest"
@@ -313,4 +321,4 @@ END;
 -- section: meta
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('ingest', 1, '70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618', 'full', 'sqlite');
+VALUES ('ingest', 1, 'c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c', 'full', 'sqlite');

@@ -27,9 +27,10 @@ type State uint8
 
 // The states, in the order of the specification.
 const (
-	// StatePending: queued, awaiting execution.
+	// StatePending: queued, awaiting execution. Absent: stalls_at.
 	StatePending State = iota + 1
-	// StateRunning: currently executing. Always: attempts >= 1.
+	// StateRunning: currently executing. Present: stalls_at. Always: attempts
+	// >= 1.
 	StateRunning
 	// StateSucceeded: completed successfully. Terminal: nothing leaves it.
 	// Always: attempts >= 1.
@@ -346,6 +347,9 @@ func (e *EventName) Scan(src any) error {
 var (
 	// ErrNotDue: refused by the guard due.
 	ErrNotDue = errors.New("the job is not due yet")
+	// ErrNotStalled: refused by the guard no_progress and the guard
+	// has_stalled.
+	ErrNotStalled = errors.New("the job has shown signs of life")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -363,6 +367,9 @@ type Job struct {
 	Attempts int64 `json:"attempts"`
 	// RunAfter: the job is not started before this instant.
 	RunAfter time.Time `json:"run_after"`
+	// StallsAt: from this instant on a running job without progress has
+	// stalled. A failed job that has it failed by stalling.
+	StallsAt fsm.Optional[time.Time] `json:"stalls_at,omitzero"`
 }
 
 // Ref returns id and revision, so that a Job is a target of the durable
@@ -380,7 +387,9 @@ func (j Job) Equal(other Job) bool {
 		j.CreatedAt.Equal(other.CreatedAt) &&
 		j.UpdatedAt.Equal(other.UpdatedAt) &&
 		j.Attempts == other.Attempts &&
-		j.RunAfter.Equal(other.RunAfter)
+		j.RunAfter.Equal(other.RunAfter) &&
+		j.StallsAt.Present() == other.StallsAt.Present() &&
+		j.StallsAt.Or(time.Time{}).Equal(other.StallsAt.Or(time.Time{}))
 }
 
 // Event says what a call did to a record.
@@ -452,6 +461,7 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 	if j.Attempts+1 < 1 {
 		return Event{}, j.refuseInvariant(OpStart, "attempts >= 1")
 	}
+	j.StallsAt = fsm.Some(now.Add(10 * time.Minute))
 	j.Attempts++
 	from := j.State
 	j.move(StateRunning, now)
@@ -493,6 +503,7 @@ func (j *Job) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpReschedule)
 	}
 	j.RunAfter = req.RunAfter
+	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StatePending, now)
 	return Event{Operation: OpReschedule, Name: EventReschedule, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
@@ -515,7 +526,7 @@ type ProgressRequest struct {
 
 // Progress keeps a Job running.
 //
-// The worker is alive; refreshes updated_at, so that a long job does not look
+// The worker is alive; sets stalls_at forward, so that a long job does not look
 // stalled.
 func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
@@ -527,6 +538,7 @@ func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpProgress, "attempts >= 1")
 	}
+	j.StallsAt = fsm.Some(now.Add(10 * time.Minute))
 	j.move(j.State, now)
 	return Event{Operation: OpProgress, Name: EventProgress, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 }
@@ -563,6 +575,7 @@ func (j *Job) Succeed(req SucceedRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpSucceed, "attempts >= 1")
 	}
+	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateSucceeded, now)
 	return Event{Operation: OpSucceed, Name: EventSucceed, From: from, To: StateSucceeded, Rev: j.Rev, At: now}, nil
@@ -600,6 +613,7 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpFail, "attempts >= 1")
 	}
+	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StateFailed, now)
 	return Event{Operation: OpFail, Name: EventFail, From: from, To: StateFailed, Rev: j.Rev, At: now}, nil
@@ -682,6 +696,7 @@ func (j *Job) Release(req ReleaseRequest, now time.Time) (Event, error) {
 		return Event{}, j.refuseState(OpRelease)
 	}
 	j.RunAfter = now
+	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StatePending, now)
 	return Event{Operation: OpRelease, Name: EventRelease, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
@@ -706,12 +721,18 @@ type FailStalledRequest struct {
 // transaction.
 //
 // It is run by the system, never on a caller's behalf.
+//
+// It is refused unless:
+//   - no_progress: stalls_at <= now (ErrNotStalled)
 func (j *Job) FailStalled(req FailStalledRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpFailStalled)
+	}
+	if !j.StallsAt.Present() || j.StallsAt.Or(time.Time{}).After(now) {
+		return Event{}, j.refuseOn(&groundFailStalledNoProgress)
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpFailStalled, "attempts >= 1")
@@ -736,9 +757,13 @@ type RetryStalledRequest struct {
 
 // RetryStalled moves a Job from failed to pending.
 //
-// Puts a failed job back into the queue with a delay.
+// Puts a job that stalled back into the queue with a delay. It only follows
+// fail_stalled.
 //
 // It is run by the system, never on a caller's behalf.
+//
+// It is refused unless:
+//   - has_stalled: stalls_at is present (ErrNotStalled)
 func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	switch j.State {
@@ -746,7 +771,11 @@ func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error
 	default:
 		return Event{}, j.refuseState(OpRetryStalled)
 	}
+	if !j.StallsAt.Present() {
+		return Event{}, j.refuseOn(&groundRetryStalledHasStalled)
+	}
 	j.RunAfter = now.Add(1 * time.Minute)
+	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
 	j.move(StatePending, now)
 	return Event{Operation: OpRetryStalled, Name: EventRetryStalled, From: from, To: StatePending, Rev: j.Rev, At: now}, nil
@@ -831,7 +860,14 @@ func Check(j Job) []fsm.Violation {
 		found = append(found, fsm.Violation{Rule: "attempts", Must: true})
 	}
 	switch j.State {
+	case StatePending:
+		if j.StallsAt.Present() {
+			found = append(found, fsm.Violation{Rule: "stalls_at is absent", Must: true})
+		}
 	case StateRunning:
+		if !j.StallsAt.Present() {
+			found = append(found, fsm.Violation{Rule: "stalls_at is present", Must: true})
+		}
 		if j.Attempts < 1 {
 			found = append(found, fsm.Violation{Rule: "attempts >= 1", Must: true})
 		}
@@ -949,7 +985,9 @@ var terminal = [...]fsm.Ground{
 
 // The grounds on which guards refuse an operation.
 var (
-	groundStartDue = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "start", Guard: "due", Cause: ErrNotDue}
+	groundStartDue               = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "start", Guard: "due", Cause: ErrNotDue}
+	groundFailStalledNoProgress  = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "fail_stalled", Guard: "no_progress", Cause: ErrNotStalled}
+	groundRetryStalledHasStalled = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "retry_stalled", Guard: "has_stalled", Cause: ErrNotStalled}
 )
 
 // inYears reports whether every store can hold the time.

@@ -41,7 +41,7 @@ var testTable = fsmtest.Table{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618",
+	Hash:        "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
 	Enforce:     "full",
 	RequestID:   "optional",
 	ExpectedRev: "optional",
@@ -49,16 +49,19 @@ var testTable = fsmtest.Table{
 	Fields: []fsmtest.Field{
 		{Name: "attempts", Type: "counter"},
 		{Name: "run_after", Type: "time"},
+		{Name: "stalls_at", Type: "optional time"},
 	},
 	States: []fsmtest.State{
-		{Name: "pending"},
-		{Name: "running", Invariant: []string{"attempts >= 1"}, Probes: "worker_active"},
+		{Name: "pending", Absent: "stalls_at"},
+		{Name: "running", Present: "stalls_at", Invariant: []string{"attempts >= 1"}, Probes: "worker_active"},
 		{Name: "succeeded", Terminal: true, Invariant: []string{"attempts >= 1"}},
 		{Name: "failed", Invariant: []string{"attempts >= 1"}},
 		{Name: "quarantined", Invariant: []string{"attempts >= 1"}},
 	},
 	Guards: []fsmtest.Guard{
 		{Name: "due", When: []string{"run_after <= now"}, Error: "not_due"},
+		{Name: "no_progress", When: []string{"stalls_at <= now"}, Error: "not_stalled"},
+		{Name: "has_stalled", When: []string{"stalls_at is present"}, Error: "not_stalled"},
 	},
 	Operations: []fsmtest.Operation{
 		{
@@ -68,6 +71,7 @@ var testTable = fsmtest.Table{
 		{
 			Name:      "start",
 			Require:   "due",
+			Set:       []string{"stalls_at: now + 600s"},
 			Increment: "attempts",
 			Picks:     true,
 			Order:     "run_after",
@@ -77,35 +81,43 @@ var testTable = fsmtest.Table{
 			Inputs: []fsmtest.Input{
 				{Name: "run_after", Type: "time"},
 			},
-			Set: []string{"run_after: input"},
+			Set:   []string{"run_after: input"},
+			Clear: "stalls_at",
 		},
 		{
 			Name: "progress",
+			Set:  []string{"stalls_at: now + 600s"},
 		},
 		{
-			Name: "succeed",
+			Name:  "succeed",
+			Clear: "stalls_at",
 		},
 		{
-			Name: "fail",
+			Name:  "fail",
+			Clear: "stalls_at",
 		},
 		{
 			Name: "quarantine",
 		},
 		{
-			Name: "release",
-			By:   "operator",
-			Set:  []string{"run_after: now"},
+			Name:  "release",
+			By:    "operator",
+			Set:   []string{"run_after: now"},
+			Clear: "stalls_at",
 		},
 		{
 			Name:     "fail_stalled",
 			By:       "system",
-			Triggers: []string{"after updated_at + 600s"},
+			Require:  "no_progress",
+			Triggers: []string{"after stalls_at"},
 			Then:     "retry_stalled",
 		},
 		{
-			Name: "retry_stalled",
-			By:   "system",
-			Set:  []string{"run_after: now + 60s"},
+			Name:    "retry_stalled",
+			By:      "system",
+			Require: "has_stalled",
+			Set:     []string{"run_after: now + 60s"},
+			Clear:   "stalls_at",
 		},
 	},
 	Forbidden: []fsmtest.Move{
@@ -139,7 +151,8 @@ var testDriver = fsmtest.Driver[Job]{
 	},
 	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
-		"not_due": ErrNotDue,
+		"not_due":     ErrNotDue,
+		"not_stalled": ErrNotStalled,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "pending, running, succeeded, failed, quarantined", ""),
@@ -374,7 +387,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 					return nil
 				},
 				func(j RunningJob) error {
-					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j}
+					held = fsmtest.Holding[Job]{State: "running", Handle: j.held, Record: j.Record(), Ref: j.Ref(), Target: j, Fields: map[string]bool{"stalls_at": fsm.Some(j.StallsAt()) == r.StallsAt}}
 					return nil
 				},
 				func(r Job) error {
@@ -391,22 +404,6 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 				},
 			)
 			return held
-		},
-		Worker: &fsmtest.Working[Job]{
-			Pick: "start", Beat: "progress",
-			New: func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
-				c := WorkerConfig{WorkerOptions: o}
-				if work != nil {
-					c.Work = func(ctx context.Context, j RunningJob) error { return work(ctx, j.held) }
-				}
-				if failed != nil {
-					c.Failed = func(ctx context.Context, j AnyJob, cause error) error { return failed(ctx, j.Record(), cause) }
-				}
-				if release != nil {
-					c.Release = func(ctx context.Context, j AnyJob) error { return release(ctx, j.Record()) }
-				}
-				return NewWorker(m, actor, c)
-			},
 		},
 		Operations: map[string]fsmtest.Durably[Job]{
 			"enqueue": {

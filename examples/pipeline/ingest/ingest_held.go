@@ -175,8 +175,14 @@ type RunningJob struct {
 	handle
 }
 
+// StallsAt returns stalls_at, which is present while the Job is running.
+func (j RunningJob) StallsAt() time.Time {
+	v, _ := j.held.Held().StallsAt.Get()
+	return v
+}
+
 // Progress keeps the Job running; the handle holds the new revision. The worker
-// is alive; refreshes updated_at, so that a long job does not look stalled.
+// is alive; sets stalls_at forward, so that a long job does not look stalled.
 func (j RunningJob) Progress(ctx context.Context) error {
 	return j.held.Stay(ctx, ProgressRequest{Actor: j.held.Actor()}.call(opProgress))
 }
@@ -210,55 +216,4 @@ func (j FailedJob) Reschedule(ctx context.Context, runAfter time.Time) (PendingJ
 func (j FailedJob) Quarantine(ctx context.Context) (Outcome, error) {
 	next, err := j.held.Move(ctx, QuarantineRequest{Actor: j.held.Actor()}.call(opQuarantine))
 	return next.Outcome(), err
-}
-
-// WorkerConfig says what a worker does with each Job that it claims, and how.
-type WorkerConfig struct {
-	fsm.WorkerOptions
-
-	// Work does the work and ends the stay of the Job with the worker. Its
-	// context ends when the Job is lost or the worker stops. The lease is kept
-	// alive while it runs, whatever handle it has come to.
-	Work func(ctx context.Context, j RunningJob) error
-
-	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (fsm.ErrUnfinished).
-	// Required.
-	Failed func(ctx context.Context, j AnyJob, cause error) error
-
-	// Release hands back what a worker that stops did not finish; nil leaves it
-	// to the end of the lease.
-	Release func(ctx context.Context, j AnyJob) error
-}
-
-// NewWorker returns a worker that claims with Start and keeps what it works on
-// alive with Progress. Run it with Run; any number of workers may run, each
-// with an actor of its own.
-//
-// The machine itself says how long a claim lasts; Lease is to be no longer than
-// that.
-func NewWorker(m *Machine, actor string, c WorkerConfig) (*fsm.Worker[Job], error) {
-	do := fsm.WorkerFuncs[Job]{
-		Claim: func(ctx context.Context, n int, _ time.Time) ([]Outcome, error) {
-			return m.StartN(ctx, n, StartRequest{RequestID: fsm.NewID(), Actor: actor})
-		},
-		Beat: func(ctx context.Context, h *fsm.Held[Job], _ time.Time) error {
-			return h.Stay(ctx, ProgressRequest{Actor: h.Actor()}.call(opProgress))
-		},
-		Beats: func(j *Job) bool {
-			return j.State == StateRunning
-		},
-	}
-	if c.Work != nil {
-		do.Work = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Work(ctx, RunningJob{handle{h}}) }
-	}
-	if c.Failed != nil {
-		do.Failed = func(ctx context.Context, h *fsm.Held[Job], cause error) error {
-			return c.Failed(ctx, AnyJob{handle{h}}, cause)
-		}
-	}
-	if c.Release != nil {
-		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
-	}
-	return fsm.NewWorker(m.core, actor, do, c.WorkerOptions)
 }

@@ -24,7 +24,7 @@ var schema = &fsm.Schema{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618",
+	Hash:        "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
 	Table:       "ingest",
 	Enforce:     "full",
 	RequestID:   fsm.Optionally,
@@ -32,6 +32,7 @@ var schema = &fsm.Schema{
 	Columns: []fsm.Column{
 		{Name: "attempts", Stored: "attempts", Kind: fsm.KindCounter},
 		{Name: "run_after", Stored: "run_after", Kind: fsm.KindTime},
+		{Name: "stalls_at", Stored: "stalls_at", Kind: fsm.KindTime, Optional: true},
 	},
 	States: []fsm.StateInfo{
 		{Name: "pending", Stored: "pending"},
@@ -42,7 +43,7 @@ var schema = &fsm.Schema{
 	},
 	Indexes: []fsm.Index{
 		{Name: "next.start", Order: []fsm.Order{{Column: "run_after"}}, States: []string{"pending"}},
-		{Name: "due.fail_stalled", Order: []fsm.Order{{Column: "updated_at"}}, States: []string{"running"}},
+		{Name: "due.fail_stalled", Order: []fsm.Order{{Column: "stalls_at"}}, States: []string{"running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -480,7 +481,7 @@ var (
 		Moves: []fsm.Move{
 			{From: "running", To: "failed"},
 		},
-		Triggers: []fsm.Trigger{{After: "updated_at", Plus: 10 * time.Minute}},
+		Triggers: []fsm.Trigger{{After: "stalls_at"}},
 		Then:     "retry_stalled",
 		System: func(*Job, time.Time) (fsm.Call[Job], error) {
 			return FailStalledRequest{}.call(nil), nil
@@ -680,6 +681,7 @@ func encode(j *Job) fsm.Row {
 		Values: []any{
 			j.Attempts,
 			j.RunAfter,
+			column(j.StallsAt),
 		},
 	}
 }
@@ -695,6 +697,7 @@ func decode(r fsm.Row) (Job, error) {
 		j.State.UnmarshalText([]byte(r.State)),
 		read(r, 0, &j.Attempts),
 		read(r, 1, &j.RunAfter),
+		readOptional(r, 2, &j.StallsAt),
 	)
 	if err != nil {
 		return Job{}, fmt.Errorf("ingest %q: %w", r.ID, err)
@@ -714,6 +717,14 @@ func step(e Event, err error) (fsm.Step, error) {
 	return s, nil
 }
 
+// column returns an optional value as rows hold it: nil when it is absent.
+func column[T any](o fsm.Optional[T]) any {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return nil
+}
+
 // read copies a column that must be there.
 func read[T any](r fsm.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
@@ -721,5 +732,18 @@ func read[T any](r fsm.Row, column int, to *T) error {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
 	}
 	*to = v
+	return nil
+}
+
+// readOptional copies a column that may be absent.
+func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+	if r.Values[column] == nil {
+		return nil
+	}
+	v, ok := r.Values[column].(T)
+	if !ok {
+		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], v)
+	}
+	*to = fsm.Some(v)
 	return nil
 }

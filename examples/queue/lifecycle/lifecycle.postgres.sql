@@ -425,5 +425,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('lifecycle', 1, '9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316', 'full', 'postgres')
+VALUES ('lifecycle', 1, 'e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -338,6 +338,12 @@ var (
 	// ErrNotOwner: refused by the guard owner_only. Only the worker that owns
 	// the job may do this.
 	ErrNotOwner = errors.New("not owner")
+	// ErrLeaseInThePast: refused by the guard lease_ahead.
+	ErrLeaseInThePast = errors.New("lease in the past")
+	// ErrLeaseShortened: refused by the guard lease_longer.
+	ErrLeaseShortened = errors.New("lease shortened")
+	// ErrLeaseStillLive: refused by the guard lease_over.
+	ErrLeaseStillLive = errors.New("lease still live")
 )
 
 // Job is one record of the machine. Change it by its methods only: they keep
@@ -410,7 +416,7 @@ type EnqueueRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	DedupeKey fsm.Optional[string]   // may be absent
@@ -448,7 +454,7 @@ type ClaimNextRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Lease time.Time
@@ -458,6 +464,9 @@ type ClaimNextRequest struct {
 //
 // Gives a job to the worker that asks, the oldest one unless the worker names
 // one.
+//
+// It is refused unless:
+//   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	if req.Actor == "" {
@@ -477,6 +486,9 @@ func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
 	case StateQueued, StateStalled:
 	default:
 		return Event{}, j.refuseState(OpClaimNext)
+	}
+	if !now.Before(req.Lease) {
+		return Event{}, j.refuseOn(&groundClaimNextLeaseAhead)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpClaimNext, "result is absent")
@@ -506,7 +518,7 @@ type StartRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -560,7 +572,7 @@ type HeartbeatRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Lease time.Time
@@ -572,6 +584,8 @@ type HeartbeatRequest struct {
 //
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
+//   - lease_ahead: now < input.lease (ErrLeaseInThePast)
+//   - lease_longer: lease <= input.lease (ErrLeaseShortened)
 func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	if req.Actor == "" {
@@ -594,6 +608,12 @@ func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
 	}
 	if j.Owner != fsm.Some(req.Actor) {
 		return Event{}, j.refuseOn(&groundHeartbeatOwnerOnly)
+	}
+	if !now.Before(req.Lease) {
+		return Event{}, j.refuseOn(&groundHeartbeatLeaseAhead)
+	}
+	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(req.Lease) {
+		return Event{}, j.refuseOn(&groundHeartbeatLeaseLonger)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpHeartbeat, "result is absent")
@@ -620,7 +640,7 @@ type CompleteRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Result fsm.JSON
@@ -676,7 +696,7 @@ type FailRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At        time.Time         // durable form: when; zero is the machine's clock
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Error fsm.JSON
@@ -730,21 +750,28 @@ func (j Job) CanFail(req FailRequest, now time.Time) error {
 // StallRequest is the request of Stall.
 type StallRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	At     time.Time         // durable form: when; zero is the machine's clock
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Stall moves a Job from claimed or running to stalled.
 //
-// Takes the job away from an owner that let its lease end.
+// Takes the job away from an owner that let its lease end. Time alone decides;
+// reason and labels may say who asked.
 //
 // It is run by the system, never on a caller's behalf.
+//
+// It is refused unless:
+//   - lease_over: lease <= now (ErrLeaseStillLive)
 func (j *Job) Stall(req StallRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	switch j.State {
 	case StateClaimed, StateRunning:
 	default:
 		return Event{}, j.refuseState(OpStall)
+	}
+	if !j.Lease.Present() || j.Lease.Or(time.Time{}).After(now) {
+		return Event{}, j.refuseOn(&groundStallLeaseOver)
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpStall, "result is absent")
@@ -767,16 +794,17 @@ func (j Job) CanStall(req StallRequest, now time.Time) error {
 
 // RequeueStalledRequest is the request of RequeueStalled.
 type RequeueStalledRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	RequestID string            // durable form: required, makes a retry safe
+	Actor     string            // who asks
+	Reason    string            // why; stored with the event
+	At        time.Time         // durable form: when; zero is the machine's clock
+	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // RequeueStalled moves a Job from stalled to queued.
 //
-// Puts a stalled job back into the queue.
-//
-// It is run by the system, never on a caller's behalf.
+// Puts a stalled job back into the queue. Who asks need not own it, and stands
+// in the event as its actor.
 func (j *Job) RequeueStalled(req RequeueStalledRequest, now time.Time) (Event, error) {
 	now = fsm.Time(now)
 	switch j.State {
@@ -1038,10 +1066,14 @@ var terminal = [...]fsm.Ground{
 
 // The grounds on which guards refuse an operation.
 var (
-	groundStartOwnerOnly     = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "start", Guard: "owner_only", Cause: ErrNotOwner}
-	groundHeartbeatOwnerOnly = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
-	groundCompleteOwnerOnly  = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "complete", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFailOwnerOnly      = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
+	groundClaimNextLeaseAhead  = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "claim_next", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
+	groundStartOwnerOnly       = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "start", Guard: "owner_only", Cause: ErrNotOwner}
+	groundHeartbeatOwnerOnly   = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
+	groundHeartbeatLeaseAhead  = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
+	groundHeartbeatLeaseLonger = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_longer", Cause: ErrLeaseShortened}
+	groundCompleteOwnerOnly    = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "complete", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFailOwnerOnly        = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
+	groundStallLeaseOver       = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "stall", Guard: "lease_over", Cause: ErrLeaseStillLive}
 )
 
 // inYears reports whether every store can hold the time.

@@ -39,7 +39,7 @@ var testTable = fsmtest.Table{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316",
+	Hash:        "e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",
@@ -63,6 +63,9 @@ var testTable = fsmtest.Table{
 	},
 	Guards: []fsmtest.Guard{
 		{Name: "owner_only", When: []string{"owner == actor"}, Error: "not_owner"},
+		{Name: "lease_ahead", When: []string{"now < input.lease"}, Error: "lease_in_the_past"},
+		{Name: "lease_longer", When: []string{"lease <= input.lease"}, Error: "lease_shortened"},
+		{Name: "lease_over", When: []string{"lease <= now"}, Error: "lease_still_live"},
 	},
 	Operations: []fsmtest.Operation{
 		{
@@ -79,6 +82,7 @@ var testTable = fsmtest.Table{
 			Inputs: []fsmtest.Input{
 				{Name: "lease", Type: "time", Loose: true},
 			},
+			Require:   "lease_ahead",
 			Set:       []string{"owner: actor", "lease: input"},
 			Increment: "attempt",
 			Picks:     true,
@@ -93,8 +97,14 @@ var testTable = fsmtest.Table{
 			Inputs: []fsmtest.Input{
 				{Name: "lease", Type: "time", Loose: true},
 			},
-			Require: "owner_only",
+			Require: "owner_only, lease_ahead, lease_longer",
 			Set:     []string{"lease: input"},
+			Witnesses: []fsmtest.Witness{
+				{Way: "guard owner_only", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "f"},
+				{Way: "guard lease_ahead", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now"}`, Actor: "a"},
+				{Way: "guard lease_longer", In: "claimed", Record: `{"owner": "a", "lease": "now+2µs", "attempt": 1}`, Inputs: `{"lease": "now+1µs"}`, Actor: "a"},
+				{Way: "move", In: "claimed", Record: `{"owner": "a", "lease": "now", "attempt": 1}`, Inputs: `{"lease": "now+1µs"}`, Actor: "a"},
+			},
 		},
 		{
 			Name: "complete", Event: "succeeded",
@@ -117,12 +127,12 @@ var testTable = fsmtest.Table{
 		{
 			Name: "stall", Event: "stalled",
 			By:       "system",
+			Require:  "lease_over",
 			Clear:    "owner, lease",
 			Triggers: []string{"after lease"},
 		},
 		{
 			Name: "requeue_stalled", Event: "requeued",
-			By: "system",
 		},
 	},
 	Forbidden: []fsmtest.Move{
@@ -160,7 +170,10 @@ var testDriver = fsmtest.Driver[Job]{
 	},
 	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
 	Errors: map[string]error{
-		"not_owner": ErrNotOwner,
+		"not_owner":         ErrNotOwner,
+		"lease_in_the_past": ErrLeaseInThePast,
+		"lease_shortened":   ErrLeaseShortened,
+		"lease_still_live":  ErrLeaseStillLive,
 	},
 	Words: []fsmtest.Vocabulary{
 		fsmtest.Words("State", States(), "queued, claimed, running, succeeded, failed, stalled", ""),
@@ -321,9 +334,11 @@ func testStallRequest(c fsmtest.Call) StallRequest {
 
 func testRequeueStalledRequest(c fsmtest.Call) RequeueStalledRequest {
 	return RequeueStalledRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+		RequestID: c.RequestID,
+		Actor:     c.Actor,
+		Reason:    c.Reason,
+		At:        c.Now(),
+		Labels:    c.Labels,
 	}
 }
 
@@ -568,6 +583,22 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			"requeue_stalled": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
 					return m.RequeueStalled(ctx, at, testRequeueStalledRequest(c))
+				},
+				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
+					var items []RequeueStalledItem
+					for i, c := range calls {
+						items = append(items, RequeueStalledItem{At: at[i], Request: testRequeueStalledRequest(c)})
+					}
+					return m.RequeueStalledMany(ctx, items)
+				},
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
+					case StateStalled:
+						j := StalledJob{handle{h}}
+						next, err := j.RequeueStalled(ctx)
+						return next.Outcome(), "queued", err
+					}
+					return out, end, err
 				},
 			},
 		},

@@ -247,6 +247,13 @@ func (j StalledJob) ClaimNext(ctx context.Context, lease time.Time) (ClaimedJob,
 	return ClaimedJob{handle{next}}, err
 }
 
+// RequeueStalled moves the Job to queued. Puts a stalled job back into the
+// queue. Who asks need not own it, and stands in the event as its actor.
+func (j StalledJob) RequeueStalled(ctx context.Context) (QueuedJob, error) {
+	next, err := j.held.Move(ctx, RequeueStalledRequest{Actor: j.held.Actor()}.call(opRequeueStalled))
+	return QueuedJob{handle{next}}, err
+}
+
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
 	fsm.WorkerOptions

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316",
+	Hash:        "e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26",
 	Table:       "lifecycle",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
@@ -217,10 +217,25 @@ func (m *Machine) Stall(ctx context.Context, at fsm.Target, req StallRequest) (O
 	return m.core.Apply(ctx, at, req.call(opStall))
 }
 
-// RequeueStalled moves a Job from stalled to queued. Its request id is made of
-// operation and revision, so two that run it converge.
+// RequeueStalled moves a Job from stalled to queued.
 func (m *Machine) RequeueStalled(ctx context.Context, at fsm.Target, req RequeueStalledRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opRequeueStalled))
+}
+
+// RequeueStalledItem is one item of RequeueStalledMany.
+type RequeueStalledItem struct {
+	At      fsm.Target
+	Request RequeueStalledRequest
+}
+
+// RequeueStalledMany is RequeueStalled for each item, in one transaction: all
+// of them or none.
+func (m *Machine) RequeueStalledMany(ctx context.Context, items []RequeueStalledItem) ([]Outcome, error) {
+	calls := make([]fsm.Item[Job], len(items))
+	for i, item := range items {
+		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opRequeueStalled)}
+	}
+	return m.core.ApplyMany(ctx, calls)
 }
 
 // Record returns a Job as it is stored, or fsm.ErrNotFound. One that breaks a
@@ -410,7 +425,7 @@ var (
 		Name:   "requeue_stalled",
 		Stored: "requeue_stalled",
 		Event:  "requeued",
-		By:     fsm.BySystem,
+		By:     fsm.ByCaller,
 		From:   []string{"stalled"},
 		Moves: []fsm.Move{
 			{From: "stalled", To: "queued"},
@@ -557,6 +572,8 @@ func (req StallRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 func (req RequeueStalledRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	return fsm.Call[Job]{
 		Operation: op,
+		RequestID: req.RequestID,
+		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,

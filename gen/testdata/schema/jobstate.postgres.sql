@@ -415,5 +415,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('jobstate', 1, 'f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6', 'full', 'postgres')
+VALUES ('jobstate', 1, 'd38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// stalled lists the running jobs that show no sign of life. It changes nothing.
+func stalled(ctx context.Context, m *ingest.Machine, now time.Time) ([]ingest.Job, error) {
+	var list []ingest.Job
+	for job, err := range m.List(ctx, ingest.StateRunning) {
+		if err != nil {
+			return nil, err
+		}
+		if at, _ := job.StallsAt.Get(); !now.Before(at) {
+			list = append(list, job)
+		}
+	}
+	return list, nil
+}
+
+// refusals writes each attempt that is refused: it leaves no event behind.
+func refusals(out io.Writer) fsm.Option {
+	return fsm.WithObserver(func(ctx context.Context, call fsm.Observed) (context.Context, func(fsm.Observation)) {
+		return ctx, func(end fsm.Observation) {
+			var refused *fsm.Refusal
+			if errors.As(end.Err, &refused) && refused.Code != fsm.CodeNothingToDo {
+				fmt.Fprintf(out, "%q by %q: %v\n", call.RequestID, call.Actor, refused)
+			}
+		}
+	})
+}

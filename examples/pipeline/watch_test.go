@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/pipeline/ingest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+)
+
+// What the source says of repeats, stalled jobs and refused attempts (003:94, 174,
+// 380-410, 417), as a caller meets it.
+func TestSource(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	store := memstore.New()
+	if err := ingest.Migrate(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	var refused strings.Builder
+	m, err := ingest.Open(t.Context(), store, refusals(&refused), fsm.WithClock(func() time.Time { return now }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(out ingest.Outcome, err error) ingest.Outcome {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, id := range []string{"a", "b"} {
+		must(m.Enqueue(t.Context(), ingest.EnqueueRequest{ID: id}))
+	}
+	a := must(m.Start(t.Context(), ingest.StartRequest{}))
+	now = now.Add(9 * time.Minute)
+	b := must(m.Start(t.Context(), ingest.StartRequest{}))
+	now = now.Add(time.Minute)
+
+	list, err := stalled(t.Context(), m, now)
+	if err != nil || len(list) != 1 || list[0].ID != a.Record.ID {
+		t.Errorf("stalled are %v, %v; want %s alone", list, err, a.Record.ID)
+	}
+	if _, err := m.FailStalled(t.Context(), b, ingest.FailStalledRequest{}); !errors.Is(err, ingest.ErrNotStalled) {
+		t.Errorf("a job that just started: %v, want ErrNotStalled", err)
+	}
+	must(m.FailStalled(t.Context(), a, ingest.FailStalledRequest{}))
+
+	held := b.Record // twice with the same held record: the second one is a repeat
+	must(m.Succeed(t.Context(), held, ingest.SucceedRequest{RequestID: "1"}))
+	if again := must(m.Succeed(t.Context(), held, ingest.SucceedRequest{RequestID: "2"})); !again.RecordOnly || again.Replayed {
+		t.Errorf("the repeat: %+v", again)
+	}
+	failed := must(m.Fail(t.Context(), startedAgain(t, m, &now), ingest.FailRequest{}))
+	if _, err := m.RetryStalled(t.Context(), failed, ingest.RetryStalledRequest{}); !errors.Is(err, ingest.ErrNotStalled) {
+		t.Errorf("a job that failed otherwise: %v, want ErrNotStalled", err)
+	}
+	if _, err := m.Fail(t.Context(), held, ingest.FailRequest{RequestID: "3", Actor: "w"}); !errors.Is(err, fsm.ErrStale) {
+		t.Errorf("got %v", err)
+	}
+	for _, want := range []string{"fail_stalled in state running", "retry_stalled in state failed", `"3" by "w"`} {
+		if !strings.Contains(refused.String(), want) {
+			t.Errorf("no %q among the refused attempts:\n%s", want, refused.String())
+		}
+	}
+}
+
+// startedAgain starts the job that recovery has put back.
+func startedAgain(t *testing.T, m *ingest.Machine, now *time.Time) ingest.Outcome {
+	t.Helper()
+	*now = now.Add(time.Minute)
+	out, err := m.Start(t.Context(), ingest.StartRequest{})
+	if err != nil || out.Record.Attempts != 2 {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	return out
+}
