@@ -58,7 +58,7 @@ var tables = map[string]struct {
 			{"compensating", "expected_event", "compensating", ""},
 			{"compensating", "error_event", "compensating", ""},
 			{"running", "error_event", "running", "input.verdict == ignored"}, // 001:98 the policy's interpretation
-			{"done", "job_kick", "done", ""}, // 001:90
+			{"done", "job_kick", "done", ""},                                  // 001:90
 			{"done", "expected_event", "done", ""},
 			{"done", "error_event", "done", ""},
 			{"done", "compensation_event", "done", ""},

@@ -68,8 +68,8 @@ func TestOnly(t *testing.T) {
 	if diff := cmp.Diff(want, edges); diff != "" {
 		t.Errorf("edges (-want +got):\n%s", diff)
 	}
-	if len(ch.Guards) != 0 {
-		t.Errorf("guards %v of operations that are not shown", ch.Guards)
+	if len(ch.Guards) != 2 || ch.Guards[0].Name != "no_progress" || ch.Guards[1].Name != "has_stalled" {
+		t.Errorf("guards %v; want those of the operations that are shown", ch.Guards)
 	}
 }
 

@@ -3,7 +3,6 @@ package interp_test
 import (
 	"testing"
 
-
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
 )

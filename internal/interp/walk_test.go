@@ -74,6 +74,9 @@ func walk(t *testing.T, m *spec.Machine, rnd *rand.Rand, accepted map[string]int
 			made = append(made, c)
 		}
 		accepted[c.Op.Name]++
+		for _, e := range out.Events { // a step of `then` may be possible after its cause only
+			accepted[e.Op.Name]++
+		}
 	}
 }
 
