@@ -416,7 +416,7 @@ type EnqueueRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	DedupeKey fsm.Optional[string]   // may be absent
@@ -454,7 +454,7 @@ type ClaimNextRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Lease time.Time
@@ -518,7 +518,7 @@ type StartRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -572,7 +572,7 @@ type HeartbeatRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Lease time.Time
@@ -640,7 +640,7 @@ type CompleteRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Result fsm.JSON
@@ -696,7 +696,7 @@ type FailRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks; required, the rules look at it
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 
 	Error fsm.JSON
@@ -750,7 +750,7 @@ func (j Job) CanFail(req FailRequest, now time.Time) error {
 // StallRequest is the request of Stall.
 type StallRequest struct {
 	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock
+	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels map[string]string // durable form: stored with the event; no rule reads them
 }
 
@@ -797,7 +797,7 @@ type RequeueStalledRequest struct {
 	RequestID string            // durable form: required, makes a retry safe
 	Actor     string            // who asks
 	Reason    string            // why; stored with the event
-	At        time.Time         // durable form: when; zero is the machine's clock
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
 	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
