@@ -56,6 +56,29 @@ func sqliteSchema(m *spec.Machine, enforce string) []byte {
 	return []byte(s.String())
 }
 
+// sqliteMade notes what this script has made, where it has made the tables: a
+// migration by the runtime takes nothing else for the machine's own.
+func (s *schemaText) sqliteMade() {
+	names := []string{"", "_events", "_outbox", "_groups"}
+	for i, suffix := range names {
+		names[i] = quoteText(s.m.Name + suffix)
+	}
+	if s.m.Projection != nil {
+		names = append(names, quoteText(viewName(s.m)))
+	}
+	s.line("")
+	s.comment("", "What this script has made: Migrate of another version takes nothing else away.")
+	s.line(`CREATE TABLE IF NOT EXISTS "fsm_made" (`)
+	s.line(`    "machine" TEXT NOT NULL PRIMARY KEY,`)
+	s.line(`    "hash" TEXT NOT NULL,`)
+	s.line(`    "schema" TEXT NOT NULL`)
+	s.line("%s", s.d.tableEnd)
+	s.line(`INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")`)
+	s.line(`SELECT %s, %s, group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master`, quoteText(s.m.Name), quoteText(s.m.Hash))
+	s.line(`WHERE "tbl_name" IN (%s)`, strings.Join(names, ", "))
+	s.line(`    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = %s);`, quoteText(s.m.Name))
+}
+
 // refusal is one statement of a trigger: what is refused and when.
 type refusal struct {
 	comment string

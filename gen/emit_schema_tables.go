@@ -26,6 +26,9 @@ func (s *schemaText) metaTable() {
 // there stay too.
 func (s *schemaText) metaRow(insert, conflict string) {
 	s.section("meta", "")
+	if s.d.name == "sqlite" {
+		s.sqliteMade()
+	}
 	s.line("")
 	s.line("%s \"fsm_meta\" (\"machine\", \"version\", \"hash\", \"enforce\", \"dialect\")", insert)
 	s.line("VALUES (%s, %d, %s, %s, %s)%s;", quoteText(s.m.Name), s.m.Version, quoteText(s.m.Hash),

@@ -1,10 +1,12 @@
 package migration_test
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // A thing is a random machine that changes from version to version. Each state has
@@ -21,6 +23,7 @@ type thing struct {
 	uniques []string          // fields
 	bounds  map[string]int    // smallest value of an int
 	next    int
+	clash   string // what users have made under a name that the next version needs
 }
 
 func newThing(r *rand.Rand) *thing {
@@ -253,7 +256,7 @@ func (m *thing) rows(dialect string, n int) string {
 // Where PostgreSQL moves records of removed states, that is an update like any
 // other: foreign keys to the revision and triggers do then what their maker asked
 // for. So there are none of these where moves is true.
-func (m *thing) around(dialect string, things int, moves bool) (schema, rows string) {
+func (m *thing) around(dialect string, things int, moves bool, next *thing) (schema, rows string) {
 	var b, r strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+";\n", args...) }
 	actions := []string{"CASCADE", "SET NULL", "SET DEFAULT", "RESTRICT", "NO ACTION"}
@@ -274,6 +277,24 @@ func (m *thing) around(dialect string, things int, moves bool) (schema, rows str
 	}
 	if m.IntN(2) == 0 {
 		p(`ALTER TABLE "thing" ADD COLUMN own_column %s DEFAULT 'mine'`, text)
+	}
+	if m.IntN(8) == 0 {
+		for _, f := range next.fields {
+			if m.kind(f.name) == "" && f.was == "" {
+				m.clash = f.name
+				p(`ALTER TABLE "thing" ADD COLUMN "%s" %s DEFAULT 'mine'`, f.name, text)
+				break
+			}
+		}
+	}
+	if m.IntN(8) == 0 && m.clash == "" {
+		for _, u := range next.uniques {
+			if !slices.Contains(m.uniques, u) {
+				m.clash = "thing_unique_one_" + u
+				p(`CREATE INDEX "%s" ON "thing" ("key", "id")`, m.clash)
+				break
+			}
+		}
 	}
 	composite := m.IntN(2) == 0 && !moves
 	if composite {
@@ -313,12 +334,13 @@ func (m *thing) around(dialect string, things int, moves bool) (schema, rows str
 	for i := range m.IntN(3) {
 		form := []string{`("%s")`, `(("id" || coalesce(CAST("%s" AS text), '')))`, `("id") WHERE "%s" IS NOT NULL`}[m.IntN(3)]
 		if f := field(); f == "key" || m.kind(f) != "optional json" && m.kind(f) != "set" && (m.kind(f) != "optional time" || dialect == "sqlite") {
-			p(`CREATE INDEX own_index_%d ON "thing" `+form, i, f)
+			p(`CREATE INDEX "%sown_index_%d" ON "thing" `+form, m.prefix("unique_", "due_", "next_", "events_"), i, f)
 		}
 	}
 	if m.IntN(2) == 0 {
-		p(`CREATE VIEW own_view AS SELECT id, %s AS shown FROM thing`, field())
-		p(`CREATE VIEW own_view_2 AS SELECT count(*) AS n FROM own_view, own_0 WHERE own_0.thing = own_view.id`)
+		view := m.prefix("") + "own_view"
+		p("CREATE VIEW \"%s\" AS\nSELECT\n    \"id\", %s AS shown FROM thing", view, field())
+		p(`CREATE VIEW own_view_2 AS SELECT count(*) AS n FROM "%s" AS v, own_0 WHERE own_0.thing = v.id`, view)
 	}
 	p(`CREATE TABLE own_log (what text)`)
 	for i := range m.IntN(3) {
@@ -336,14 +358,44 @@ func (m *thing) around(dialect string, things int, moves bool) (schema, rows str
 			body += fmt.Sprintf(" AND %s.id IS NOT NULL", row)
 		}
 		if dialect == "sqlite" {
-			p(`CREATE TRIGGER own_trigger_%d %s %s BEGIN %s; END`, i, event, on, body)
+			p(`CREATE TRIGGER "%sown_trigger_%d" %s %s BEGIN %s; END`, m.prefix("update_", "insert_", "events_"), i, event, on, body)
 		} else {
 			body = "INSERT INTO own_log SELECT 'seen ' || count(*) FROM thing"
 			p(`CREATE FUNCTION own_trigger_%d() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN %s; RETURN NULL; END'`, i, strings.ReplaceAll(body, "'", "''"))
-			p(`CREATE TRIGGER own_trigger_%d %s %s FOR EACH ROW EXECUTE FUNCTION own_trigger_%[1]d()`, i, event, on)
+			p(`CREATE TRIGGER "%sown_trigger_%d" %s %s FOR EACH ROW EXECUTE FUNCTION own_trigger_%[2]d()`, m.prefix("guard_", "has_"), i, event, on)
 		}
 	}
 	return b.String(), r.String()
+}
+
+// prefix begins half of the names as the generator begins its own.
+func (m *thing) prefix(words ...string) string {
+	if m.IntN(2) == 0 {
+		return ""
+	}
+	return "thing_" + words[m.IntN(len(words))]
+}
+
+// ownLines gives the empty table a column and rules of users, each on a line of its
+// own, as if they had made it anew from its text.
+func (m *thing) ownLines(t testing.TB, db *sql.DB) {
+	if m.IntN(3) > 0 {
+		return
+	}
+	var text string
+	if err := db.QueryRow(`SELECT "sql" FROM sqlite_master WHERE "name" = 'thing'`).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	whole := text
+	if m.IntN(3) > 0 {
+		text = strings.Replace(text, "    \"state\" TEXT", "    \"own_line\" TEXT DEFAULT 'mine',\n    \"state\" TEXT", 1)
+		whole = strings.Replace(text, "\n) STRICT", ",\n    CONSTRAINT \"rev is mine\" CHECK (\"own_line\" <> 'x'),\n    FOREIGN KEY (\"own_line\") REFERENCES \"own_target\" (\"k\")\n) STRICT", 1)
+	}
+	if m.IntN(2) == 0 {
+		whole = strings.Replace(whole, "\n) STRICT", ",\n    CHECK (\"rev\" < 1000000)\n) STRICT", 1)
+	}
+	execute(t, db, `CREATE TABLE "own_target" ("k" TEXT PRIMARY KEY); INSERT INTO "own_target" VALUES ('mine'); PRAGMA writable_schema = ON;
+		UPDATE sqlite_master SET "sql" = '`+strings.ReplaceAll(whole, "'", "''")+`' WHERE "name" = 'thing'; PRAGMA writable_schema = RESET`)
 }
 
 func (m *thing) kind(name string) string {

@@ -42,7 +42,7 @@ func TestMigrateIsKilled(t *testing.T) {
 	for i := range 1 + *evolutions/5 {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(i, ".db"))
 		db := openSQLite(t, path)
-		schema, rows := old.around(migration.SQLite, 4, false)
+		schema, rows := old.around(migration.SQLite, 4, false, old)
 		execute(t, db, "PRAGMA journal_mode = WAL; BEGIN;"+described(t, parse(t, "old.yaml", old.yaml()), migration.SQLite, "full").SQL[migration.SQLite]+
 			old.rows(migration.SQLite, 300)+schema+rows+"COMMIT")
 		want := takeSQLite(t, db, "full")

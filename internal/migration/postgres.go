@@ -31,6 +31,7 @@ func (p *plan) postgres() {
 	}
 	p.line("END")
 	p.line("$fsm$;")
+	p.postgresNames()
 	p.postgresOthers()
 	p.line("")
 	p.line("-- What the generator made over the tables is made anew below.")
@@ -103,6 +104,29 @@ func (p *plan) postgresRows() {
 	p.line("END")
 	p.line("$fsm$;")
 	p.line("")
+}
+
+// postgresNames writes the refusal of what others have made under the name of
+// something that the new version makes: IF NOT EXISTS would take it for that.
+func (p *plan) postgresNames() {
+	list := func(names []string) string { return strings.Join(append(mapped(names, quoteText), "NULL"), ", ") }
+	columns, objects := p.newColumns(), p.newObjects()
+	if len(columns)+len(objects) == 0 {
+		return
+	}
+	p.line("DO $fsm$")
+	p.line("DECLARE")
+	p.line("    which text;")
+	p.line("BEGIN")
+	p.line("    SELECT name INTO which FROM (SELECT attname::text, attrelid FROM pg_attribute WHERE attrelid = %s::regclass AND NOT attisdropped AND attname IN (%s)", quoteText(p.table("")), list(columns))
+	p.line("        UNION ALL SELECT c.relname::text, t.oid FROM pg_class AS c JOIN pg_class AS t ON t.oid = %s::regclass AND t.relnamespace = c.relnamespace WHERE c.relname IN (%s)", quoteText(p.table("")), list(objects))
+	p.line("        UNION ALL SELECT tgname::text, tgrelid FROM pg_trigger WHERE tgrelid IN (%s::regclass, %s::regclass) AND tgname IN (%s)) AS taken (name) LIMIT 1;",
+		quoteText(p.table("")), quoteText(p.table("_events")), list(objects))
+	p.line("    IF FOUND THEN")
+	p.line("        RAISE EXCEPTION 'fsm: %s: \"%%\" is the name of something that the new version needs; rename yours; nothing was changed', which;", p.next.m.Name)
+	p.line("    END IF;")
+	p.line("END")
+	p.line("$fsm$;")
 }
 
 // postgresOthers writes the look at what others have made over columns that go: an

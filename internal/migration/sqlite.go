@@ -86,7 +86,7 @@ func (p *plan) additions() (list []string, ok bool) {
 			if len(list) == 0 {
 				return nil, false
 			}
-			list[len(list)-1] += " CONSTRAINT " + quoteName(k.name) + " CHECK (" + k.sql + ")"
+			list[len(list)-1] += " " + k.text()
 		}
 	}
 	return list, true
@@ -143,12 +143,15 @@ func (p *plan) sqliteRefusals(anew bool) {
 	for _, q := range p.queried {
 		p.refuse(fmt.Sprintf(`'the row ' || quote("%s") || ' breaks the rule: ' || %s`, q.who, quoteText(q.Rule)), "FROM ("+q.SQL+")")
 	}
+	p.line("")
+	p.line("-- What others have made can go on.")
+	p.freeNames("pragma_table_xinfo("+quoteText(p.next.m.Name)+")", p.newColumns())
+	p.freeNames("sqlite_master", p.newObjects())
 	if !anew {
 		return
 	}
 	name := quoteText(strings.ToLower(p.next.m.Name))
-	p.line("")
-	p.line("-- What others have made can go on.")
+	p.sqliteRules()
 	var made []string
 	for _, v := range p.old.triggers {
 		made = append(made, quoteText(v.name))
@@ -177,6 +180,65 @@ func (p *plan) sqliteRefusals(anew bool) {
 	p.probe()
 	p.line(`CREATE TEMP TABLE "fsm_dangling" AS %s;`, p.danglingRows())
 }
+
+// freeNames writes the refusal of what others have made under one of the names, which
+// the new version needs: IF NOT EXISTS would take it for that.
+func (p *plan) freeNames(from string, names []string) {
+	if len(names) > 0 {
+		p.refuse(`'"' || "name" || '" is the name of something that the new version needs; rename yours'`,
+			fmt.Sprintf("FROM %s WHERE lower(\"name\") IN (%s)", from, strings.ToLower(strings.Join(mapped(names, quoteText), ", "))))
+	}
+}
+
+// newColumns returns the columns that the new version adds.
+func (p *plan) newColumns() (names []string) {
+	for _, c := range p.next.columns {
+		if p.old.column(c.name) == nil {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// newObjects returns the names of the indexes, triggers and views that the new
+// version adds.
+func (p *plan) newObjects() []string {
+	names := func(s *schema) []string {
+		return slices.Concat(mapped(s.indexes, func(x index) string { return x.name }), mapped(s.triggers, objectName), mapped(s.views, objectName))
+	}
+	old := names(p.old)
+	return slices.DeleteFunc(names(p.next), func(n string) bool { return slices.Contains(old, n) })
+}
+
+func objectName(o object) string { return o.name }
+
+// sqliteRules writes the refusal of a table whose rules are not those that the old
+// version made: the new table would not have them.
+func (p *plan) sqliteRules() {
+	const message = `'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it'`
+	name := quoteText(p.next.m.Name)
+	p.refuse(message, "FROM pragma_foreign_key_list("+name+")")
+	p.refuse(message, "FROM pragma_index_list("+name+`) WHERE "origin" = 'u'`)
+	var own strings.Builder
+	for _, k := range p.old.checks {
+		own.WriteString(k.text())
+	}
+	for _, c := range p.old.columns {
+		own.WriteString(c.def)
+	}
+	n := strings.Count(strings.ToUpper(strings.Join(strings.Fields(own.String()), "")), "CHECK(")
+	p.refuse(message, fmt.Sprintf(`FROM (SELECT upper(replace(replace(replace(replace("sql", ' ', ''), char(9), ''), char(10), ''), char(13), '')) AS "text"
+    FROM sqlite_master WHERE "type" = 'table' AND "name" = %s)
+WHERE length("text") - length(replace("text", 'CHECK(', '')) <> %d`, name, n*len("CHECK(")))
+	if n > 0 {
+		p.refuse(`'the rule ' || "column1" || ' is not what the old version made; make it that again'`,
+			fmt.Sprintf("FROM (VALUES %s), sqlite_master\nWHERE \"type\" = 'table' AND \"name\" = %s AND instr(\"sql\", \"column1\") = 0",
+				strings.Join(mapped(p.old.checks, func(k check) string { return "(" + quoteText(k.text()) + ")" }), ",\n    "), name))
+	}
+}
+
+// text is the constraint as the generator writes it.
+func (k check) text() string { return "CONSTRAINT " + quoteName(k.name) + " CHECK (" + k.sql + ")" }
 
 // probe makes SQLite read every view and trigger, when a column or view goes. It
 // ends with an error that names one that cannot be read.

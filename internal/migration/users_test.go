@@ -108,8 +108,10 @@ func evolveSQLite(t *testing.T, seed uint64, n *tally) {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	schema, rows := m.around(migration.SQLite, 4, false)
-	script := described(t, old, migration.SQLite, level).SQL[migration.SQLite] + m.rows(migration.SQLite, 4) + schema + rows
+	schema, rows := m.around(migration.SQLite, 4, false, next)
+	execute(t, db, described(t, old, migration.SQLite, level).SQL[migration.SQLite])
+	m.ownLines(t, db)
+	script := m.rows(migration.SQLite, 4) + schema + rows
 	if _, err := db.Exec(script); err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, script)
 	}
@@ -120,7 +122,7 @@ func evolveSQLite(t *testing.T, seed uint64, n *tally) {
 	} else {
 		var others []migration.Object
 		if by != "the script" {
-			for _, o := range rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "tbl_name" = 'thing' AND "type" IN ('index', 'trigger') AND "name" LIKE 'own%'`) {
+			for _, o := range rowsOf(t, db, `SELECT "type", "name", "sql" FROM sqlite_master WHERE "tbl_name" = 'thing' AND "type" IN ('index', 'trigger') AND "name" LIKE '%own%'`) {
 				part := strings.SplitN(o, " | ", 3)
 				others = append(others, migration.Object{Kind: part[0], Name: part[1], SQL: part[2]})
 			}
@@ -153,7 +155,7 @@ func evolvePostgres(t *testing.T, db *sql.DB, seed uint64, n *tally) {
 		return
 	}
 	level := []string{"full", "checks", "none"}[r.IntN(3)]
-	schema, rows := m.around(migration.Postgres, 4, len(next.gone) > 0)
+	schema, rows := m.around(migration.Postgres, 4, len(next.gone) > 0, next)
 	script := "DROP SCHEMA public CASCADE; CREATE SCHEMA public;" + described(t, old, migration.Postgres, level).SQL[migration.Postgres] +
 		"BEGIN;" + m.rows(migration.Postgres, 4) + "COMMIT;" + schema + "BEGIN;" + rows + "COMMIT;"
 	if _, err := db.Exec(script); err != nil {
@@ -188,6 +190,9 @@ func compare(t *testing.T, what string, before, after state, err error, n *tally
 	if diff := gocmp.Diff(before.things, after.things); diff != "" {
 		failed("the records (-before +after), error %v:\n%s", err, diff)
 	}
+	if err == nil && m.clash != "" {
+		failed("%q is the users', and the new version has taken it", m.clash)
+	}
 	switch changed := before.version != after.version; {
 	case err == nil && changed:
 		n.migrated++
@@ -220,8 +225,8 @@ type querier interface {
 func takeSQLite(t testing.TB, db *sql.DB, level string) state {
 	t.Helper()
 	s := state{version: fmt.Sprint(rowsOf(t, db, `SELECT "version", "hash" FROM "fsm_meta"`))}
-	s.users = rowsOf(t, db, `SELECT "type", "name", "tbl_name", "sql" FROM sqlite_master WHERE "name" LIKE 'own%' ORDER BY 1, 2`)
-	tables := rowsOf(t, db, `SELECT "name" FROM sqlite_master WHERE "type" = 'table' AND "name" LIKE 'own%' ORDER BY 1`)
+	s.users = rowsOf(t, db, `SELECT "type", "name", "tbl_name", "sql" FROM sqlite_master WHERE "name" LIKE '%own%' ORDER BY 1, 2`)
+	tables := rowsOf(t, db, `SELECT "name" FROM sqlite_master WHERE "type" = 'table' AND "name" LIKE '%own%' ORDER BY 1`)
 	dump := func(q querier) (list []string) {
 		for _, name := range tables {
 			for _, row := range rowsOf(t, q, "SELECT * FROM "+name+" ORDER BY 1") {
@@ -235,17 +240,22 @@ func takeSQLite(t testing.TB, db *sql.DB, level string) state {
 	for _, id := range []string{"t1", "t0"} {
 		statements := []string{`DROP TRIGGER IF EXISTS "thing_delete"`, `DELETE FROM "thing" WHERE "id" = '` + id + `'`}
 		s.users = append(s.users, strings.Join(attempt(t, db, statements, func(q querier) []string {
-			return append(dump(q), rowsOf(t, q, "SELECT * FROM pragma_foreign_key_check WHERE \"table\" LIKE 'own%' ORDER BY 1, 2, 4")...)
+			return append(dump(q), rowsOf(t, q, "SELECT * FROM pragma_foreign_key_check WHERE \"table\" LIKE '%own%' ORDER BY 1, 2, 4")...)
 		}), "\n"))
 	}
-	s.users = append(s.users, fmt.Sprint("triggers and views: ", rowsOf(t, db, `SELECT count(*) FROM sqlite_master WHERE "type" IN ('trigger', 'view') AND "name" LIKE 'own%'`)))
+	s.users = append(s.users, rowsOf(t, db, `SELECT "table", "from", "to", "on_delete" FROM pragma_foreign_key_list('thing')`)...)
+	s.users = append(s.users, rowsOf(t, db, `SELECT "sql" LIKE '%CHECK ("rev" < 1000000)%' FROM sqlite_master WHERE "name" = 'thing'`)...)
+	s.users = append(s.users, attempt(t, db, []string{`DROP TRIGGER IF EXISTS "thing_update"`, `UPDATE "thing" SET "own_line" = 'x'`}, dump)...)
+	s.users = append(s.users, fmt.Sprint("triggers and views: ", rowsOf(t, db, `SELECT count(*) FROM sqlite_master WHERE "type" IN ('trigger', 'view') AND "name" LIKE '%own%'`)))
 	return s
 }
 
 func thingsOf(t testing.TB, db *sql.DB, columns []string) (list []string) {
 	own := "''"
-	if slices.Contains(columns, "own_column") {
-		own = "own_column"
+	for _, c := range []string{"own_column", "own_line"} {
+		if slices.Contains(columns, c) {
+			own += " || " + c
+		}
 	}
 	list = rowsOf(t, db, `SELECT "id", "key", `+own+` FROM "thing" ORDER BY 1`)
 	return append(list, rowsOf(t, db, `SELECT "id", "rev", "operation", "at", "actor", "sum" FROM "thing_events" WHERE "operation" <> 'migrate' ORDER BY 1, 2`)...)
@@ -272,14 +282,14 @@ func takePostgres(t testing.TB, db *sql.DB) state {
 	t.Helper()
 	s := state{version: fmt.Sprint(rowsOf(t, db, `SELECT "version", "hash" FROM "fsm_meta"`))}
 	for _, query := range []string{
-		`SELECT conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated FROM pg_constraint WHERE conrelid::regclass::text LIKE 'own%' ORDER BY 1, 2`,
-		`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexname LIKE 'own%' ORDER BY 1`,
-		`SELECT tgrelid::regclass, tgname, tgenabled, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname LIKE 'own%' ORDER BY 1, 2`,
-		`SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' AND viewname LIKE 'own%' ORDER BY 1`,
+		`SELECT conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated FROM pg_constraint WHERE conrelid::regclass::text LIKE '%own%' ORDER BY 1, 2`,
+		`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND indexname LIKE '%own%' ORDER BY 1`,
+		`SELECT tgrelid::regclass, tgname, tgenabled, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname LIKE '%own%' ORDER BY 1, 2`,
+		`SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' AND viewname LIKE '%own%' ORDER BY 1`,
 	} {
 		s.users = append(s.users, rowsOf(t, db, query)...)
 	}
-	tables := rowsOf(t, db, `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'own%' ORDER BY 1`)
+	tables := rowsOf(t, db, `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE '%own%' ORDER BY 1`)
 	dump := func(q querier) (list []string) {
 		for _, name := range tables {
 			for _, row := range rowsOf(t, q, "SELECT * FROM "+name+" ORDER BY 1") {

@@ -290,7 +290,7 @@ func reservedPackage(name string) string {
 		return "ends in _test, as packages of tests do"
 	case name == "fsm":
 		return "is that of the runtime package"
-	case name == "fsm_meta" || name == "fsm_versions" || strings.HasPrefix(name, "sqlite_"):
+	case slices.Contains([]string{"fsm_meta", "fsm_made", "fsm_versions"}, name) || strings.HasPrefix(name, "sqlite_"):
 		return "is that of a table which the store or SQLite keeps for itself"
 	}
 	return ""

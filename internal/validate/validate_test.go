@@ -218,7 +218,7 @@ func TestReservedMachineNames(t *testing.T) {
 		reserved bool
 	}{
 		{"func", true}, {"string", true}, {"any", true}, {"main", true}, {"internal", true}, {"vendor", true}, {"testdata", true},
-		{"documentation", true}, {"door_test", true}, {"fsm", true}, {"fsm_meta", true}, {"sqlite_door", true},
+		{"documentation", true}, {"door_test", true}, {"fsm", true}, {"fsm_meta", true}, {"fsm_made", true}, {"sqlite_door", true},
 		{"door", false}, {"test", false}, {"fsm_door", false}, {"time", false}, {"errors", false}, {"sqlite", false},
 	}
 	good, _ := validate.Explain("FSM018")

@@ -199,15 +199,17 @@ func pieceOf(list []token) piece {
 
 // item is a column or a constraint of a table.
 type item struct {
-	name  string // of the column; empty for a constraint
-	is    string // canonical; of a column without the constraints that stand behind it
-	check string // of a CHECK: its name in quotes and its condition
-	cond  string
-	text  string // as it stands
-	end   int    // of the text, in the statement
-	// ours: it stands on a line of its own, as the generator writes it, or carries
-	// the mark of a column that Migrate has added. ALTER TABLE leaves neither.
-	ours bool
+	name   string // of the column; empty for a constraint
+	rule   string // name of the constraint, where it has one
+	is     string // canonical; of a column without the constraints that stand behind it
+	check  string // of a CHECK: its name in quotes and its condition
+	cond   string
+	text   string // as it stands, what is behind it left out
+	end    int    // of the text, in the statement
+	behind []item // of a column: the constraints with a name that stand behind it
+	// marked: it stands on a line of its own, as the generator writes it, or carries
+	// the mark of a column that Migrate has added. Most columns of others do not.
+	marked bool
 }
 
 // addedMark ends a column that was added to a table that is there.
@@ -227,57 +229,58 @@ func tableItems(text string) (columns, constraints []item, tail string) {
 		case ")":
 			depth--
 		}
-		if depth == 1 && t.text == "," || depth == 0 && t.text == ")" {
-			c, k := itemsOf(text, list[begin:i])
-			columns, constraints = append(columns, c...), append(constraints, k...)
-			if begin = i + 1; depth == 0 {
-				return columns, constraints, canonical(list[begin:])
+		if (depth == 1 && t.text == "," || depth == 0 && t.text == ")") && begin < i {
+			if part := list[begin:i]; part[0].is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") {
+				constraints = append(constraints, constraintsOf(text, part)...)
+			} else {
+				columns = append(columns, columnOf(text, part))
 			}
+			begin = i + 1
+		}
+		if depth == 0 && t.text == ")" {
+			return columns, constraints, canonical(list[i+1:])
 		}
 	}
 	return columns, constraints, ""
 }
 
-// itemsOf reads what stands between two commas of a table.
-func itemsOf(text string, list []token) (columns, constraints []item) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	begin := 0
-	if !list[0].is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") {
-		end := len(list)
-		depth := 0
-		for i, t := range list {
-			switch {
-			case t.text == "(":
-				depth++
-			case t.text == ")":
-				depth--
-			case depth == 0 && t.is("CONSTRAINT") && end == len(list):
-				end = i
-			}
-		}
-		last := list[len(list)-1].end
-		raw := text[list[0].begin:last]
-		behind := text[last:min(len(text), last+len(addedMark)+1)]
-		columns = append(columns, item{name: list[0].name(), is: canonical(list[:end]), text: raw, end: last,
-			ours: list[0].newLine || strings.Contains(raw, addedMark) || strings.TrimSpace(behind) == addedMark})
-		if begin = end; !columns[0].ours {
-			return columns, nil
+// columnOf reads a column.
+func columnOf(text string, list []token) item {
+	end, depth := len(list), 0
+	for i, t := range list {
+		switch {
+		case t.text == "(":
+			depth++
+		case t.text == ")":
+			depth--
+		case depth == 0 && t.is("CONSTRAINT") && end == len(list):
+			end = i
 		}
 	}
-	for begin < len(list) {
+	last := list[len(list)-1].end
+	raw, after := text[list[0].begin:last], text[last:min(len(text), last+len(addedMark)+1)]
+	return item{name: list[0].name(), is: canonical(list[:end]), text: text[list[0].begin:list[end-1].end], end: last,
+		behind: constraintsOf(text, list[end:]),
+		marked: list[0].newLine || strings.Contains(raw, addedMark) || strings.TrimSpace(after) == addedMark}
+}
+
+// constraintsOf reads constraints that stand one behind the other.
+func constraintsOf(text string, list []token) (constraints []item) {
+	for begin := 0; begin < len(list); {
 		end := begin + 1
 		for end < len(list) && !list[end].is("CONSTRAINT") {
 			end++
 		}
 		part := list[begin:end]
 		k := item{is: canonical(part), text: text[part[0].begin:part[len(part)-1].end], end: part[len(part)-1].end}
+		if len(part) > 1 && part[0].is("CONSTRAINT") {
+			k.rule = part[1].name()
+		}
 		if len(part) > 4 && part[2].is("CHECK") {
 			k.check, k.cond = part[1].name(), text[part[3].end:part[len(part)-1].begin]
 		}
 		constraints = append(constraints, k)
 		begin = end
 	}
-	return columns, constraints
+	return constraints
 }

@@ -131,13 +131,12 @@ func (w *sqliteWork) unsaid(ctx context.Context, q querier, name string) error {
 	if name != w.t.schema.Table {
 		return nil
 	}
-	had, _, _ := tableItems(w.have[strings.ToLower(name)].sql)
 	i := slices.IndexFunc(w.want, func(p piece) bool { return p.kind == "table" && p.name == name })
 	columns, _, _ := tableItems(w.want[i].text)
-	for _, o := range had {
+	for _, o := range w.parts[name].columns {
 		_, before, given := strings.Cut(o.is, " DEFAULT ")
 		n := slices.IndexFunc(columns, func(c item) bool { return c.name == o.name })
-		if !given || !o.ours || n < 0 {
+		if !given || n < 0 {
 			continue
 		}
 		if _, after, _ := strings.Cut(columns[n].is, " DEFAULT "); after == before {

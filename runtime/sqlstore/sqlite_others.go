@@ -11,7 +11,7 @@ import (
 // UserObjectError says that an object that somebody else made in the database does
 // not go with the tables that a migration would make. Nothing was changed.
 type UserObjectError struct {
-	Kind string // table, index, trigger or view
+	Kind string // table, column, constraint, index, trigger or view
 	Name string
 	Why  string
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,9 +23,14 @@ func (o object) is() string { return pieceOf(tokens(o.sql)).is }
 type sqliteWork struct {
 	sqlite
 	t       *table
+	m       *meta
 	want    []piece
-	later   bool // the tables are those of another specification or level
+	wanted  map[string]bool  // their names
+	old     map[string]piece // what the generator made, by name; nil: nobody has noted it
+	stale   bool             // what is noted lacks something
+	later   bool             // the tables are those of another specification or level
 	have    map[string]object
+	parts   map[string]parts    // of tables that differ
 	drop    []object            // ours, not wanted or another now
 	add     map[string][]string // statements that add columns, by table
 	rebuild []string            // tables
@@ -36,10 +40,16 @@ type sqliteWork struct {
 // work returns how the file's objects become those of the schema; no steps when
 // they are. It changes nothing.
 func (d sqlite) work(ctx context.Context, q querier, t *table, m *meta, want []piece) ([]stage, error) {
-	w := &sqliteWork{sqlite: d, t: t, want: want, add: map[string][]string{}}
+	w := &sqliteWork{sqlite: d, t: t, m: m, want: want, wanted: map[string]bool{}, parts: map[string]parts{}, add: map[string][]string{}}
 	w.later = m != nil && (m.hash != t.schema.Hash || m.enforce != t.enforce())
+	for _, p := range want {
+		w.wanted[strings.ToLower(p.name)] = p.kind != "drop"
+	}
 	var err error
 	if w.have, err = d.masters(ctx, q); err != nil {
+		return nil, err
+	}
+	if w.old, err = w.noted(ctx, q); err != nil {
 		return nil, err
 	}
 	for _, p := range want {
@@ -47,12 +57,16 @@ func (d sqlite) work(ctx context.Context, q querier, t *table, m *meta, want []p
 			return nil, err
 		}
 	}
-	w.leftovers()
+	if err := w.leftovers(); err != nil {
+		return nil, err
+	}
 	switch {
 	case len(w.rebuild) > 0 || len(w.add) > 0:
-		return []stage{w.change}, nil
+		return []stage{w.change, w.note}, nil
 	case w.missing || len(w.drop) > 0:
-		return []stage{w.replace}, nil
+		return []stage{w.replace, w.note}, nil
+	case w.later || w.old == nil || w.stale:
+		return []stage{w.note}, nil
 	}
 	return nil, nil
 }
@@ -80,7 +94,7 @@ func (w *sqliteWork) compare(p piece, first bool) error {
 	o, there := w.have[strings.ToLower(p.name)]
 	switch {
 	case p.kind == "drop":
-		if there && o.kind == "index" && w.own(o.table) {
+		if there && o.kind == "index" && w.made(o) {
 			w.drop = append(w.drop, o)
 		}
 		return nil
@@ -89,112 +103,30 @@ func (w *sqliteWork) compare(p piece, first bool) error {
 		return nil
 	case o.kind != p.kind || p.table != "" && !strings.EqualFold(o.table, p.table):
 		return &UserObjectError{o.kind, o.name, fmt.Sprintf("has the name of a %s that the machine %s needs; rename it", p.kind, w.t.schema.Machine)}
-	case o.is() == p.is:
-		return nil
 	case p.kind == "table" && p.name == "fsm_meta":
 		return nil
-	case first || p.kind != "table" && !w.made(o):
+	case o.is() == p.is:
+		_, had := w.old[strings.ToLower(p.name)]
+		w.stale = w.stale || w.old != nil && !had
+		return nil
+	case first || !w.made(o):
 		return &UserObjectError{o.kind, o.name, fmt.Sprintf("is another one than the machine %s needs under this name; rename it", w.t.schema.Machine)}
 	case p.kind != "table":
 		w.drop, w.missing = append(w.drop, o), true
 		return nil
 	}
-	switch adding, fits := w.additions(o, p); {
+	apart, err := w.apart(o, p)
+	if err != nil {
+		return err
+	}
+	w.parts[p.name] = apart
+	switch adding, fits := apart.additions(p); {
 	case !fits:
 		w.rebuild = append(w.rebuild, p.name)
 	case len(adding) > 0:
 		w.add[p.name] = adding
 	}
 	return nil
-}
-
-// own reports whether a table is one of the machine's.
-func (w *sqliteWork) own(name string) bool {
-	rest, ok := strings.CutPrefix(strings.ToLower(name), strings.ToLower(w.t.schema.Table))
-	return ok && slices.Contains([]string{"", "_events", "_outbox", "_groups"}, rest)
-}
-
-// The names that the generator gives to indexes, behind that of the machine.
-var madeIndex = regexp.MustCompile(`^_(?:state|projection|(?:next|ready|due|unique|events|outbox|peers|parked)_.+)$`)
-
-// made reports whether an index, trigger or view is of the generator's making: by
-// its message, or by its name and the very form in which the generator writes.
-func (w *sqliteWork) made(o object) bool {
-	name := w.t.schema.Table
-	switch o.kind {
-	case "trigger":
-		if strings.HasPrefix(o.name, name+"_parked") && o.table == name {
-			return strings.HasPrefix(o.sql, "CREATE TRIGGER "+quote(o.name)+" AFTER ")
-		}
-		return w.own(o.table) && strings.Contains(o.sql, "RAISE(ABORT, "+strings.TrimSuffix(literal("fsm: "+w.t.schema.Machine+": "), "'"))
-	case "index":
-		rest, ok := strings.CutPrefix(o.name, name)
-		form := "INDEX " + quote(o.name) + " ON " + quote(o.table) + " ("
-		return ok && w.own(o.table) && madeIndex.MatchString(rest) && (strings.HasPrefix(o.sql, "CREATE "+form) || strings.HasPrefix(o.sql, "CREATE UNIQUE "+form))
-	case "view":
-		return strings.HasPrefix(o.name, name+"_") && strings.HasPrefix(o.sql, "CREATE VIEW "+quote(o.name)+" AS\nSELECT\n    ")
-	}
-	return false
-}
-
-// leftovers finds what an older schema has made and this one does not have.
-func (w *sqliteWork) leftovers() {
-	wanted := map[string]bool{}
-	for _, p := range w.want {
-		wanted[strings.ToLower(p.name)] = true
-	}
-	for key, o := range w.have {
-		if !wanted[key] && (o.kind == "trigger" || w.later && (o.kind == "index" || o.kind == "view" && w.over(o))) && w.made(o) {
-			w.drop = append(w.drop, o)
-		}
-	}
-}
-
-// over reports whether the text of a view names the machine's table.
-func (w *sqliteWork) over(o object) bool {
-	return slices.ContainsFunc(tokens(o.sql), func(t token) bool { return strings.EqualFold(t.name(), w.t.schema.Table) })
-}
-
-// additions returns the statements that make the table o the wanted one by adding
-// columns; fits is false when it must be made anew. What others have added stays.
-func (w *sqliteWork) additions(o object, p piece) (statements []string, fits bool) {
-	haveColumns, haveRules, haveTail := tableItems(o.sql)
-	columns, rules, tail := tableItems(p.text)
-	has := map[string]bool{}
-	for _, i := range slices.Concat(haveColumns, haveRules) {
-		has[i.is] = true
-	}
-	wanted := map[string]bool{}
-	for _, i := range slices.Concat(columns, rules) {
-		wanted[i.is] = true
-	}
-	extra := func(i item) bool { return !wanted[i.is] && (i.name == "" || i.ours) }
-	if haveTail != strings.TrimSuffix(tail, " ;") || slices.ContainsFunc(haveColumns, extra) || slices.ContainsFunc(haveRules, extra) {
-		return nil, false
-	}
-	for _, c := range columns {
-		if has[c.is] {
-			continue
-		}
-		if slices.ContainsFunc(haveColumns, func(h item) bool { return strings.EqualFold(h.name, c.name) }) ||
-			strings.Contains(c.is, " NOT NULL") && !strings.Contains(c.is, " DEFAULT ") {
-			return nil, false
-		}
-		statements = append(statements, "ALTER TABLE "+quote(p.name)+" ADD COLUMN "+c.text)
-	}
-	for _, k := range rules {
-		switch {
-		case has[k.is]:
-		case len(statements) == 0 || k.check == "":
-			return nil, false
-		default: // the last column is there when the rule is read
-			statements[len(statements)-1] += " " + k.text
-		}
-	}
-	for i := range statements {
-		statements[i] += " " + addedMark
-	}
-	return statements, true
 }
 
 // replace drops what is another now and makes what is missing.
@@ -312,7 +244,7 @@ func (w *sqliteWork) rebuildTable(ctx context.Context, q querier, name string) (
 	for n := 2; w.have[strings.ToLower(fresh)].name != ""; n++ {
 		fresh = fmt.Sprintf("%s_new%d", name, n)
 	}
-	if _, err := q.exec(ctx, w.fresh(i, fresh)); err != nil {
+	if _, err := q.exec(ctx, w.parts[name].fresh(w.want[i], fresh)); err != nil {
 		return nil, err
 	}
 	if err := w.move(ctx, q, name, fresh); err != nil {
@@ -324,25 +256,6 @@ func (w *sqliteWork) rebuildTable(ctx context.Context, q querier, name string) (
 		}
 	}
 	return others, nil
-}
-
-// fresh returns the statement that makes the wanted table under another name, with
-// the columns that others have added to the old one.
-func (w *sqliteWork) fresh(i int, name string) string {
-	p := w.want[i]
-	had, _, _ := tableItems(w.have[strings.ToLower(p.name)].sql)
-	columns, _, _ := tableItems(p.text)
-	text := p.text
-	added := ""
-	for _, c := range had {
-		if !c.ours && !slices.ContainsFunc(columns, func(n item) bool { return strings.EqualFold(n.name, c.name) }) {
-			added += ", " + c.text
-		}
-	}
-	if end := columns[len(columns)-1].end; added != "" {
-		text = text[:end] + added + text[end:]
-	}
-	return strings.Replace(strings.Replace(text, "IF NOT EXISTS ", "", 1), quote(p.name), quote(name), 1)
 }
 
 // move copies the columns that old and new table share. Columns that are new

@@ -384,5 +384,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'execution', '62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('execution', 'execution_events', 'execution_outbox', 'execution_groups', 'execution_job')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'execution');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('execution', 1, 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', 'full', 'sqlite');

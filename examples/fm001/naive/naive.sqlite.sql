@@ -325,5 +325,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'naive', 'd394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('naive', 'naive_events', 'naive_outbox', 'naive_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'naive');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('naive', 1, 'd394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b', 'full', 'sqlite');

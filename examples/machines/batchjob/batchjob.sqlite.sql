@@ -457,5 +457,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'batchjob', '57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('batchjob', 'batchjob_events', 'batchjob_outbox', 'batchjob_groups', 'batchjob_array_job')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'batchjob');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('batchjob', 1, '57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807', 'full', 'sqlite');

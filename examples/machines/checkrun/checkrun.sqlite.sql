@@ -387,5 +387,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'checkrun', '7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('checkrun', 'checkrun_events', 'checkrun_outbox', 'checkrun_groups', 'checkrun_check_suite')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'checkrun');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('checkrun', 1, '7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977', 'full', 'sqlite');

@@ -425,5 +425,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'obanjob', 'd370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('obanjob', 'obanjob_events', 'obanjob_outbox', 'obanjob_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'obanjob');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('obanjob', 1, 'd370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156', 'full', 'sqlite');

@@ -433,5 +433,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'paymentintent', '41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('paymentintent', 'paymentintent_events', 'paymentintent_outbox', 'paymentintent_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'paymentintent');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('paymentintent', 1, '41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85', 'full', 'sqlite');

@@ -440,5 +440,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'riverjob', '08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('riverjob', 'riverjob_events', 'riverjob_outbox', 'riverjob_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'riverjob');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('riverjob', 1, '08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805', 'full', 'sqlite');

@@ -471,5 +471,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'taskinstance', '8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('taskinstance', 'taskinstance_events', 'taskinstance_outbox', 'taskinstance_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'taskinstance');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('taskinstance', 1, '8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d', 'full', 'sqlite');

@@ -362,5 +362,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'lifecycle', '9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('lifecycle', 'lifecycle_events', 'lifecycle_outbox', 'lifecycle_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'lifecycle');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('lifecycle', 1, 'e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26', 'full', 'sqlite');

@@ -311,5 +311,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'notice', '001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('notice', 'notice_events', 'notice_outbox', 'notice_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'notice');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('notice', 1, '001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59', 'full', 'sqlite');

@@ -384,5 +384,17 @@ END;
 
 -- section: meta
 
+-- What this script has made: Migrate of another version takes nothing else
+-- away.
+CREATE TABLE IF NOT EXISTS "fsm_made" (
+    "machine" TEXT NOT NULL PRIMARY KEY,
+    "hash" TEXT NOT NULL,
+    "schema" TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
+SELECT 'parcel', '236e17b6ad4fa2439a6bee78cfeed8f4ec13c656b996bb301e093fb6f995dffd', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+WHERE "tbl_name" IN ('parcel', 'parcel_events', 'parcel_outbox', 'parcel_groups')
+    AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'parcel');
+
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
 VALUES ('parcel', 1, '236e17b6ad4fa2439a6bee78cfeed8f4ec13c656b996bb301e093fb6f995dffd', 'full', 'sqlite');

@@ -120,6 +120,18 @@ DO $fsm$
 DECLARE
     which text;
 BEGIN
+    SELECT name INTO which FROM (SELECT attname::text, attrelid FROM pg_attribute WHERE attrelid = '"ticket"'::regclass AND NOT attisdropped AND attname IN ('rating', 'weight', 'loud', 'kind', 'desk', 'since', 'extra', 'watchers', 'reminders', NULL)
+        UNION ALL SELECT c.relname::text, t.oid FROM pg_class AS c JOIN pg_class AS t ON t.oid = '"ticket"'::regclass AND t.relnamespace = c.relnamespace WHERE c.relname IN ('ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk', NULL)
+        UNION ALL SELECT tgname::text, tgrelid FROM pg_trigger WHERE tgrelid IN ('"ticket"'::regclass, '"ticket_events"'::regclass) AND tgname IN ('ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk', NULL)) AS taken (name) LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'fsm: ticket: "%" is the name of something that the new version needs; rename yours; nothing was changed', which;
+    END IF;
+END
+$fsm$;
+DO $fsm$
+DECLARE
+    which text;
+BEGIN
     SELECT pg_describe_object(d.classid, d.objid, 0) INTO which FROM pg_depend AS d
         JOIN pg_attribute AS a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
         LEFT JOIN pg_class AS x ON d.classid = 'pg_class'::regclass AND x.oid = d.objid

@@ -55,6 +55,34 @@ SELECT json_extract('{}', 'fsm: ticket: ' || 'the row ' || quote("ids") || ' bre
 FROM (SELECT "queue", "number", count(*) AS "records", group_concat("id") AS "ids" FROM (SELECT "id", CASE "state" WHEN 'on_hold' THEN 'open' ELSE "state" END AS "state", "number", "queue" FROM "ticket") AS "after" WHERE "queue" IS NOT NULL AND "number" IS NOT NULL AND "state" IN ('open', 'taken') GROUP BY "queue", "number" HAVING count(*) > 1) LIMIT 1;
 
 -- What others have made can go on.
+SELECT json_extract('{}', 'fsm: ticket: ' || '"' || "name" || '" is the name of something that the new version needs; rename yours' || '; nothing was changed')
+FROM pragma_table_xinfo('ticket') WHERE lower("name") IN ('rating', 'weight', 'loud', 'kind', 'desk', 'since', 'extra', 'watchers', 'reminders') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || '"' || "name" || '" is the name of something that the new version needs; rename yours' || '; nothing was changed')
+FROM sqlite_master WHERE lower("name") IN ('ticket_unique_one_number', 'ticket_unique_sequence_count', 'ticket_desk') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it' || '; nothing was changed')
+FROM pragma_foreign_key_list('ticket') LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it' || '; nothing was changed')
+FROM pragma_index_list('ticket') WHERE "origin" = 'u' LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the table has a rule that is not of the machine''s making, and would be lost; call Migrate of the program, which keeps it' || '; nothing was changed')
+FROM (SELECT upper(replace(replace(replace(replace("sql", ' ', ''), char(9), ''), char(10), ''), char(13), '')) AS "text"
+    FROM sqlite_master WHERE "type" = 'table' AND "name" = 'ticket')
+WHERE length("text") - length(replace("text", 'CHECK(', '')) <> 84 LIMIT 1;
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the rule ' || "column1" || ' is not what the old version made; make it that again' || '; nothing was changed')
+FROM (VALUES ('CONSTRAINT "id is not empty" CHECK ("id" <> '''')'),
+    ('CONSTRAINT "state is known" CHECK ("state" IN (''open'', ''taken'', ''on_hold'', ''solved''))'),
+    ('CONSTRAINT "rev is at least 1" CHECK ("rev" >= 1)'),
+    ('CONSTRAINT "number is a number of a sequence" CHECK ("number" >= 1)'),
+    ('CONSTRAINT "priority is a known word" CHECK ("priority" IN (''low'', ''high''))'),
+    ('CONSTRAINT "tries is a count" CHECK ("tries" >= 0)'),
+    ('CONSTRAINT "tags is a set" CHECK ((json_valid("tags") AND json_type("tags") = ''array''))'),
+    ('CONSTRAINT "open: owner is absent" CHECK ("state" <> ''open'' OR "owner" IS NULL)'),
+    ('CONSTRAINT "open: due is absent" CHECK ("state" <> ''open'' OR "due" IS NULL)'),
+    ('CONSTRAINT "taken: owner is present" CHECK ("state" <> ''taken'' OR "owner" IS NOT NULL)'),
+    ('CONSTRAINT "taken: due is present" CHECK ("state" <> ''taken'' OR "due" IS NOT NULL)'),
+    ('CONSTRAINT "on_hold: owner is present" CHECK ("state" <> ''on_hold'' OR "owner" IS NOT NULL)'),
+    ('CONSTRAINT "on_hold: due is present" CHECK ("state" <> ''on_hold'' OR "due" IS NOT NULL)'),
+    ('CONSTRAINT "solved: note is present" CHECK ("state" <> ''solved'' OR "note" IS NOT NULL)')), sqlite_master
+WHERE "type" = 'table' AND "name" = 'ticket' AND instr("sql", "column1") = 0 LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" would be lost; print this script with --database FILE, and it is made again' || '; nothing was changed')
 FROM sqlite_master WHERE lower("tbl_name") = 'ticket' AND "type" IN ('index', 'trigger') AND "sql" IS NOT NULL
     AND "name" NOT IN ('ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state') LIMIT 1;
