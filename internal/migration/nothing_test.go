@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -143,6 +145,12 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 			`DROP TRIGGER "execution_guard" ON "execution"`,
 			`DROP TRIGGER "execution_has_event" ON "execution"; CREATE TRIGGER "execution_has_event" AFTER INSERT ON "execution" FOR EACH ROW EXECUTE FUNCTION "execution_has_event"()`,
 			`CREATE OR REPLACE FUNCTION "execution_guard"() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
+			`DROP INDEX "execution_state"; CREATE INDEX "execution_state" ON "execution" ("attempt")`,
+			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE UNIQUE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id")`,
+			`DROP INDEX "execution_unique_one_lease_per_job"; CREATE INDEX "execution_unique_one_lease_per_job" ON "execution" ("job_id") WHERE "state" IN ('leased', 'in_progress')`,
+			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("lease_expires_at", "id") WHERE "state" IN ('done')`,
+			`DROP INDEX "execution_due_finish"; CREATE INDEX "execution_due_finish" ON "execution" ("lease_expires_at" DESC, "id") WHERE "state" IN ('committed')`,
+			`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'execution_events_log'::regclass`,
 			`DROP INDEX "execution_state"`, `DROP VIEW "execution_job"`, `ALTER TABLE "execution_events" DROP COLUMN "chain"`, `ALTER TABLE "execution" DROP COLUMN "started_at" CASCADE`,
 		} {
 			execute(t, db, harm)
@@ -155,6 +163,36 @@ func TestMigrateMakesWhatIsMissing(t *testing.T) {
 			}
 			if diff := cmp.Diff(whole, postgresObjects(t, db)); diff != "" {
 				t.Errorf("%s (-whole +migrated):\n%s", harm, diff)
+			}
+		}
+	})
+	t.Run("an index of others", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("starts PostgreSQL")
+		}
+		dsn := pgtest.DSN(t)
+		db := opened(t, dsn)
+		store, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		s := described(t, m, migration.Postgres, "full")
+		execute(t, db, s.SQL[migration.Postgres])
+		for _, harm := range []string{
+			`DROP INDEX "execution_state"; CREATE UNIQUE INDEX "execution_state" ON "execution" ("lease_owner")`,
+			`DROP INDEX "execution_state"; CREATE TABLE "own" ("n" int); CREATE INDEX "execution_state" ON "own" ("n")`,
+		} {
+			execute(t, db, harm)
+			before := rowsOf(t, db, catalog)
+			err := migrates(t, store, s)
+			var other *sqlstore.UserObjectError
+			if !errors.As(err, &other) || other.Kind != "index" || other.Name != "execution_state" {
+				t.Errorf("%s: got %v, want a refusal that names the index", harm, err)
+			}
+			if diff := cmp.Diff(before, rowsOf(t, db, catalog)); diff != "" {
+				t.Errorf("%s: a refused Migrate changed (-before +after):\n%s", harm, diff)
 			}
 		}
 	})

@@ -18,6 +18,7 @@ func postgresObjects(t testing.TB, db *sql.DB) []string {
 		`SELECT table_name, column_name, data_type, is_nullable, column_default, collation_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`,
 		`SELECT conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND conrelid <> 0 AND contype <> 't' ORDER BY 1, 2`,
 		`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1`,
+		`SELECT indexrelid::regclass::text, indisvalid FROM pg_index WHERE indexrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace) ORDER BY 1`,
 		`SELECT tgrelid::regclass, tgname, pg_get_triggerdef(oid), (SELECT prosrc FROM pg_proc WHERE pg_proc.oid = tgfoid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2`,
 		`SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' ORDER BY 1`,
 		`SELECT "version", "hash", "enforce" FROM "fsm_meta"`,

@@ -22,32 +22,44 @@ func (p *postgres) work(ctx context.Context, q querier, t *table, m *meta, want 
 	if err != nil {
 		return nil, err
 	}
-	var statements []string
+	var steps []stage
 	for _, w := range want {
+		if text, there := have["index "+w.name]; there && w.kind == "index" {
+			other, err := p.otherIndex(t, w, text, m == nil)
+			if err != nil {
+				return nil, err
+			}
+			if other {
+				steps = append(steps, func(ctx context.Context, q querier) error { return p.indexAgain(ctx, q, w) })
+			}
+			continue
+		}
 		texts, err := p.compare(ctx, q, t, w, have, m == nil)
 		if err != nil {
 			return nil, err
 		}
-		statements = append(statements, texts...)
-	}
-	steps := make([]stage, len(statements))
-	for i, text := range statements {
-		steps[i] = func(ctx context.Context, q querier) error {
-			_, err := q.exec(ctx, text)
-			return err
+		for _, text := range texts {
+			steps = append(steps, func(ctx context.Context, q querier) error {
+				_, err := q.exec(ctx, text)
+				return err
+			})
 		}
 	}
 	return steps, nil
 }
 
 // catalog returns what the schema holds, by kind and name, with its text as far as
-// it can be compared: the body of a function, what pg_get_triggerdef says.
+// it can be compared: the body of a function, what pg_get_triggerdef says, the table
+// of an index and what pg_get_indexdef says.
 func (p *postgres) catalog(ctx context.Context, q querier, t *table) (map[string]string, error) {
 	functions := `SELECT 'function', proname::text, concat_ws('; ', prosrc, array_to_string(proconfig, '; ')) FROM pg_proc WHERE pronamespace = ` + p.namespace() + ` AND (proname LIKE $1 OR proname = 'fsm_is_set')`
 	triggers := `UNION ALL SELECT 'trigger', tgname::text, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid
 		WHERE relnamespace = ` + p.namespace() + ` AND NOT tgisinternal AND relname LIKE $1`
 	rows, err := q.query(ctx, functions+` `+triggers+`
-		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text, ''
+		UNION ALL SELECT CASE relkind WHEN 'i' THEN 'index' WHEN 'v' THEN 'view' WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END, relname::text,
+			coalesce((SELECT x.indrelid::regclass::text || E'\n' || CASE WHEN NOT x.indisvalid THEN 'INVALID'
+				WHEN x.indrelid IN (SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL) THEN '' -- it would wait
+				ELSE pg_get_indexdef(x.indexrelid) END FROM pg_index AS x WHERE x.indexrelid = pg_class.oid), '')
 		FROM pg_class WHERE relnamespace = `+p.namespace()+` AND (relname LIKE $1 OR relname = 'fsm_meta')`,
 		strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(t.schema.Table)+"%")
 	if err != nil {
