@@ -292,7 +292,7 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'task', 'dfe65d6e9a075ea155813a5da01910881abb08001b860c784dbc188a563a4f05', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'task', '3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('task', 'task_events', 'task_outbox', 'task_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'task');
 
