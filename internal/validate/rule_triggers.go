@@ -26,6 +26,14 @@ lead to a state that is not under ` + "`from`" + `.`,
 		Doc: `Without ` + "`order`" + ` the store picks by id, and ids say nothing about who waits longest: while others come in, a record may never
 have its turn. Write ` + "`next: {order: [created_at]}`" + `, or the field that says what is due first.`,
 	},
+	{
+		Code: "FSM606", Name: "pick that meets the same records again", Severity: spec.Info, Run: metAgain,
+		Doc: `This is a fact about the cost of a machine and nothing that is wrong. A store sets aside a record that a pick cannot take, so that
+it costs one pick and not each. Where it is the call that decides, by the actor or by an input in another way than ` + "`==`" + `, the next call
+may take the record, so every pick looks at it again. The same holds for ` + "`none`" + ` and ` + "`fewer`" + ` over states that the operation picks from,
+since a record might stand in its own way. A pick then takes longer with each such record in front of the one that it takes.
+Compare a field with ` + "`==`" + `, so that an index serves it, or keep few such records.`,
+	},
 }
 
 func deadTrigger(p *Pass) {
@@ -161,4 +169,52 @@ func unorderedPick(p *Pass) {
 				"%s picks by id: nothing says which record comes first", op.Name)
 		}
 	}
+}
+
+// metAgain tells which records no store can set aside for an operation that picks.
+func metAgain(p *Pass) {
+	for _, op := range p.Machine.Operations {
+		if op.Next == nil {
+			continue
+		}
+		tell := func(pos spec.Pos, mark, why string) {
+			p.report(finding{pos: pos, mark: mark, hint: "nothing to fix while such records are few; a field compared by `==` is served by an index"},
+				"each pick of %s looks again at the records that `%s` refuses: %s", op.Name, mark, why)
+		}
+		for _, f := range op.Next.Where {
+			if why, ok := ofTheCall(f); ok {
+				tell(f.Pos, f.Text, why)
+			}
+		}
+		for _, r := range op.Require {
+			for _, f := range r.When {
+				if why, ok := ofTheCall(f); ok {
+					tell(r.Pos, r.Guard.Name, why)
+					break
+				}
+			}
+			if g := r.Guard.Peers; g != nil && slices.ContainsFunc(g.In, func(s spec.StateRef) bool {
+				return slices.ContainsFunc(op.From, func(from spec.StateRef) bool { return from.State == s.State })
+			}) {
+				tell(r.Pos, r.Guard.Name, "it counts states that the operation picks from")
+			}
+		}
+	}
+}
+
+// ofTheCall reports whether a fact depends on the call in a way that no index serves,
+// and says why.
+func ofTheCall(f *spec.Fact) (why string, ok bool) {
+	for _, t := range []struct{ own, other *spec.Term }{{&f.Left, &f.Right}, {&f.Right, &f.Left}} {
+		if f.Op == spec.Eq && t.other.Kind == spec.TermField {
+			continue
+		}
+		switch t.own.Kind {
+		case spec.TermActor:
+			return "it depends on who calls", true
+		case spec.TermInput:
+			return "it depends on the input " + t.own.Input.Name, true
+		}
+	}
+	return "", false
 }
