@@ -242,3 +242,27 @@ func (d *depot) clerk() (role string) {
 	d.Cleanup(func() { _, _ = d.db.Exec(`DROP OWNED BY ` + role + `; DROP ROLE ` + role) })
 	return role
 }
+
+// The row by which a group is locked tells nothing of the records that were in it, and
+// there are not more such rows than places.
+func TestGroupsKeepNoTexts(t *testing.T) {
+	t.Parallel()
+	d := newDepot(t, pgtest.DSN(t))
+	for i := range 3 {
+		id := fmt.Sprint("p", i)
+		out, err := d.m.Create(t.Context(), storetest.Register(storetest.Meta{Actor: "Ann"}, storetest.RegisterInput{ID: id, Lane: "ann@secret.example " + id}))
+		if err == nil {
+			out, err = d.m.Apply(t.Context(), out, storetest.Hold(storetest.Meta{Actor: "Ann"}, out.Record.Lane, time.Now().Add(time.Hour)))
+		}
+		if err == nil {
+			_, err = d.m.Apply(t.Context(), out, storetest.Shelve(storetest.Meta{Actor: "Ann"}, id, "x"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var rows, places int
+	if err := d.db.QueryRow(`SELECT count(*), count(*) FILTER (WHERE "key" ~ '^[0-9a-f]{1,4}$') FROM "parcel_groups"`).Scan(&rows, &places); err != nil || rows == 0 || rows != places {
+		t.Errorf("%d rows, of which %d are of places, %v", rows, places, err)
+	}
+}

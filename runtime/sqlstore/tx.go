@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -415,6 +417,14 @@ func groupKey(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	return string(b), whole, err
 }
 
+// place16 is the row by which the group of a guard is locked: one of 65 536 that all
+// groups share, so that the table neither grows with them nor keeps their texts.
+func place16(key string) string {
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	return strconv.FormatUint(uint64(h.Sum32()>>16^h.Sum32()&0xffff), 16)
+}
+
 // group locks the group of q. Records with an absent value are in none, except
 // for a sequence: it must give them a number, so they are counted together.
 func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
@@ -433,7 +443,11 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 		return key, whole, x.err
 	}
 	x.kept = nil
-	n, _, err := x.integer(text, q.Name, key)
+	lock := key
+	if !q.Sequence {
+		lock = place16(key)
+	}
+	n, _, err := x.integer(text, q.Name, lock)
 	switch {
 	case err != nil:
 		return key, whole, err
