@@ -333,7 +333,7 @@ func (m *thing) around(dialect string, things int, moves bool, next *thing) (sch
 	}
 	for i := range m.IntN(3) {
 		form := []string{`("%s")`, `(("id" || coalesce(CAST("%s" AS text), '')))`, `("id") WHERE "%s" IS NOT NULL`}[m.IntN(3)]
-		if f := field(); f == "key" || m.kind(f) != "optional json" && m.kind(f) != "set" && (m.kind(f) != "optional time" || dialect == "sqlite") {
+		if f := field(); f == "key" || !strings.HasSuffix(m.kind(f), "json") && m.kind(f) != "set" && (!strings.HasSuffix(m.kind(f), "time") || dialect == "sqlite") {
 			p(`CREATE INDEX "%sown_index_%d" ON "thing" `+form, m.prefix("unique_", "due_", "next_", "events_"), i, f)
 		}
 	}
