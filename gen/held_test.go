@@ -96,8 +96,8 @@ func TestHandlesDoNotCompile(t *testing.T) {
 		},
 		{
 			"commit without a start", "../specs/execution.yaml",
-			`var j InProgressExecution; _, _ = j.Commit(ctx)`,
-			`var j LeasedExecution; _, _ = j.Commit(ctx)`,
+			`var j InProgressExecution; _, _ = j.Commit(ctx, fsm.Optional[fsm.JSON]{})`,
+			`var j LeasedExecution; _, _ = j.Commit(ctx, fsm.Optional[fsm.JSON]{})`,
 			"j.Commit undefined (type LeasedExecution has no field or method Commit",
 		},
 		{

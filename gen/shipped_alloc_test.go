@@ -51,7 +51,7 @@ func TestLifecycleAllocations(t *testing.T) {
 		}, 0},
 		"start": {lifecycle.StateClaimed, func() error { _, err := j.Start(lifecycle.StartRequest{Actor: "w1"}, now); return err }, 0},
 		"heartbeat": {lifecycle.StateRunning, func() error {
-			_, err := j.Heartbeat(lifecycle.HeartbeatRequest{Actor: "w1", Lease: now}, now)
+			_, err := j.Heartbeat(lifecycle.HeartbeatRequest{Actor: "w1", Lease: now.Add(time.Hour)}, now)
 			return err
 		}, 0},
 		"complete": {lifecycle.StateRunning, func() error {
@@ -60,7 +60,7 @@ func TestLifecycleAllocations(t *testing.T) {
 		}, 0},
 		"can complete":    {lifecycle.StateRunning, func() error { return j.CanComplete(lifecycle.CompleteRequest{Actor: "w1", Result: result}, now) }, 0},
 		"fail":            {lifecycle.StateRunning, func() error { _, err := j.Fail(lifecycle.FailRequest{Actor: "w1", Error: result}, now); return err }, 0},
-		"stall":           {lifecycle.StateRunning, func() error { _, err := j.Stall(lifecycle.StallRequest{}, now); return err }, 0},
+		"stall":           {lifecycle.StateRunning, func() error { _, err := j.Stall(lifecycle.StallRequest{}, now.Add(2*time.Hour)); return err }, 0},
 		"requeue_stalled": {lifecycle.StateStalled, func() error { _, err := j.RequeueStalled(lifecycle.RequeueStalledRequest{}, now); return err }, 0},
 		"check": {lifecycle.StateRunning, func() error {
 			if v := lifecycle.Check(j); v != nil {

@@ -114,7 +114,11 @@ func (q *queue) sweep(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			out, err := q.machine.RequeueStalled(ctx, job, lifecycle.RequeueStalledRequest{Reason: "the lease ended"})
+			out, err := q.machine.RequeueStalled(ctx, job, lifecycle.RequeueStalledRequest{
+				RequestID: fmt.Sprintf("requeue %s at %d", job.ID, job.Rev), // the same by every process
+				Actor:     "sweeper",
+				Reason:    "the lease ended",
+			})
 			if errors.Is(err, fsm.ErrStale) {
 				continue // a worker has claimed it meanwhile
 			}

@@ -73,6 +73,10 @@ func TestBytesGrowWithCells(t *testing.T) { // not parallel: allocations of othe
 			a1, w1, c1 := work(small)
 			a2, w2, c2 := work(large)
 			t.Logf("cells x%.1f, allocated x%.1f, written x%.1f", c2/c1, a2/a1, w2/max(w1, 1))
+			if s.Open != "" {
+				t.Logf("known to be open: %s", s.Open)
+				return
+			}
 			if a2/a1 > slack*c2/c1 || w2 > slack*w1*c2/c1 {
 				t.Errorf("the cells grow by %.1f, allocations by %.1f (%.0f bytes), written bytes by %.1f (%.0f)", c2/c1, a2/a1, a2, w2/w1, w2)
 			}

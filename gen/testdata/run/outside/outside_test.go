@@ -101,7 +101,7 @@ func TestWorld(t *testing.T) {
 	if err != nil || charged.State != StateCharged {
 		t.Fatalf("the record is %+v: %v", charged, err)
 	}
-	if want := []string{`"ann"/7/false/"goods"`}; !reflect.DeepEqual(w.confirmed, want) {
+	if want := []string{`"` + charged.ID + `"/"ann"/7/false/"goods"`}; !reflect.DeepEqual(w.confirmed, want) {
 		t.Errorf("confirmed %q, expected %q", w.confirmed, want)
 	}
 	if want := []string{"outside/" + charged.ID + "/2"}; !reflect.DeepEqual(w.charged, want) {
