@@ -38,7 +38,7 @@ func TestFaulty(t *testing.T) {
 				f = fsmtest.Faulty(s)
 				return lifecycle.Open(ctx, f, fsm.WithClock(clock.Now))
 			})
-			j := fsmtest.Given(t, store, jobs.Core(), lifecycle.Job{State: lifecycle.StateClaimed, Owner: fsm.Some("w1")})
+			j := fsmtest.Given(t, store, jobs.Core(), lifecycle.Job{State: lifecycle.StateClaimed, Owner: fsm.Some("w1"), Lease: fsm.Some(fsmtest.Start.Add(time.Second))})
 			clock.Advance(time.Minute)
 			tt.order(f, func() {
 				if _, err := jobs.Stall(t.Context(), j, lifecycle.StallRequest{}); err != nil {

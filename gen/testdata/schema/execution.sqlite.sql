@@ -392,7 +392,7 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'execution', '62fda3abb7b1f1375ebef63cc0cbca35df4d240385e8bc56d79083f9da51cb74', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'execution', 'b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('execution', 'execution_events', 'execution_outbox', 'execution_groups', 'execution_job')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'execution');
 

@@ -328,7 +328,7 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'ingest', '70165c13aedee2211c0496b50b885b8a6110e1896b1d29ab82e32c17cf7e7618', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'ingest', 'c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('ingest', 'ingest_events', 'ingest_outbox', 'ingest_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'ingest');
 

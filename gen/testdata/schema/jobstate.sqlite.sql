@@ -344,7 +344,7 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'jobstate', 'f05e71f10aed1f4e43846b366152752c83d12f8b129f60b603b1f535b97c80d6', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'jobstate', 'd38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('jobstate', 'jobstate_events', 'jobstate_outbox', 'jobstate_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'jobstate');
 

@@ -370,7 +370,7 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'lifecycle', '9aec8726e6e244a86a7a1300d6dff8de9be72ee8c0c41187978cf04c872e3316', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'lifecycle', 'e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('lifecycle', 'lifecycle_events', 'lifecycle_outbox', 'lifecycle_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'lifecycle');
 
