@@ -293,7 +293,11 @@ func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
 		invalid.Message = "this machine needs the revision that the call was decided on; hand in the record, or a Ref with it"
 		return nil, ref, invalid
 	}
-	if q.RequestID == "" && q.op.By != BySystem {
+	switch {
+	case q.op.By == BySystem:
+	case q.engine:
+		q.RequestID = systemID(q.op, ref.Rev)
+	case q.RequestID == "":
 		q.ownID()
 	}
 	return q, ref, nil

@@ -46,7 +46,7 @@ func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
 			return nil, invalid("request_id", "a system operation gets its own")
 		}
 		q.Actor = SystemActor
-	case c.RequestID == "" && m.schema.RequestID == Required:
+	case c.RequestID == "" && !c.engine && m.schema.RequestID == Required:
 		return nil, m.refusal(CodeRequestMissing, op, id, "")
 	case c.RequestID != "" && m.schema.RequestID == Never:
 		return nil, invalid("request_id", "this machine takes none")
@@ -113,8 +113,8 @@ func (q *request[R]) ownID() {
 	q.RequestID, q.own = reserved+"call:"+NewID(), true
 }
 
-// systemID returns the request id of a system operation at a revision: the same
-// for everybody who runs it there, so that they converge.
+// systemID returns the request id of a system operation, or of a trigger's call, at
+// a revision: the same for everybody who runs it there, so that they converge.
 func systemID[R any](op *Operation[R], rev int64) string {
 	return reserved + op.Stored + ":" + strconv.FormatInt(rev, 10)
 }

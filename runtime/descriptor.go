@@ -35,7 +35,7 @@ type Operation[R any] struct {
 	Parking *Parking
 	Own     func(r *R) bool
 	// System makes the call that the engine itself issues: for triggers and
-	// `then`. Nil for operations that are not `by: system`.
+	// `then`. Nil for operations that have neither and are not `by: system`.
 	System func(r *R, now time.Time) (Call[R], error)
 }
 
@@ -69,7 +69,7 @@ type Call[R any] struct {
 	Operation *Operation[R]
 	ID        string // of a creation; empty: the engine makes one
 	// RequestID makes a retry safe. Callers may not begin it with "sys:". A
-	// system operation leaves it empty and gets "sys:<stored operation>:<rev>";
+	// system operation, and a trigger, leave it empty and get "sys:<stored operation>:<rev>";
 	// a call without one gets "sys:call:<uuid>", by which the engine finds out
 	// what became of a commit whose answer was lost.
 	RequestID string

@@ -237,7 +237,7 @@ func byItself(m *spec.Machine, world *interp.World, l fsmtest.TraceLine) int {
 			if !asked {
 				continue
 			}
-			c := interp.Call{Op: op, ID: id, ExpectedRev: r.Rev, At: l.Call.At, Inputs: map[string]interp.Value{}}
+			c := interp.Call{Op: op, ID: id, ExpectedRev: r.Rev, Fired: true, At: l.Call.At, Inputs: map[string]interp.Value{}}
 			if out, next, refusal := interp.Step(m, *world, c); refusal == nil && !out.Replayed {
 				*world = next
 				n++

@@ -18,6 +18,7 @@ type Call struct {
 	ID          string // the record; empty when the operation is to pick one
 	ExpectedRev int64  // 0: none
 	RequestID   string // empty: none
+	Fired       bool   // by a trigger, at a revision: it has no actor, and its request id is made of operation and revision
 	Actor       string
 	Reason      string
 	At          time.Time // never zero: who has a clock puts its reading here

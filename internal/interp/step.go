@@ -34,7 +34,7 @@ func Step(m *spec.Machine, w World, c Call) (Outcome, World, *Refusal) {
 	}
 	c, invalid := acceptInputs(c)
 	named := len(c.Op.Creates) == 0 && c.ID != ""
-	if named && c.Op.By == spec.BySystem {
+	if named && (c.Fired || c.Op.By == spec.BySystem) {
 		c.RequestID = systemID(c.Op, cmp.Or(c.ExpectedRev, w.Records[c.ID].Rev))
 	}
 	out, refusal, known := w.replay(m, c, !named)
@@ -61,7 +61,7 @@ func acceptIDs(m *spec.Machine, c Call) *Refusal {
 	case system && c.RequestID != "":
 		return c.invalid("request_id", "a system operation gets its own")
 	case system:
-	case c.RequestID == "" && m.RequestID == spec.Required:
+	case c.RequestID == "" && !c.Fired && m.RequestID == spec.Required:
 		return c.refuse(CodeRequestMissing, "")
 	case c.RequestID != "" && m.RequestID == spec.None:
 		return c.invalid("request_id", "the machine takes none")
@@ -179,7 +179,8 @@ func (w World) replay(m *spec.Machine, c Call, machine bool) (Outcome, *Refusal,
 	return out, nil, true
 }
 
-// systemID is the request id of a system operation at a revision: the same for
+// systemID is the request id of a system operation, or of a call that a trigger
+// makes, at a revision: the same for
 // everybody who runs it there, so that they converge.
 func systemID(op *spec.Operation, rev int64) string {
 	return fmt.Sprintf("%s%s:%d", systemPrefix, op.Stored(), rev)

@@ -191,7 +191,7 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 	if rev == 0 && w.m.ExpectedRev == "required" {
 		return expected{verdict: refused(fsm.CodeInvalidInput, "rev")}
 	}
-	if o.By == "system" {
+	if o.By == "system" || c.fired {
 		at := rev
 		if at == 0 {
 			at = r.Rev
@@ -428,7 +428,7 @@ func (w *world) acceptCall(o *operation, c *Call) verdict {
 	}
 	switch {
 	case o.By == "system":
-	case c.RequestID == "" && w.m.RequestID == "required":
+	case c.RequestID == "" && !c.fired && w.m.RequestID == "required":
 		return refused(fsm.CodeRequestMissing)
 	case strings.HasPrefix(c.RequestID, "sys:"):
 		return refused(fsm.CodeInvalidInput, "request_id", "RequestID", "")

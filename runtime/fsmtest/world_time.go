@@ -125,7 +125,10 @@ func (w *world) rowAt(id string, rev int64) fsm.Row {
 // engineCall is the call that a trigger issues.
 func (m *model) engineCall(o *operation, now time.Time) Call {
 	c := m.baseCall(o)
-	c.At, c.Reason, c.Inputs = now, "", m.sourceInputs(o)
+	c.At, c.Reason, c.Inputs, c.fired = now, "", m.sourceInputs(o), true
+	if o.By != "system" {
+		c.Actor = ""
+	}
 	return c
 }
 
