@@ -61,15 +61,15 @@ var changes = []struct {
 	{"mandatory field with a default added and set", "ingest", []swap{{"  run_after:\n", "  size: {type: int, default: 1}\n  run_after:\n"}, {"{run_after: now}\n\n  start:", "{run_after: now, size: 2}\n\n  start:"}},
 		[]string{"FSM710 BEHAVIOR", "compatible"}, "field size is new; old records have its default 1"},
 	{"optional field added", "ingest", []swap{{"  run_after:\n", "  note: optional string\n  run_after:\n"}}, []string{"compatible"}, "field note is new"},
-	{"value of an input removed", "jobstate", []swap{{"done|failed|undecided", "done|failed"}, {"      - {when: input.decision == undecided, record_only: true}", "      - {record_only: true}"}},
-		[]string{"FSM703 SOURCE", "FSM710 BEHAVIOR"}, "has no value undecided any more"},
+	{"value of an input removed", "jobstate", []swap{{"done|failed|undecided", "done|failed"}},
+		[]string{"FSM703 SOURCE"}, "has no value undecided any more"},
 	{"value of an input added", "jobstate", []swap{{"done|failed|undecided", "done|failed|undecided|unknown"}},
 		[]string{"FSM709 compatible"}, "has the new value unknown"},
 	{"group of a sequence", "execution", []swap{{"per: job_id", "per: lease_owner"}}, []string{"FSM702 DATA"}, "numbered per lease_owner, it was per job_id"},
 
 	// FSM703
-	{"operation removed", "ingest", []swap{{"  progress:                                        # 003:46\n    doc: The worker is alive; refreshes updated_at, so that a long job does not look stalled.\n    from: running                                  # 003:46 \"update in-flight\" (C14)\n    to: same                                       # 003:46,386 (C18)\n", ""}},
-		[]string{"FSM701 DATA", "FSM703 SOURCE"}, "operation progress is gone"},
+	{"operation removed", "ingest", []swap{{"  progress:                                        # 003:46\n    doc: The worker is alive; sets stalls_at forward, so that a long job does not look stalled.\n    from: running                                  # 003:46 \"update in-flight\" (C14)\n    to: same                                       # 003:46,386 (C18)\n    set: {stalls_at: now + 600s}                   # 003:376,386\n", ""}, {"[reschedule, start, progress,", "[reschedule, start,"}},
+		[]string{"FSM701 DATA", "FSM703 SOURCE", "compatible"}, "operation progress is gone"},
 	{"operation renamed without was", "lifecycle", []swap{{"\n  heartbeat:", "\n  beat:"}, {"[claim_next, heartbeat,", "[claim_next, beat,"}},
 		[]string{"FSM703 SOURCE", "FSM713 BEHAVIOR", "compatible"}, "write `was: heartbeat` on it"},
 	{"operation renamed with was", "lifecycle", []swap{{"\n  heartbeat:", "\n  beat:\n    was: heartbeat"}, {"[claim_next, heartbeat,", "[claim_next, beat,"}}, []string{"FSM703 SOURCE"}, "operation heartbeat is called beat"},
@@ -101,7 +101,7 @@ var changes = []struct {
 	{"forbidden removed", "task", []swap{{"  - {from: completed, to: running, reason: no re-execution of completed tasks}      # 004:91-92\n", ""}}, []string{"FSM705 BEHAVIOR"}, "from completed to running is not forbidden any more"},
 	{"dedupe removed", "lifecycle", []swap{{"    dedupe_by: dedupe_key", "   "}}, []string{"FSM704 BEHAVIOR", "FSM705 BEHAVIOR"}, "finds no existing record any more"},
 	{"on_refusal", "jobstate", []swap{{"    on_refusal: record_only", "   "}}, []string{"FSM704 BEHAVIOR"}, "is refused when a guard fails"},
-	{"branch refused", "jobstate", []swap{{"      - {when: input.decision == undecided, record_only: true}", "      - {when: input.decision == undecided, reject: undecided}"}}, []string{"FSM704 BEHAVIOR"}, "refused as undecided"},
+	{"branch refused", "jobstate", []swap{{"      - {record_only: true} ", "      - {reject: undecided} "}}, []string{"FSM704 BEHAVIOR"}, "refused as undecided"},
 	{"request id demanded", "ingest", []swap{{"request_id: optional", "request_id: required"}}, []string{"FSM704 BEHAVIOR"}, "requests.request_id is required"},
 
 	// FSM706 and FSM707
@@ -128,7 +128,7 @@ var changes = []struct {
 	{"order of picking", "ingest", []swap{{"order: [run_after]", "order: [created_at]"}}, []string{"FSM710 BEHAVIOR"}, "start picks by created_at"},
 	{"then", "ingest", []swap{{"    then: retry_stalled", "   "}}, []string{"FSM710 BEHAVIOR"}, "fail_stalled is followed by nothing"},
 	{"trigger removed", "task", []swap{{"    trigger: [startup]", "   "}}, []string{"FSM710 BEHAVIOR"}, "is not fired at startup any more"},
-	{"duration of a trigger", "ingest", []swap{{"after updated_at + 600s", "after updated_at + 900s"}}, []string{"compatible"}, "after updated_at + 15m0s, it was + 10m0s"},
+	{"duration of a trigger", "ingest", []swap{{"after stalls_at]", "after stalls_at + 900s]"}}, []string{"compatible"}, "after stalls_at + 15m0s, it was + 0s"},
 	{"rule of the projection", "execution", []swap{{"any: [leased, in_progress, committed]", "any: [leased, in_progress]"}}, []string{"FSM711 BEHAVIOR"}, "Job is running by another rule"},
 	{"step of the projection", "execution", []swap{{"    - {from: running, to: pending}                                 # 000:24,106,131 (C1)\n", ""}}, []string{"FSM711 BEHAVIOR"}, "does not go from running to pending any more"},
 	{"name of an effect", "task", []swap{{"name: execute_task", "name: run_task"}}, []string{"FSM712 DATA"}, "the effect of start is run_task"},

@@ -20,7 +20,7 @@ var edits = []struct {
 	name, machine string
 	swaps         []string // old, new, old, new ...
 }{
-	{"new state and operation", "ingest", []string{"  quarantined:  ", "  parked: {}\n  quarantined:  ", "  progress:  ", "  park: {from: pending, to: parked}\n  unpark: {from: parked, to: pending}\n  progress:  "}},
+	{"new state and operation", "ingest", []string{"release, retry_stalled]   # 003:386", "release, retry_stalled, unpark]   # 003:386", "  quarantined:  ", "  parked: {}\n  quarantined:  ", "  progress:  ", "  park: {from: pending, to: parked}\n  unpark: {from: parked, to: pending, clear: [stalls_at]}\n  progress:  "}},
 	{"fields come and go", "lifecycle", []string{"fields:\n", "fields:\n  extra: string\n  seen: set\n  size: optional int 0..9\n", "payload: input or absent}", "payload: input or absent, extra: input}"}},
 	{"a column changes its type", "ingest", []string{"type: time ", "type: int ", "run_after <= now", "run_after <= 1", "{run_after: now}", "{run_after: 1}", "{run_after: now + 60s}", "{run_after: 1}"}},
 	{"mandatory becomes optional", "ingest", []string{"type: time ", "type: optional time "}},
