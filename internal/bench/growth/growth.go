@@ -2,7 +2,6 @@ package growth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -104,7 +103,7 @@ type Options struct {
 
 // side is one of the two databases that are compared.
 type side struct {
-	m       *lifecycle.Machine
+	m, late *lifecycle.Machine // the clock of late is two hours ahead
 	records int
 	held    []lifecycle.Outcome // by callers, each its share
 	next    []int
@@ -164,7 +163,11 @@ func measureAt(ctx context.Context, db Database, o Options, n int, at *At) error
 			return err
 		}
 		defer store.Close()
-		sides[i] = &side{m: m, records: records, next: make([]int, o.Callers)}
+		late, err := lifecycle.Open(ctx, store, fsm.WithClock(func() time.Time { return time.Now().Add(2 * time.Hour) }))
+		if err != nil {
+			return err
+		}
+		sides[i] = &side{m: m, late: late, records: records, next: make([]int, o.Callers)}
 		if err := sides[i].choose(ctx, o.Callers*chosen); err != nil {
 			return err
 		}
@@ -251,20 +254,21 @@ func (s *side) replay(ctx context.Context, caller int) error {
 	return err
 }
 
-// sweep makes some leases end and measures the sweep that finds them.
+// sweep claims some more records for an hour, and measures the sweep that finds them
+// when it is over.
 func (s *side) sweep(ctx context.Context) (time.Duration, error) {
-	if len(s.held) < due {
-		return 0, errors.New("too few records are left to sweep")
-	}
-	ended := time.Now().Add(-time.Second)
-	for _, h := range s.held[len(s.held)-due:] {
-		if _, err := s.m.Heartbeat(ctx, h.Record, lifecycle.HeartbeatRequest{RequestID: fmt.Sprint("end ", h.Record.Rev), Actor: worker, Lease: ended}); err != nil {
+	for range due {
+		job, err := s.m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: fsm.NewID(), Payload: payload})
+		if err != nil {
+			return 0, err
+		}
+		claim := lifecycle.ClaimNextRequest{RequestID: "claim", Actor: worker, Lease: time.Now().Add(time.Hour)}
+		if _, err := s.m.ClaimNextOf(ctx, job, claim); err != nil {
 			return 0, err
 		}
 	}
-	s.held = s.held[:len(s.held)-due]
 	begun := time.Now()
-	n, err := s.m.Sweep(ctx)
+	n, err := s.late.Sweep(ctx)
 	took := time.Since(begun)
 	if err == nil && n != due {
 		err = fmt.Errorf("a sweep took %d steps, expected %d", n, due)
