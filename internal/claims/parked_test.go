@@ -32,7 +32,7 @@ func slots(t testing.TB, kind string, opts ...fsm.Option) (*slot.Machine, fsm.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() }) //nolint:errcheck // the test is over
+	t.Cleanup(func() { store.Close() })
 	if err := slot.Migrate(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}

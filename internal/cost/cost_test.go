@@ -157,7 +157,7 @@ func statements(t *testing.T, file string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close()
 	counts := map[string]float64{}
 	in := bufio.NewScanner(f)
 	for in.Scan() {

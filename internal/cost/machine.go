@@ -183,27 +183,6 @@ func guards(n int) string {
 	return p.String()
 }
 
-// invariants is a chain of promises over fields, which each operation keeps.
-func invariants(n int) string {
-	var p page
-	p.WriteString(head + "fields:\n")
-	for i := range n + 1 {
-		p.add("  f%d: int 0..1000000", i)
-	}
-	p.add("invariant: [%s]", each(n, func(i int) string { return fmt.Sprintf("f%d <= f%d", i, i+1) }))
-	p.add("states: {open: {}, over: {final: true}}\nguards:")
-	for i := range n {
-		p.add("  g%d: {when: input.f%d <= f%d, error: e%d}", i, i, i+1, i)
-		p.add("  h%d: {when: f%d <= input.f%d, error: i%d}", i+1, i, i+1, i)
-	}
-	p.add("operations:\n  make: {creates: open, set: {%s}}", each(n+1, func(i int) string { return fmt.Sprintf("f%d: 0", i) }))
-	for i := 1; i < n; i++ {
-		p.add("  o%d: {from: open, to: same, require: [g%d, h%d], set: {f%d: input}}", i, i, i, i)
-	}
-	p.add("  finish: {from: open, to: over}")
-	return p.String()
-}
-
 // unreachable is a crowd of states that nothing leads to.
 func unreachable(n int) string {
 	var p page

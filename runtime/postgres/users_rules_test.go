@@ -24,11 +24,11 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 		CREATE TRIGGER own_trigger BEFORE INSERT ON "parcel" FOR EACH ROW EXECUTE FUNCTION own()`); err != nil {
 		t.Fatal(err)
 	}
-	make := func(id, lane string, weight int64) fsm.Call[storetest.Parcel] {
+	register := func(id, lane string, weight int64) fsm.Call[storetest.Parcel] {
 		return storetest.Register(storetest.Meta{RequestID: id}, storetest.RegisterInput{ID: id, Lane: lane, Weight: fsm.Some(weight)})
 	}
 	for i, lane := range []string{"one", "other"} {
-		if _, err := m.Create(t.Context(), make(lane, lane, int64(i))); err != nil {
+		if _, err := m.Create(t.Context(), register(lane, lane, int64(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,12 +40,12 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 		}
 	}
 	for lane, name := range map[string]string{"one": "own_lane", "checked": "own_check", "raised": "own trigger"} {
-		_, err := m.Create(t.Context(), make("new", lane, 7))
+		_, err := m.Create(t.Context(), register("new", lane, 7))
 		refused("a creation", err, name)
-		_, err = m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{make("first", "free", 8), make("new", lane, 9)})
+		_, err = m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{register("first", "free", 8), register("new", lane, 9)})
 		refused("several creations", err, name)
 	}
-	_, err := m.Create(t.Context(), make("new", "free", 1))
+	_, err := m.Create(t.Context(), register("new", "free", 1))
 	refused("a creation", err, "own_weight")
 	held, err := m.Record(t.Context(), "other")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 	if n, err := m.Count(t.Context()); err != nil || n["waiting"] != 2 {
 		t.Errorf("after what was refused: %v records, %v", n, err)
 	}
-	if _, err := m.Create(t.Context(), make("new", "free", 10)); err != nil {
+	if _, err := m.Create(t.Context(), register("new", "free", 10)); err != nil {
 		t.Errorf("the request of a refused creation: %v", err)
 	}
 }

@@ -124,6 +124,9 @@ func TestMigrateKeepsWhatLooksLikeOurs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
 			for _, set := range []string{`"lease_owner" = 'mine'`, `"rev" = 1000`, `"mine_column" = 'nowhere'`, `"mine_column" = 'no'`} {
 				_, err := db.Exec(`DROP TRIGGER IF EXISTS "execution_update"; UPDATE "execution" SET ` + set)
 				list = append(list, set+": "+errorText(err))

@@ -19,12 +19,12 @@ func TestServer(t *testing.T) {
 	} {
 		a := &answering{answer: readCommitted, version: version}
 		db := sql.OpenDB(a)
-		defer db.Close()
+		t.Cleanup(func() { db.Close() })
 		conn, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { conn.Close() })
 		p, _ := Postgres(WithSchema("app")).(*postgres)
 		for range 2 {
 			err = p.settings(t.Context(), &session{conn: conn, patience: patience(p.deadline)}, forStore)
