@@ -179,9 +179,9 @@ func TestStateCounts(t *testing.T) {
 		{"execution", 6, 1, 3, 0, 1063},
 		{"execution", 4, 2, 2, 0, 4375},
 		{"execution", 5, 2, 2, 0, 14893},
-		{"lifecycle", 1, 1, 2, 0, 39},
-		{"lifecycle", 3, 1, 2, 0, 7069},
-		{"ingest", 1, 1, 2, 21, 21},
+		{"lifecycle", 1, 1, 2, 0, 51},
+		{"lifecycle", 3, 1, 2, 0, 19773},
+		{"ingest", 1, 1, 2, 24, 24},
 		{"jobstate", 1, 1, 2, 43, 43},
 		{"task", 1, 1, 2, 5, 5},
 	}

@@ -64,7 +64,7 @@ func deadTrigger(p *Pass) {
 			if never {
 				at.hint = "name a field that is present in " + stateNames(op.From)
 				at.related = also(op.From[0].State.Pos, "%s is declared here", op.From[0].State.Name)
-				p.report(at, "nothing ever fires %s: %s is absent in %s", op.Name, t.After.Name, stateNames(op.From))
+				p.report(at, "nothing ever fires %s, `%s`: %s is absent in %s", op.Name, t.Text, t.After.Name, stateNames(op.From))
 			}
 		}
 	}

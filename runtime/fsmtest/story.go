@@ -72,7 +72,7 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
 	if err := d.Migrate(ctx, store); err != nil {
 		t.Fatalf("Migrate: %v", err)
 	}
-	m, err := d.Open(ctx, store, fx)
+	m, err := d.Open(ctx, store, fx, fsm.WithCallerTime())
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
