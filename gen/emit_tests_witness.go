@@ -150,7 +150,8 @@ func datumValue(d prove.Datum) interp.Value {
 	return interp.Int(d.Num)
 }
 
-// breaches lists what the table says of the invariants of a state.
+// breaches lists what the table says of the invariants of a state: a record that
+// breaks each, and one that keeps all where they compare two things.
 func breaches(m *spec.Machine, s *spec.State) []witness {
 	var list []witness
 	facts := slices.Concat(m.Invariant, s.Invariant)
@@ -170,7 +171,25 @@ func breaches(m *spec.Machine, s *spec.State) []witness {
 		}
 		list = append(list, x)
 	}
+	if slices.ContainsFunc(facts, func(f *spec.Fact) bool { return len(comparedIn(f)) > 1 }) {
+		list = append(list, soundIn(m, s))
+	}
 	return list
+}
+
+// soundIn is what the table says of a record that breaks no rule of a state.
+func soundIn(m *spec.Machine, s *spec.State) witness {
+	x := witness{way: "sound", in: s}
+	found, never := prove.Sound(m, s)
+	switch {
+	case found != nil && len(interp.Check(m, exampleRecord(m, found))) == 0:
+		x.example = found
+	case never:
+		x.never = "its rules contradict each other"
+	default:
+		x.unknown = "the proof did not find out whether there can be one"
+	}
+	return x
 }
 
 // witnessList writes them as a key of the table.

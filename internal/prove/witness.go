@@ -126,13 +126,24 @@ func (w *search) look(s *part, is func(Way) bool, record after, readable bool, f
 	way.Never = way.Never && readable
 }
 
+// Sound is a record of a state that keeps all that the state must and should be
+// like; never says that there is none.
+func Sound(m *spec.Machine, state *spec.State) (found *Example, never bool) {
+	w, s := ofState(m, state)
+	s.given = slices.Concat(s.guaranteed(state), s.presence(state.ShouldPresent, state.ShouldAbsent))
+	switch v, sol := s.check(); v {
+	case impossible:
+		return nil, true
+	case possible:
+		return w.example(s, state, after{}, sol), false
+	}
+	return nil, false
+}
+
 // Breaks is a record of a state that breaks a fact of its invariants, whatever
 // else it breaks of them; never says that what the types promise rules it out.
 func Breaks(m *spec.Machine, state *spec.State, fact *spec.Fact) (found *Example, never bool) {
-	op := &spec.Operation{Name: "record", From: []spec.StateRef{{State: state}}, By: spec.BySystem}
-	w := &work{m: m, words: wordsOf(m), meter: newMeter()}
-	s := &part{problem: newProblem(m, op, w.words), from: state, meter: w.meter}
-	s.touch()
+	w, s := ofState(m, state)
 	holds, readable := s.fact(fact, s.field)
 	if !readable {
 		return nil, false
@@ -144,4 +155,13 @@ func Breaks(m *spec.Machine, state *spec.State, fact *spec.Fact) (found *Example
 		return w.example(s, state, after{}, sol), false
 	}
 	return nil, false
+}
+
+// ofState begins a proof about the records of a state.
+func ofState(m *spec.Machine, state *spec.State) (*work, *part) {
+	op := &spec.Operation{Name: "record", From: []spec.StateRef{{State: state}}, By: spec.BySystem}
+	w := &work{m: m, words: wordsOf(m), meter: newMeter()}
+	s := &part{problem: newProblem(m, op, w.words), from: state, meter: w.meter}
+	s.touch()
+	return w, s
 }

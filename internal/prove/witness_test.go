@@ -56,6 +56,10 @@ operations:
 		t.Errorf("the last branch is taken by %+v", e)
 	}
 	half := m.State("half")
+	if e, never := prove.Sound(m, half); e == nil || never || !e.Before[m.Field("first")].Present ||
+		e.Before[m.Field("first")].Text == e.Before[m.Field("asker")].Text {
+		t.Errorf("a sound record in half is %v", e)
+	}
 	if e, never := prove.Breaks(m, half, m.Invariant[0]); e != nil || !never {
 		t.Errorf("size can be below -5: %v", e)
 	}

@@ -220,7 +220,8 @@ func (w *world) dedupeBroken(r fsm.Row) bool {
 
 // soundRow is a record in a state that breaks no rule. One value after the other
 // is changed for the better, or two where one leads nowhere, as in a < b and b < c;
-// where that leads nowhere either, combinations are tried.
+// where that leads nowhere either, combinations are tried, and last the record of
+// the table.
 func (m *model) soundRow(st *state) (fsm.Row, bool) {
 	o := &operation{}
 	dims := m.recordDims(o)
@@ -249,6 +250,10 @@ func (m *model) soundRow(st *state) (fsm.Row, bool) {
 		if c := m.build(o, st, dims, choice); m.sound(c.row) {
 			return c.clone().row, true
 		}
+	}
+	if w := witness(st.Witnesses, "sound"); w != nil && w.Never+w.Unknown == "" {
+		row, err := m.witnessRow(st, *w)
+		return row, err == nil && m.sound(row)
 	}
 	return fsm.Row{}, false
 }

@@ -28,7 +28,8 @@ func (s *suite[R]) reading(t *testing.T, st Store) {
 		for j := range 2 {
 			r, ok := s.m.soundRow(from)
 			if !ok {
-				t.Fatalf("no record breaks no rule in %s", from.Name)
+				unseen(t, from.Witnesses, "sound", "no record breaks no rule in "+from.Name)
+				break
 			}
 			r.ID, r.UpdatedAt = fmt.Sprintf("record-%02d", 2*i+j), r.CreatedAt
 			if !s.m.apart(&operation{}, &theCase{row: r, call: Call{Inputs: map[string]any{}}}, 2*i+j) && j > 0 {

@@ -50,7 +50,7 @@ type State struct {
 	ShouldAbsent  string
 	Invariant     []string
 	Probes        string    // what the audit asks about a record in the state
-	Witnesses     []Witness // of records that break a fact of the invariants
+	Witnesses     []Witness // of records that break a fact of the invariants, or "sound": none
 }
 
 // Guard is a named precondition: facts, or a bound on the other records that
@@ -109,7 +109,7 @@ type Operation struct {
 // stands in the table where the cases that the tests make up could miss that way,
 // or where there is no case. Values are JSON; times are written "now", "now+1h".
 type Witness struct {
-	Way     string // "guard g", "branch 2", "move", or the fact
+	Way     string // "guard g", "branch 2", "move", the fact, or "sound"
 	In      string // the state of the record; empty for a creation
 	Record  string // what is not absent in it
 	Inputs  string // what is sent

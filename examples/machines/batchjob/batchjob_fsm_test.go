@@ -62,26 +62,35 @@ var testTable = fsmtest.Table{
 		{Name: "submitted", Absent: "stopped_at, timeout_at, satisfied", Invariant: []string{"attempt < attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
 			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
 		}},
 		{Name: "pending", Present: "depends_on", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
 			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
 		}},
 		{Name: "runnable", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
 			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
 			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
 		}},
 		{Name: "starting", Absent: "stopped_at, timeout_at", Invariant: []string{"attempt < attempts", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 2}`},
 			{Way: "attempt < attempts", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1}`},
 			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0}`},
 		}},
 		{Name: "running", Present: "started_at", Absent: "stopped_at", Invariant: []string{"attempt >= 1", "satisfied covers depends_on"}, Witnesses: []fsmtest.Witness{
 			{Way: "satisfied covers depends_on", Record: `{"job_queue": "a", "array_job": "b", "depends_on": ["e"], "attempts": 1, "attempt": 0}`},
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1, "started_at": "now"}`},
 		}},
-		{Name: "succeeded", Terminal: true, Present: "stopped_at, started_at, exit_code", Absent: "timeout_at", Invariant: []string{"exit_code == 0", "attempt >= 1"}},
-		{Name: "failed", Terminal: true, Present: "stopped_at", Absent: "timeout_at"},
+		{Name: "succeeded", Terminal: true, Present: "stopped_at, started_at, exit_code", Absent: "timeout_at", Invariant: []string{"exit_code == 0", "attempt >= 1"}, Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 1, "exit_code": 0, "started_at": "now", "stopped_at": "now"}`},
+		}},
+		{Name: "failed", Terminal: true, Present: "stopped_at", Absent: "timeout_at", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"job_queue": "a", "array_job": "b", "attempts": 1, "attempt": 0, "stopped_at": "now"}`},
+		}},
 	},
 	Invariant: []string{"attempt <= attempts"},
 	Operations: []fsmtest.Operation{

@@ -62,19 +62,30 @@ var testTable = fsmtest.Table{
 		{Name: "scheduled", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
 		}},
 		{Name: "available", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
 		}},
-		{Name: "executing", Present: "attempted_at, attempted_by", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1"}},
+		{Name: "executing", Present: "attempted_at, attempted_by", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1"}, Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "attempted_by": "d"}`},
+		}},
 		{Name: "retryable", Present: "attempted_at, error", Absent: "completed_at, cancelled_at, discarded_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "attempted_at": "now", "error": "e"}`},
 		}},
-		{Name: "completed", Final: true, Present: "attempted_at, completed_at", Absent: "cancelled_at, discarded_at"},
-		{Name: "cancelled", Final: true, Present: "cancelled_at", Absent: "completed_at, discarded_at"},
-		{Name: "discarded", Final: true, Present: "discarded_at", Absent: "completed_at, cancelled_at"},
+		{Name: "completed", Final: true, Present: "attempted_at, completed_at", Absent: "cancelled_at, discarded_at", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "attempted_at": "now", "completed_at": "now"}`},
+		}},
+		{Name: "cancelled", Final: true, Present: "cancelled_at", Absent: "completed_at, discarded_at", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "cancelled_at": "now"}`},
+		}},
+		{Name: "discarded", Final: true, Present: "discarded_at", Absent: "completed_at, cancelled_at", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"worker": "a", "queue": "b", "args": "c", "priority": 0, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "discarded_at": "now"}`},
+		}},
 	},
 	Invariant: []string{"attempt <= max_attempts", "max_attempts >= 1"},
 	Guards: []fsmtest.Guard{

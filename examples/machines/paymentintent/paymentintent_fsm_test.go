@@ -61,30 +61,37 @@ var testTable = fsmtest.Table{
 		{Name: "requires_payment_method", Absent: "payment_method, next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
 		}},
 		{Name: "requires_confirmation", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
 		}},
 		{Name: "requires_action", Present: "payment_method, next_action", Absent: "capture_before, canceled_at", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "next_action": "c", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
 		}},
 		{Name: "processing", Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_capturable == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 0, "amount_received": 0, "confirmations": 0}`},
 		}},
 		{Name: "requires_capture", Present: "payment_method, capture_before", Absent: "next_action, canceled_at", Invariant: []string{"amount_capturable >= 1", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 1, "capture_before": "now", "amount_received": 0, "confirmations": 0}`},
 		}},
 		{Name: "succeeded", Terminal: true, Present: "payment_method", Absent: "next_action, capture_before, canceled_at", Invariant: []string{"amount_received >= 1", "amount_capturable == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "payment_method": "b", "amount_capturable": 0, "amount_received": 1, "confirmations": 0}`},
 		}},
 		{Name: "canceled", Terminal: true, Present: "canceled_at, cancellation_reason", Absent: "next_action, capture_before", Invariant: []string{"amount_capturable == 0", "amount_received == 0"}, Witnesses: []fsmtest.Witness{
 			{Way: "amount_received <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 2, "confirmations": 0}`},
 			{Way: "amount_capturable <= amount", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 2, "amount_received": 0, "confirmations": 0}`},
+			{Way: "sound", Record: `{"amount": 1, "currency": "a", "capture_method": "automatic", "confirmation_method": "automatic", "amount_capturable": 0, "amount_received": 0, "confirmations": 0, "canceled_at": "now", "cancellation_reason": "duplicate"}`},
 		}},
 	},
 	Invariant: []string{"amount_received <= amount", "amount_capturable <= amount"},

@@ -63,23 +63,35 @@ var testTable = fsmtest.Table{
 		{Name: "pending", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
 		}},
 		{Name: "scheduled", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
 		}},
 		{Name: "available", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now"}`},
 		}},
-		{Name: "running", Present: "attempted_at, attempted_by", Absent: "finalized_at", Invariant: []string{"attempt >= 1"}},
+		{Name: "running", Present: "attempted_at, attempted_by", Absent: "finalized_at", Invariant: []string{"attempt >= 1"}, Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 1, "attempted_at": "now", "attempted_by": ["g"], "scheduled_at": "now"}`},
+		}},
 		{Name: "retryable", Present: "error", Absent: "finalized_at, cancel_attempted_at", Invariant: []string{"attempt >= 1", "attempt < max_attempts"}, Witnesses: []fsmtest.Witness{
 			{Way: "attempt <= max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 1, "scheduled_at": "now"}`},
 			{Way: "attempt < max_attempts", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 0, "attempt": 0, "scheduled_at": "now"}`},
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 2, "attempt": 1, "scheduled_at": "now", "error": "e"}`},
 		}},
-		{Name: "completed", Final: true, Present: "finalized_at, attempted_at"},
-		{Name: "cancelled", Final: true, Present: "finalized_at"},
-		{Name: "discarded", Final: true, Present: "finalized_at, error"},
+		{Name: "completed", Final: true, Present: "finalized_at, attempted_at", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "attempted_at": "now", "scheduled_at": "now", "finalized_at": "now"}`},
+		}},
+		{Name: "cancelled", Final: true, Present: "finalized_at", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "finalized_at": "now"}`},
+		}},
+		{Name: "discarded", Final: true, Present: "finalized_at, error", Witnesses: []fsmtest.Witness{
+			{Way: "sound", Record: `{"kind": "a", "queue": "b", "args": "c", "priority": 1, "max_attempts": 1, "attempt": 0, "scheduled_at": "now", "error": "e", "finalized_at": "now"}`},
+		}},
 	},
 	Invariant: []string{"attempt <= max_attempts", "max_attempts >= 1"},
 	Guards: []fsmtest.Guard{
