@@ -105,8 +105,8 @@ const tests = {
     await run1(page, "claim_next");
     await eventually(async () => assert.match(await text(page, "#result .refusal"), /nothing_to_do[\s\S]*r1: it is running/));
     await run1(page, "stall");
-    await eventually(async () => assert.equal(await outcome(page), "done", "a trigger is no guard: it may come early"));
-    await page.click("#undo");
+    await eventually(async () => assert.match(await text(page, "#result .refusal"), /lease_over/), "the lease is not over yet");
+    await page.click("text=Cancel");
     await page.click("#cnext");
     await announced(page, /The clock shows 2026-01-01 09:01:01/);
     await eventually(async () => assert.match(await text(page, ".clock .due"), /stall for r1/));
