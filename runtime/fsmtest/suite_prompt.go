@@ -75,7 +75,9 @@ func (m *model) soundIn(st *state, limit int) []fsm.Row {
 func (m *model) soundNear(st *state) []fsm.Row {
 	r, ok := m.mustRow(st, m.allowedIn(st, m.recordDims(&operation{})))
 	if !ok {
-		return nil
+		if r, ok = m.soundRow(st); !ok { // that of the table, where there is one
+			return nil
+		}
 	}
 	rows := []fsm.Row{r}
 	for _, name := range m.order {

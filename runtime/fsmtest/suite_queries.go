@@ -61,6 +61,7 @@ func (s *suite[R]) queries(t *testing.T) {
 // manyOthers makes the call once more for each guard with a large bound, beside as
 // many others as it allows and beside one more: the store says that they are there.
 func (s *suite[R]) manyOthers(h *harness[R], spy *listening, o *operation, c theCase) {
+	number := c.row.Rev
 	for _, g := range o.require {
 		if g.Fewer <= crowdLimit {
 			continue
@@ -82,6 +83,8 @@ func (s *suite[R]) manyOthers(h *harness[R], spy *listening, o *operation, c the
 				h.create(what, o, c.call)
 				continue
 			}
+			number++
+			s.m.number(&c.row, number)
 			h.seed(c.row)
 			h.call(what, o, fsm.Ref{ID: c.row.ID, Rev: 1}, c.call)
 		}
