@@ -157,14 +157,15 @@ func (p *parking) expr() jen.Code {
 }
 
 // parkingTriggers writes what frees parked records: any other change of a row shows it
-// again, and whoever makes room in a group leaves a note, which the next pick reads.
+// again, and a record that makes room in a group leaves a note, which the next pick reads.
 func (s *schemaText) parkingTriggers() {
 	all := parkings(s.m)
 	if len(all) == 0 {
 		return
 	}
 	s.line("")
-	s.comment("", "A change of a record shows it again to picks that had parked it; one that may have made room for others says so to the next pick.")
+	s.comment("",
+		"A change of a record shows it again to picks that had parked it; one that may have made room for others says so to the next pick.")
 	if s.d.name == "sqlite" {
 		s.sqliteParking(all)
 		return
@@ -202,7 +203,7 @@ func (p *parking) leaves(s *schemaText, i int, update bool) string {
 }
 
 // leaveNote returns the statement that writes a note where somebody waits: whose move
-// it was, and the group. Whoever was parked for it is seen: who parked held the row
+// it was, and the group. The records parked for it are seen: who parked them held the row
 // that moves, and has committed. A snapshot of a whole transaction may be older.
 func (p *parking) leaveNote(s *schemaText, i int) string {
 	values := []string{`OLD."id"`, `OLD."rev"`}
@@ -248,7 +249,8 @@ func (s *schemaText) postgresParking(all []*parking) {
 		}
 		cleared = append(cleared, "    NEW."+quoteName(p.column(s.d.maxName))+" := NULL;")
 	}
-	body := slices.Concat([]string{"IF TG_OP = 'UPDATE' THEN"}, moved, cleared, []string{"    RETURN NEW;", "END IF;"}, gone, []string{"RETURN OLD;"})
+	body := slices.Concat([]string{"IF TG_OP = 'UPDATE' THEN"}, moved, cleared,
+		[]string{"    RETURN NEW;", "END IF;"}, gone, []string{"RETURN OLD;"})
 	event := "BEFORE " + s.moved()
 	if len(gone) > 0 {
 		event += " OR DELETE"

@@ -40,8 +40,8 @@ type Parked struct {
 // AsItIs is Parked.Until of a record that no pick takes before it changes.
 const AsItIs = math.MaxInt64
 
-// ParkingTx is a Tx of a store that parks. A record stays parked until it changes,
-// whoever changes it, until its time, or until Wake finds that others made room.
+// ParkingTx is a Tx of a store that parks. A record stays parked until anything
+// changes it, until its time, or until Wake finds that others made room.
 type ParkingTx interface {
 	Tx
 	// Park parks those that are at their revision and surely refused until the

@@ -24,7 +24,8 @@ func meaning(m *Machine) string {
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	line("invariant %s", factSet(m.Invariant))
 	for _, f := range m.Fields {
-		line("field %s stored=%s type=%s%s per=%s changed_by=%t%s", f.Name, f.Stored(), typeText(f.Type, true), defaultText(f), nameSet(f.Per, fieldName),
+		line("field %s stored=%s type=%s%s per=%s changed_by=%t%s", f.Name, f.Stored(), typeText(f.Type, true), defaultText(f),
+			nameSet(f.Per, fieldName),
 			f.HasChangedBy, nameSet(f.ChangedBy, func(o *OperationRef) string { return o.Operation.Name }))
 	}
 	for _, s := range m.States {

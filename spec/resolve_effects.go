@@ -291,7 +291,8 @@ func (r *resolver) named(o *Operation, f *Field, t Type, v astValue, out Value, 
 		return out, false
 	}
 	if src.Type.Optional && !t.Optional {
-		r.at(codeValue, v.text, "take the value from an input, or make field "+src.Name+" mandatory", "field %s may be absent, and field %s may not", src.Name, f.Name)
+		r.at(codeValue, v.text, "take the value from an input, or make field "+src.Name+" mandatory",
+			"field %s may be absent, and field %s may not", src.Name, f.Name)
 		return out, false
 	}
 	if len(o.Creates) > 0 {

@@ -73,7 +73,8 @@ func reportSyntax(r *reporter, src []byte, off int, err error) {
 		message, hint = "a `?` cannot stand here", "put text that starts with ? in quotes"
 	case strings.Contains(message, "indentation indicator"), strings.Contains(message, "comment or line break"):
 		message, hint = "text of several lines cannot begin like this", "write `|` or `>` alone and the text below it, or put the text in quotes"
-	case strings.Contains(message, "tag"), strings.Contains(message, "expected whitespace"), strings.Contains(message, "found unexpected non-alphabetical"):
+	case strings.Contains(message, "tag"), strings.Contains(message, "expected whitespace"),
+		strings.Contains(message, "found unexpected non-alphabetical"):
 		message, hint = "YAML reads a word that starts with ! as a tag", "put text that starts with ! in quotes"
 	case strings.Contains(message, "max depth"):
 		message, hint = "brackets or lists stand in each other too deep", "write fewer levels"

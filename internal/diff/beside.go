@@ -26,8 +26,10 @@ func (r *Report) Beside() []string {
 		}
 	}
 	for _, f := range r.New.Fields {
-		if !f.Type.Optional && f.Default == nil && !slices.ContainsFunc(r.Old.Fields, func(o *spec.Field) bool { return o.Stored() == f.Stored() }) {
-			why = append(why, fmt.Sprintf("field %s is not optional and has no default: the rows that the old version makes have no value for it", f.Name))
+		if !f.Type.Optional && f.Default == nil &&
+			!slices.ContainsFunc(r.Old.Fields, func(o *spec.Field) bool { return o.Stored() == f.Stored() }) {
+			why = append(why, fmt.Sprintf("field %s is not optional and has no default: the rows that the old version makes have no value for it",
+				f.Name))
 		}
 	}
 	for _, o := range r.New.Operations {

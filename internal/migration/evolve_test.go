@@ -377,7 +377,7 @@ func (m *thing) prefix(words ...string) string {
 }
 
 // ownLines gives the empty table a column and rules of users, each on a line of its
-// own, as if they had made it anew from its text.
+// own, as if they had rebuilt it from its text.
 func (m *thing) ownLines(t testing.TB, db *sql.DB) {
 	if m.IntN(3) > 0 {
 		return

@@ -118,8 +118,10 @@ func (p *plan) postgresNames() {
 	p.line("DECLARE")
 	p.line("    which text;")
 	p.line("BEGIN")
-	p.line("    SELECT name INTO which FROM (SELECT attname::text, attrelid FROM pg_attribute WHERE attrelid = %s::regclass AND NOT attisdropped AND attname IN (%s)", quoteText(p.table("")), list(columns))
-	p.line("        UNION ALL SELECT c.relname::text, t.oid FROM pg_class AS c JOIN pg_class AS t ON t.oid = %s::regclass AND t.relnamespace = c.relnamespace WHERE c.relname IN (%s)", quoteText(p.table("")), list(objects))
+	p.line("    SELECT name INTO which FROM (SELECT attname::text, attrelid FROM pg_attribute WHERE attrelid = %s::regclass AND NOT attisdropped AND attname IN (%s)",
+		quoteText(p.table("")), list(columns))
+	p.line("        UNION ALL SELECT c.relname::text, t.oid FROM pg_class AS c JOIN pg_class AS t ON t.oid = %s::regclass AND t.relnamespace = c.relnamespace WHERE c.relname IN (%s)",
+		quoteText(p.table("")), list(objects))
 	p.line("        UNION ALL SELECT tgname::text, tgrelid FROM pg_trigger WHERE tgrelid IN (%s::regclass, %s::regclass) AND tgname IN (%s)) AS taken (name) LIMIT 1;",
 		quoteText(p.table("")), quoteText(p.table("_events")), list(objects))
 	p.line("    IF FOUND THEN")

@@ -204,7 +204,8 @@ func (p *plan) newColumns() (names []string) {
 // version adds.
 func (p *plan) newObjects() []string {
 	names := func(s *schema) []string {
-		return slices.Concat(mapped(s.indexes, func(x index) string { return x.name }), mapped(s.triggers, objectName), mapped(s.views, objectName))
+		return slices.Concat(mapped(s.indexes, func(x index) string { return x.name }),
+			mapped(s.triggers, objectName), mapped(s.views, objectName))
 	}
 	old := names(p.old)
 	return slices.DeleteFunc(names(p.next), func(n string) bool { return slices.Contains(old, n) })

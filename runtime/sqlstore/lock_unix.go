@@ -15,7 +15,7 @@ import (
 type flocked struct{ *os.File }
 
 // openLock gives a new lock the mode and the owner of the database, whatever the umask
-// is and whoever makes it, as SQLite does for the files that it makes beside one.
+// and the user that makes it, as SQLite does for the files that it makes beside one.
 func openLock(name string, of fs.FileInfo) (fileLock, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {

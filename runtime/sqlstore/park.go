@@ -50,7 +50,7 @@ type note struct {
 }
 
 // Park parks records. Who stands in the way of a group is locked before, and stays
-// there until the transaction ends: whoever moves on later sees what was parked.
+// there until the transaction ends: a record that moves on later sees what was parked.
 func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
 	var rows []parkedRow
 	full := map[string]bool{}
@@ -179,7 +179,8 @@ func (x *txn) leaveNotes(notes []note) error {
 	if err != nil || notes == nil {
 		return err
 	}
-	_, err = x.change(x.t.statement("%s", into+`SELECT v.name, v.key, 0 FROM json_to_recordset(?::text::json) AS v(name text, key text) ON CONFLICT DO NOTHING`), string(list))
+	_, err = x.change(x.t.statement("%s", into+`SELECT v.name, v.key, 0 FROM json_to_recordset(?::text::json) AS v(name text, key text) ON CONFLICT DO NOTHING`),
+		string(list))
 	return x.parkFault(err)
 }
 
@@ -221,7 +222,8 @@ func (x *txn) Wake(q fsm.Query) (n int, held string, err error) {
 
 // notes reads and locks what may have made room.
 func (x *txn) notes(p *fsm.Parking, lock string) (list []note, err error) {
-	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`, x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
+	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`,
+		x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
 	err = x.each(text+lock, []any{maxMany}, func(rows Rows) error {
 		var n note
 		err := rows.Scan(&n.Name, &n.Key)

@@ -20,7 +20,8 @@ func (p *postgres) otherIndex(t *table, w piece, text string, first bool) (bool,
 	}
 	other := def != "" && indexForm(def) != indexForm(w.text)
 	taken := func(why string) error {
-		return &UserObjectError{"index", w.name, fmt.Sprintf("has the name of an index that the machine %s needs, and %s; rename it", t.schema.Machine, why)}
+		return &UserObjectError{"index", w.name,
+			fmt.Sprintf("has the name of an index that the machine %s needs, and %s; rename it", t.schema.Machine, why)}
 	}
 	switch {
 	case (token{text: on}).name() != w.table:
@@ -57,7 +58,8 @@ func (p *postgres) indexAgain(ctx context.Context, q querier, w piece) error {
 	if !strings.Contains(w.text, here) {
 		return fmt.Errorf("sqlstore: the index %q is not one of the table %q: %.100s", w.name, w.table, w.text)
 	}
-	for _, text := range []string{"CREATE TEMP TABLE \"fsm_probe\" (LIKE " + quote(w.table) + ")", strings.Replace(w.text, here, " ON "+probe+" ", 1)} {
+	for _, text := range []string{"CREATE TEMP TABLE \"fsm_probe\" (LIKE " + quote(w.table) + ")",
+		strings.Replace(w.text, here, " ON "+probe+" ", 1)} {
 		if _, err := q.exec(ctx, text); err != nil {
 			return err
 		}

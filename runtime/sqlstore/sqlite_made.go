@@ -237,7 +237,8 @@ func (a *partWork) column(c item) error {
 	c.behind = nil
 	switch {
 	case !ours && next != nil:
-		return &UserObjectError{"column", c.name, fmt.Sprintf("stands in the table %q where the machine needs a column of its own; rename it", a.table)}
+		return &UserObjectError{"column", c.name,
+			fmt.Sprintf("stands in the table %q where the machine needs a column of its own; rename it", a.table)}
 	case !ours:
 		c.text += theirs
 		a.added = append(a.added, c)
@@ -251,7 +252,8 @@ func (a *partWork) column(c item) error {
 	}
 	if theirs = more + theirs; theirs != "" {
 		if next == nil {
-			return &UserObjectError{"constraint", strings.TrimSpace(theirs), fmt.Sprintf("stands behind the column %q of the table %q, which goes; drop it first", c.name, a.table)}
+			return &UserObjectError{"constraint", strings.TrimSpace(theirs),
+				fmt.Sprintf("stands behind the column %q of the table %q, which goes; drop it first", c.name, a.table)}
 		}
 		a.behind[next.name] = theirs
 	}
@@ -275,7 +277,8 @@ func (a *partWork) asMade(c item, old, next *item) (item, string, error) {
 		}
 	}
 	if a.known || ruling(c.is) && !ruling(next.is) {
-		return c, "", &UserObjectError{"column", c.name, fmt.Sprintf("of the table %q is another one than version %d made (%s); make it that again", a.table, a.m.version, c.text)}
+		return c, "", &UserObjectError{"column", c.name,
+			fmt.Sprintf("of the table %q is another one than version %d made (%s); make it that again", a.table, a.m.version, c.text)}
 	}
 	return c, "", nil
 }
@@ -316,7 +319,7 @@ func (a *partWork) goOn() error {
 }
 
 // additions returns the statements that make the table the wanted one by adding
-// columns; fits is false when it must be made anew. What others have added stays.
+// columns; fits is false when it must be rebuilt. What others have added stays.
 func (a parts) additions(p piece) (statements []string, fits bool) {
 	columns, rules, tail := tableItems(p.text)
 	has, wanted := map[string]bool{}, map[string]bool{}
