@@ -1,0 +1,349 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/storetest"
+)
+
+// loose is PostgreSQL without one of the rules of the order of locks. It counts the
+// deadlocks that the server ends.
+type loose struct {
+	*postgres
+	rows, groups bool // it waits for locked rows; for a second group
+	met          *atomic.Int64
+}
+
+func (d loose) lock() string {
+	if d.rows {
+		return d.hold()
+	}
+	return d.postgres.lock()
+}
+
+func (d loose) lockGroup(table string, try bool) string {
+	return d.postgres.lockGroup(table, try && !d.groups)
+}
+
+func (d loose) failure(err error) failure {
+	if sqlState(err) == "40P01" {
+		d.met.Add(1)
+	}
+	return d.postgres.failure(err)
+}
+
+// crossing brings two callers to where each has a lock that the other wants next.
+type crossing struct {
+	t       *testing.T
+	db      *sql.DB
+	arrived [2]atomic.Bool
+}
+
+// meet returns when both callers have been here, or one of them waits for a lock.
+// Who comes again, in another transaction, passes.
+func (c *crossing) meet(who int) {
+	if c.arrived[who].Swap(true) {
+		return
+	}
+	for !c.arrived[1-who].Load() && c.waiting() == 0 && c.t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// waiting counts the sessions that wait for a lock.
+func (c *crossing) waiting() (n int) {
+	if err := c.db.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n); err != nil {
+		c.t.Error(err)
+	}
+	return n
+}
+
+// await returns when n sessions wait.
+func (c *crossing) await(n int) {
+	for c.waiting() < n && c.t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// watchedStore is a store whose transactions say what they have done.
+type watchedStore struct {
+	*Store
+	after func(what string)
+	blind bool // no row is locked before the first write
+	pairs bool // it writes many records with one statement for two of them
+}
+
+type watchedTable struct {
+	fsm.Table
+	s *watchedStore
+}
+
+type watchedTx struct {
+	fsm.Tx
+	s    *watchedStore
+	last bool // all that are to be locked first have been asked for
+}
+
+func (s *watchedStore) Table(schema *fsm.Schema) (fsm.Table, error) {
+	t, err := s.Store.Table(schema)
+	if s.pairs {
+		return &pairedTable{watchedTable{t, s}}, err
+	}
+	return &watchedTable{t, s}, err
+}
+
+func (t *watchedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return t.Table.Update(ctx, func(tx fsm.Tx) error { return f(&watchedTx{Tx: tx, s: t.s}) })
+}
+
+type pairedTable struct{ watchedTable }
+
+// UpdateMany writes two records with one statement, then the next two.
+func (t *pairedTable) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+	return t.Table.(fsm.Bulk).UpdateMany(ctx, func(tx fsm.ManyTx) error { return f(&pairs{tx, t.s}) })
+}
+
+type pairs struct {
+	fsm.ManyTx
+	s *watchedStore
+}
+
+func (x *pairs) WriteMany(ws []*fsm.Write) error {
+	for some := range slices.Chunk(ws, 2) {
+		if err := x.ManyTx.WriteMany(some); err != nil {
+			return err
+		}
+		x.s.after("some")
+	}
+	return nil
+}
+
+func (x *watchedTx) Row(id string) (fsm.Row, error) {
+	if x.s.blind && !x.last {
+		x.last = id == "p2"
+		return fsm.Row{}, fsm.ErrNotFound
+	}
+	row, err := x.Tx.Row(id)
+	x.s.after("row")
+	return row, err
+}
+
+func (x *watchedTx) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+	return func(yield func(fsm.Row, error) bool) {
+		for row, err := range x.Tx.Rows(q) {
+			if !yield(row, err) {
+				break
+			}
+		}
+		if q.Lock {
+			x.s.after("rows")
+		}
+	}
+}
+
+func (x *watchedTx) Write(w *fsm.Write) error {
+	err := x.Tx.Write(w)
+	if err == nil {
+		x.s.after("write")
+	}
+	return err
+}
+
+func (x *watchedTx) Peers(q fsm.PeerQuery) (int64, error) {
+	n, err := x.Tx.Peers(q)
+	if err == nil {
+		x.s.after("peers")
+	}
+	return n, err
+}
+
+type parcelMachine = *fsm.Machine[storetest.Parcel]
+
+// order is a scene: two callers whose locks cross.
+type order struct {
+	*crossing
+	dialect loose
+	dsn     string
+	schema  *fsm.Schema
+}
+
+// open opens the machine over a store that says to after what its transactions have
+// done.
+func (o *order) open(after func(what string), how watchedStore) parcelMachine {
+	o.t.Helper()
+	db, err := sql.Open("pgx", o.dsn)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	store, err := New(db, o.dialect, WithRelease(db.Close))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.t.Cleanup(func() { store.Close() })
+	tab, err := store.Table(o.schema)
+	if err == nil {
+		err = tab.Migrate(o.t.Context())
+	}
+	how.Store, how.after = store, after
+	nothing := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+	m, err := fsm.NewMachine(o.t.Context(), &how, storetest.Descriptor(o.schema),
+		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return m
+}
+
+// at returns what meets the other caller after the first what.
+func (o *order) at(who int, want string) func(string) {
+	return func(what string) {
+		if what == want {
+			o.meet(who)
+		}
+	}
+}
+
+// make makes parcels: p1, p2 and so on, one in each lane. The later one weighs more.
+func (o *order) make(m parcelMachine, held bool, lanes ...string) (made []storetest.Parcel) {
+	o.t.Helper()
+	for i, lane := range lanes {
+		out, err := m.Create(o.t.Context(), storetest.Register(storetest.Meta{},
+			storetest.RegisterInput{ID: fmt.Sprint("p", i+1), Lane: lane, Weight: fsm.Some(int64(i))}))
+		if err == nil && held {
+			out, err = m.Apply(o.t.Context(), out.Record, storetest.Hold(storetest.Meta{Actor: "w"}, lane, time.Now().Add(time.Hour)))
+		}
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		made = append(made, out.Record)
+	}
+	return made
+}
+
+// both runs two callers and demands that each comes to its end.
+func (o *order) both(first, second func() error) {
+	o.t.Helper()
+	var all sync.WaitGroup
+	for who, f := range []func() error{first, second} {
+		all.Go(func() {
+			if err := f(); err != nil {
+				o.t.Errorf("caller %d: %v", who, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func bills(ids ...string) (items []fsm.Item[storetest.Parcel]) {
+	for _, id := range ids {
+		items = append(items, fsm.Item[storetest.Parcel]{At: fsm.Ref{ID: id}, Call: storetest.Bill(storetest.Meta{})})
+	}
+	return items
+}
+
+// Each rule of the order of locks is what keeps the server from deadlocks: without it
+// there is one, with it none. Both times all callers come to their ends.
+func TestOrderOfLocks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "gen", "testdata", "schema", "parcel.postgres.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenes := []struct {
+		name string
+		lift func(d *loose)
+		run  func(o *order, lifted bool)
+	}{
+		{"1, a claim passes over locked rows", func(d *loose) { d.rows = true }, func(o *order, _ bool) {
+			claims, batches := o.open(o.at(0, "rows"), watchedStore{}), o.open(o.at(1, "row"), watchedStore{})
+			o.make(claims, false, "a", "a")
+			o.both(func() error { // it meets p2, which does not fit, and looks on
+				c := storetest.Hold(storetest.Meta{Actor: "w"}, "a", time.Now().Add(time.Hour))
+				c.Fits = func(p *storetest.Parcel, _ time.Time) bool { return p.ID == "p1" }
+				_, err := claims.Pick(o.t.Context(), 1, c)
+				return err
+			}, func() error {
+				_, err := batches.ApplyMany(o.t.Context(), bills("p1", "p2"))
+				return err
+			})
+		}},
+		{"1, a statement of several moves passes over locked rows", func(d *loose) { d.rows = true }, func(o *order, _ bool) {
+			first, second := o.open(o.at(0, "some"), watchedStore{pairs: true}), o.open(o.at(1, "some"), watchedStore{pairs: true})
+			held := o.make(first, false, "a", "a", "a", "a")
+			annotate := func(m parcelMachine, places ...int) error {
+				var items []fsm.Item[storetest.Parcel]
+				for _, i := range places {
+					items = append(items, fsm.Item[storetest.Parcel]{At: held[i],
+						Call: storetest.Annotate(storetest.Meta{}, fsm.Some(fsm.MustJSON(`1`)), fsm.Optional[string]{}, fsm.Optional[bool]{})})
+				}
+				_, err := m.ApplyMany(o.t.Context(), items)
+				return err
+			}
+			var errs [2]error // of one of them, whose records the other one moved
+			o.both(func() error { errs[0] = annotate(first, 0, 1, 2, 3); return nil }, func() error { errs[1] = annotate(second, 3, 2, 1, 0); return nil })
+			if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs[:]...), fsm.ErrStale) {
+				o.t.Errorf("got %v, want one ErrStale", errs)
+			}
+		}},
+		{"2, a batch locks its records by id first", nil, func(o *order, lifted bool) {
+			first, second := o.open(o.at(0, "write"), watchedStore{blind: lifted}), o.open(o.at(1, "write"), watchedStore{blind: lifted})
+			o.make(first, false, "a", "a")
+			o.both(func() error {
+				_, err := first.ApplyMany(o.t.Context(), bills("p1", "p2"))
+				return err
+			}, func() error {
+				_, err := second.ApplyMany(o.t.Context(), bills("p2", "p1"))
+				return err
+			})
+		}},
+		{"3, only the first group is waited for", func(d *loose) { d.groups = true }, func(o *order, _ bool) {
+			first, second := o.open(o.at(0, "peers"), watchedStore{}), o.open(o.at(1, "peers"), watchedStore{})
+			held := o.make(first, true, "a", "b", "b", "a")
+			shelve := func(m parcelMachine, list ...storetest.Parcel) error {
+				var items []fsm.Item[storetest.Parcel]
+				for _, p := range list {
+					items = append(items, fsm.Item[storetest.Parcel]{At: p, Call: storetest.Shelve(storetest.Meta{}, "slot "+p.ID, "t")})
+				}
+				_, err := m.ApplyMany(o.t.Context(), items)
+				return err
+			}
+			o.both(func() error { return shelve(first, held[0], held[1]) }, func() error { return shelve(second, held[2], held[3]) })
+		}},
+	}
+	for _, scene := range scenes {
+		for _, lifted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, kept %t", scene.name, !lifted), func(t *testing.T) {
+				t.Parallel()
+				o := &order{crossing: &crossing{t: t}, dsn: pgtest.DSN(t), schema: storetest.Schema()}
+				o.schema.SQL = map[string]string{"postgres": string(text)}
+				o.dialect = loose{postgres: Postgres(WithLogger(slog.New(slog.DiscardHandler))).(*postgres), met: new(atomic.Int64)}
+				if lifted && scene.lift != nil {
+					scene.lift(&o.dialect)
+				}
+				var err error
+				if o.db, err = sql.Open("pgx", o.dsn); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { o.db.Close() })
+				scene.run(o, lifted)
+				if n := o.dialect.met.Load(); (n > 0) != lifted {
+					t.Errorf("the server ended %d deadlocks", n)
+				}
+			})
+		}
+	}
+}
