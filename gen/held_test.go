@@ -47,10 +47,10 @@ func TestHandlesDoNotCompile(t *testing.T) {
 			"out.Fail undefined",
 		},
 		{
-			"an operation of the system", "../specs/lifecycle.yaml",
-			`var m *Machine; var j RunningJob; _, _ = m.Stall(ctx, j, StallRequest{})`,
-			`var j RunningJob; _, _ = j.Stall(ctx)`,
-			"j.Stall undefined",
+			"an operation of the system", "../specs/execution.yaml",
+			`var m *Machine; var j InProgressExecution; _, _ = m.Expire(ctx, j, ExpireRequest{})`,
+			`var j InProgressExecution; _, _ = j.Expire(ctx)`,
+			"j.Expire undefined",
 		},
 		{
 			"the owner of a job that has none", "../specs/lifecycle.yaml",

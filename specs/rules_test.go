@@ -6,6 +6,7 @@ package specs_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -94,6 +95,31 @@ func expectRule(t *testing.T, source string, r rule, what string, lines []string
 		}
 	}
 	t.Errorf("rule %s:%s (RULES.md:%d): %s: not noticed", source, r.lines, r.line, what)
+}
+
+// TestRulesNameTests demands the tests that RULES.md names, in the folder that follows
+// them in brackets.
+func TestRulesNameTests(t *testing.T) {
+	t.Parallel()
+	lists := regexp.MustCompile("((?:`Test[A-Za-z0-9]+` )+)\\(([a-z/]+)\\)")
+	name := regexp.MustCompile("Test[A-Z][A-Za-z0-9]+")
+	page := readFile(t, "RULES.md")
+	named := 0
+	for _, list := range lists.FindAllStringSubmatch(page, -1) {
+		for _, test := range name.FindAllString(list[1], -1) {
+			named++
+			files, err := filepath.Glob(filepath.Join("..", list[2], "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(files, func(f string) bool { return strings.Contains(readFile(t, f), "\nfunc "+test+"(t *testing.T)") }) {
+				t.Errorf("%s is in no test of %s", test, list[2])
+			}
+		}
+	}
+	if all := len(name.FindAllString(page, -1)); named != all || all == 0 {
+		t.Errorf("%d of %d tests are named with their folder", named, all)
+	}
 }
 
 // TestRulesResolutions holds the resolutions that files and rows name to the

@@ -13,19 +13,20 @@ import (
 // Two sweepers, or two recoveries, that see the same record do one thing.
 func TestStepSystemCallsConverge(t *testing.T) {
 	t.Parallel()
-	s := enqueued(t)
-	s.does(s.call("claim_next", in{"lease": interp.Time(at(60))}))
-	s.refuses(s.call("stall", nil, request("mine")), interp.CodeInvalidInput)
-	stall := s.call("stall", nil, actor("somebody"), when(at(60)))
-	first := s.does(stall)
-	if e := first.Events[0]; e.Actor != "system" || e.RequestID != "sys:stall:2" {
+	s := tell(t, shipped(t, "execution"))
+	s.does(s.lease("a", "j"))
+	s.does(s.call("start", nil))
+	s.refuses(s.call("expire", nil, request("mine")), interp.CodeInvalidInput)
+	expire := s.call("expire", nil, actor("somebody"), when(at(60)))
+	first := s.does(expire)
+	if e := first.Events[0]; e.Actor != "system" || e.RequestID != "sys:expire:2" {
 		t.Errorf("actor %q, request %q", e.Actor, e.RequestID)
 	}
-	if out := s.does(stall); !out.Replayed || out.Record.Rev != 3 {
+	if out := s.does(expire); !out.Replayed || out.Record.Rev != 3 {
 		t.Errorf("the second sweeper: %+v", out)
 	}
-	s.refuses(s.call("stall", nil, rev(3)), interp.CodeWrongState)
-	s.refuses(s.call("stall", nil, rev(1)), interp.CodeStale)
+	s.refuses(s.call("expire", nil, rev(3)), interp.CodeTerminal)
+	s.refuses(s.call("expire", nil, rev(1)), interp.CodeStale)
 }
 
 // Without a revision a system operation has the id of the one that was read.

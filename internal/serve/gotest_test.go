@@ -89,6 +89,10 @@ func wander(t *testing.T, m *spec.Machine, seed uint64, n int) []stepRequest {
 				s.Inputs[in.Name] = raw
 			}
 		}
+		if len(steps) > 0 && r.IntN(10) == 0 && steps[len(steps)-1].Request != "" { // it is sent once more
+			s = steps[len(steps)-1]
+			s.At = stamp(at)
+		}
 		shown, next, err := playStep(m, w, s)
 		if err != nil {
 			t.Fatalf("step %d, %+v: %v", i+1, s, err)

@@ -277,7 +277,7 @@ func TestSessionsThatCannotBePlayed(t *testing.T) {
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	h := page(t, Options{Files: []string{"../../specs/lifecycle.yaml"}})
-	all := []string{enqueue, claim, start, step("stall", "r1", 3, "05:00", ""), step("requeue_stalled", "r1", 4, "05:01", `"request": "d", "actor": "ann"`)}
+	all := []string{enqueue, claim, start, step("stall", "r1", 3, "05:00", `"request": "s"`), step("requeue_stalled", "r1", 4, "05:01", `"request": "d", "actor": "ann"`)}
 	whole := get[playView](t, h, "/api/machine/0/play", session("", all...))
 	for n := range all {
 		part := get[playView](t, h, "/api/machine/0/play", session("", all[:n]...))

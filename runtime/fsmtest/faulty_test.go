@@ -41,7 +41,7 @@ func TestFaulty(t *testing.T) {
 			j := fsmtest.Given(t, store, jobs.Core(), lifecycle.Job{State: lifecycle.StateClaimed, Owner: fsm.Some("w1"), Lease: fsm.Some(fsmtest.Start.Add(time.Second))})
 			clock.Advance(time.Minute)
 			tt.order(f, func() {
-				if _, err := jobs.Stall(t.Context(), j, lifecycle.StallRequest{}); err != nil {
+				if _, err := jobs.Stall(t.Context(), j, lifecycle.StallRequest{RequestID: "other"}); err != nil {
 					t.Error(err)
 				}
 			})

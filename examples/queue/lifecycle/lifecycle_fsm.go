@@ -749,17 +749,17 @@ func (j Job) CanFail(req FailRequest, now time.Time) error {
 
 // StallRequest is the request of Stall.
 type StallRequest struct {
-	Reason string            // why; stored with the event
-	At     time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
-	Labels map[string]string // durable form: stored with the event; no rule reads them
+	RequestID string            // durable form: required, makes a retry safe
+	Actor     string            // who asks
+	Reason    string            // why; stored with the event
+	At        time.Time         // durable form: when; zero is the machine's clock, another one needs fsm.WithCallerTime
+	Labels    map[string]string // durable form: stored with the event; no rule reads them
 }
 
 // Stall moves a Job from claimed or running to stalled.
 //
-// Takes the job away from an owner that let its lease end. Time alone decides;
-// reason and labels may say who asked.
-//
-// It is run by the system, never on a caller's behalf.
+// Takes the job away from an owner that let its lease end. The sweeper does it
+// in time; who asks for it stands in the event as its actor.
 //
 // It is refused unless:
 //   - lease_over: lease <= now (ErrLeaseStillLive)

@@ -39,7 +39,7 @@ var testTable = fsmtest.Table{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26",
+	Hash:        "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
 	Enforce:     "full",
 	RequestID:   "required",
 	ExpectedRev: "required",
@@ -126,7 +126,6 @@ var testTable = fsmtest.Table{
 		},
 		{
 			Name: "stall", Event: "stalled",
-			By:       "system",
 			Require:  "lease_over",
 			Clear:    "owner, lease",
 			Triggers: []string{"after lease"},
@@ -326,9 +325,11 @@ func testFailRequest(c fsmtest.Call) FailRequest {
 
 func testStallRequest(c fsmtest.Call) StallRequest {
 	return StallRequest{
-		Reason: c.Reason,
-		At:     c.Now(),
-		Labels: c.Labels,
+		RequestID: c.RequestID,
+		Actor:     c.Actor,
+		Reason:    c.Reason,
+		At:        c.Now(),
+		Labels:    c.Labels,
 	}
 }
 
@@ -578,6 +579,26 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			"stall": {
 				Do: func(ctx context.Context, at fsm.Target, c fsmtest.Call) (fsm.Outcome[Job], error) {
 					return m.Stall(ctx, at, testStallRequest(c))
+				},
+				Many: func(ctx context.Context, at []fsm.Target, calls []fsmtest.Call) ([]fsm.Outcome[Job], error) {
+					var items []StallItem
+					for i, c := range calls {
+						items = append(items, StallItem{At: at[i], Request: testStallRequest(c)})
+					}
+					return m.StallMany(ctx, items)
+				},
+				Held: func(ctx context.Context, h *fsm.Held[Job], c fsmtest.Call) (out fsm.Outcome[Job], end string, err error) {
+					switch h.Held().State {
+					case StateClaimed:
+						j := ClaimedJob{handle{h}}
+						next, err := j.Stall(ctx)
+						return next.Outcome(), "stalled", err
+					case StateRunning:
+						j := RunningJob{handle{h}}
+						next, err := j.Stall(ctx)
+						return next.Outcome(), "stalled", err
+					}
+					return out, end, err
 				},
 			},
 			"requeue_stalled": {

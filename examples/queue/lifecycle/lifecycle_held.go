@@ -198,6 +198,14 @@ func (j ClaimedJob) Heartbeat(ctx context.Context, lease time.Time) error {
 	return j.held.Stay(ctx, HeartbeatRequest{Actor: j.held.Actor(), Lease: lease}.call(opHeartbeat))
 }
 
+// Stall moves the Job to stalled. Takes the job away from an owner that let its
+// lease end. The sweeper does it in time; who asks for it stands in the event
+// as its actor.
+func (j ClaimedJob) Stall(ctx context.Context) (StalledJob, error) {
+	next, err := j.held.Move(ctx, StallRequest{Actor: j.held.Actor()}.call(opStall))
+	return StalledJob{handle{next}}, err
+}
+
 // RunningJob is a Job that is running, in the hands of one actor. The owner has
 // started and extends its lease by heartbeats.
 type RunningJob struct {
@@ -232,6 +240,14 @@ func (j RunningJob) Complete(ctx context.Context, result fsm.JSON) (Outcome, err
 func (j RunningJob) Fail(ctx context.Context, errorValue fsm.JSON) (Outcome, error) {
 	next, err := j.held.Move(ctx, FailRequest{Actor: j.held.Actor(), Error: errorValue}.call(opFail))
 	return next.Outcome(), err
+}
+
+// Stall moves the Job to stalled. Takes the job away from an owner that let its
+// lease end. The sweeper does it in time; who asks for it stands in the event
+// as its actor.
+func (j RunningJob) Stall(ctx context.Context) (StalledJob, error) {
+	next, err := j.held.Move(ctx, StallRequest{Actor: j.held.Actor()}.call(opStall))
+	return StalledJob{handle{next}}, err
 }
 
 // StalledJob is a Job that is stalled, in the hands of one actor. The previous

@@ -25,7 +25,7 @@ var schema = &fsm.Schema{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
-	Hash:        "e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26",
+	Hash:        "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
 	Table:       "lifecycle",
 	Enforce:     "full",
 	RequestID:   fsm.Required,
@@ -211,10 +211,24 @@ func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, er
 	return m.core.ApplyMany(ctx, calls)
 }
 
-// Stall moves a Job from claimed or running to stalled. Its request id is made
-// of operation and revision, so two that run it converge.
+// Stall moves a Job from claimed or running to stalled.
 func (m *Machine) Stall(ctx context.Context, at fsm.Target, req StallRequest) (Outcome, error) {
 	return m.core.Apply(ctx, at, req.call(opStall))
+}
+
+// StallItem is one item of StallMany.
+type StallItem struct {
+	At      fsm.Target
+	Request StallRequest
+}
+
+// StallMany is Stall for each item, in one transaction: all of them or none.
+func (m *Machine) StallMany(ctx context.Context, items []StallItem) ([]Outcome, error) {
+	calls := make([]fsm.Item[Job], len(items))
+	for i, item := range items {
+		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opStall)}
+	}
+	return m.core.ApplyMany(ctx, calls)
 }
 
 // RequeueStalled moves a Job from stalled to queued.
@@ -409,7 +423,7 @@ var (
 		Name:   "stall",
 		Stored: "stall",
 		Event:  "stalled",
-		By:     fsm.BySystem,
+		By:     fsm.ByCaller,
 		From:   []string{"claimed", "running"},
 		Moves: []fsm.Move{
 			{From: "claimed", To: "stalled"},
@@ -560,6 +574,8 @@ func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 func (req StallRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	return fsm.Call[Job]{
 		Operation: op,
+		RequestID: req.RequestID,
+		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,

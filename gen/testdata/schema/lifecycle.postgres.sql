@@ -425,5 +425,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('lifecycle', 1, 'e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26', 'full', 'postgres')
+VALUES ('lifecycle', 1, 'f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

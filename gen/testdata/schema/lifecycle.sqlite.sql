@@ -370,9 +370,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'lifecycle', 'e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'lifecycle', 'f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('lifecycle', 'lifecycle_events', 'lifecycle_outbox', 'lifecycle_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'lifecycle');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('lifecycle', 1, 'e06eb035af2e4a10676aa6a47a958d7fcdc2cad747b61aac89b5ec2449c0cd26', 'full', 'sqlite');
+VALUES ('lifecycle', 1, 'f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665', 'full', 'sqlite');

@@ -1,0 +1,88 @@
+package interp_test
+
+import (
+	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+)
+
+// What the sources say and no table of transitions shows: specs/RULES.md names these
+// tests with the lines. Those of the lifecycle and of the ingestion are told by a
+// caller, in examples/queue and examples/pipeline.
+
+// 000:48, 51, 156, 159: what an attempt is given and yields, and the times of its job.
+func TestSourceExecution(t *testing.T) {
+	t.Parallel()
+	s := tell(t, shipped(t, "execution"))
+	payload, output := s.m.Field("payload"), s.m.Field("output")
+	lease := s.lease("a", "job")
+	lease.Inputs["payload"] = interp.JSON(`{"n":1}`)
+	first := s.does(lease).Record
+	begun := s.does(s.call("start", nil)).Record
+	if first.Value(s.m, payload) != interp.JSON(`{"n":1}`) || begun.Value(s.m, output).IsPresent() {
+		t.Errorf("payload %v, output before the commit %v", first.Value(s.m, payload), begun.Value(s.m, output))
+	}
+	last := s.does(s.call("commit", in{"output": interp.JSON("2")})).Record
+	if last.Value(s.m, output) != interp.JSON("2") || last.Value(s.m, payload) != first.Value(s.m, payload) {
+		t.Errorf("the commit keeps %v and stores %v", last.Value(s.m, payload), last.Value(s.m, output))
+	}
+	s.does(s.call("commit", in{"output": interp.JSON("3")}))
+	if got := s.w.Records["a"].Value(s.m, output); got != interp.JSON("2") {
+		t.Errorf("a second commit stores %v", got)
+	}
+	job := interp.ProjectGroup(s.m, []interp.Record{s.w.Records["a"]})
+	if job.Fields["created"] != interp.Time(first.CreatedAt) || job.Fields["updated"] != interp.Time(last.UpdatedAt) {
+		t.Errorf("the job has %v", job.Fields)
+	}
+}
+
+// 001:45-46, 79, 98: what is recorded only, and what is no event (C28, C29).
+func TestSourceJobState(t *testing.T) {
+	t.Parallel()
+	s := tell(t, shipped(t, "jobstate"))
+	s.refuses(s.call("create", in{"expected": interp.Set("")}), interp.CodeInvalidInput)
+	s.refuses(s.call("create", in{"expected": interp.Set()}), interp.CodeGuard)
+	s.does(s.call("create", in{"expected": interp.Set("x"), "compensation_policy": interp.String("undo")}))
+	recorded := func(op string, inputs in, state string) {
+		t.Helper()
+		if out := s.does(s.call(op, inputs)); !out.RecordOnly || out.Record.State.Name != state {
+			t.Errorf("%s in %s: %+v", op, state, out)
+		}
+	}
+	malformed := func() { // in each state, before the cell is looked at
+		t.Helper()
+		s.refuses(s.call("expected_event", nil), interp.CodeInvalidInput)
+		s.refuses(s.call("expected_event", in{"name": interp.String("")}), interp.CodeInvalidInput)
+	}
+	for _, op := range []string{"error_event", "compensation_event"} {
+		recorded(op, nil, "created")
+	}
+	recorded("expected_event", in{"name": interp.String("x")}, "created")
+	malformed()
+	s.does(s.call("job_kick", nil))
+	malformed()
+	recorded("error_event", in{"verdict": interp.Word("ignored")}, "running")
+	recorded("compensation_event", in{"decision": interp.Word("done")}, "running")
+	recorded("expected_event", in{"name": interp.String("y")}, "running")
+	s.does(s.call("error_event", nil))
+	malformed()
+	recorded("compensation_event", nil, "compensating")
+	recorded("compensation_event", in{"decision": interp.Word("undecided")}, "compensating")
+	s.does(s.call("compensation_event", in{"decision": interp.Word("done")}))
+	malformed()
+	recorded("error_event", nil, "done")
+}
+
+// 004:80, 109: the effect has the same key after a crash.
+func TestSourceTask(t *testing.T) {
+	t.Parallel()
+	s := tell(t, shipped(t, "task"))
+	s.does(s.call("submit", nil))
+	for range 2 {
+		started := s.does(s.call("start", nil)).Record
+		if got := interp.EffectKey(s.m, s.m.Operation("start").Effect, started); got != "a" {
+			t.Errorf("at revision %d the key is %s", started.Rev, got)
+		}
+		s.does(s.call("recover", nil))
+	}
+}
