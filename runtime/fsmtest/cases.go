@@ -122,12 +122,12 @@ func (m *model) build(o *operation, s *state, dims []dim, choice []int) theCase 
 	for i, d := range dims {
 		v := d.values[choice[i]]
 		switch {
+		case d.field != nil:
+			c.row.Values[d.field.index] = v
 		case d.name == dimField+"created_at":
 			c.row.CreatedAt = v.(time.Time)
 		case d.name == dimField+"updated_at":
 			c.row.UpdatedAt = v.(time.Time)
-		case strings.HasPrefix(d.name, dimField):
-			c.row.Values[m.fields[strings.TrimPrefix(d.name, dimField)].index] = v
 		case strings.HasPrefix(d.name, dimInput):
 			if v != nil {
 				c.call.Inputs[strings.TrimPrefix(d.name, dimInput)] = v

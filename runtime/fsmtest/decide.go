@@ -323,33 +323,34 @@ func within(y typ, n int64) bool {
 func (m *model) broken(r fsm.Row) []fsm.Violation {
 	s := m.stateOf(r.State)
 	var list []fsm.Violation
-	for _, name := range m.order {
-		f := m.fields[name]
-		n, isInt := r.Values[f.index].(int64)
-		if isInt && (!within(f.typ, n) || f.kind == fsm.KindSequence && n < 1) {
-			list = append(list, fsm.Violation{Rule: name, Must: true})
-		}
-	}
-	presence := func(names string, want, must bool) {
-		for _, name := range split(names, ",") {
-			if name == "" {
-				continue
-			}
-			f := m.fields[name]
-			if m.present(term{field: name}, nil, r.Values[f.index]) != want {
-				list = append(list, fsm.Violation{Rule: name + map[bool]string{true: " is present", false: " is absent"}[want], Must: must})
+	for i, v := range r.Values {
+		if n, isInt := v.(int64); isInt {
+			f := m.fields[m.order[i]]
+			if !within(f.typ, n) || f.kind == fsm.KindSequence && n < 1 {
+				list = append(list, fsm.Violation{Rule: f.Name, Must: true})
 			}
 		}
 	}
-	presence(s.Present, true, true)
-	presence(s.Absent, false, true)
-	for _, f := range slices.Concat(m.invariant, s.invariant) {
-		if !m.holds(f, nil, r, Call{}) {
-			list = append(list, fsm.Violation{Rule: f.text, Must: true})
+	presence := func(must bool) {
+		for _, p := range s.presence {
+			if p.must == must && m.present(term{field: p.field.Name}, nil, r.Values[p.field.index]) != p.want {
+				rule := p.field.Name + " is absent"
+				if p.want {
+					rule = p.field.Name + " is present"
+				}
+				list = append(list, fsm.Violation{Rule: rule, Must: must})
+			}
 		}
 	}
-	presence(s.ShouldPresent, true, false)
-	presence(s.ShouldAbsent, false, false)
+	presence(true)
+	for _, facts := range [][]fact{m.invariant, s.invariant} {
+		for _, f := range facts {
+			if !m.holds(f, nil, r, Call{}) {
+				list = append(list, fsm.Violation{Rule: f.text, Must: true})
+			}
+		}
+	}
+	presence(false)
 	return list
 }
 

@@ -23,6 +23,8 @@ type model struct {
 	guards     map[string]*guard
 	invariant  []fact
 	sought     sought
+	made       madeUp
+	nothing    operation // a record is made up for none
 }
 
 type typ struct {
@@ -43,6 +45,13 @@ type state struct {
 	State
 	stored    string
 	invariant []fact
+	presence  []presence
+}
+
+// presence is a rule about one field.
+type presence struct {
+	field      *field
+	want, must bool
 }
 
 type guard struct {
@@ -114,6 +123,17 @@ func compile(t Table) (*model, error) {
 	m.invariant = facts(t.Invariant)
 	for _, s := range t.States {
 		x := &state{State: s, stored: or(s.Stored, s.Name), invariant: facts(s.Invariant)}
+		for _, p := range []struct {
+			names      string
+			want, must bool
+		}{{s.Present, true, true}, {s.Absent, false, true}, {s.ShouldPresent, true, false}, {s.ShouldAbsent, false, false}} {
+			for _, name := range list(p.names) {
+				if m.fields[name] == nil {
+					return nil, fmt.Errorf("state %s: %q is no field", s.Name, name)
+				}
+				x.presence = append(x.presence, presence{m.fields[name], p.want, p.must})
+			}
+		}
 		m.states[s.Name] = x
 		m.stateOrder = append(m.stateOrder, x)
 		m.stored[x.stored] = x

@@ -30,6 +30,7 @@ type dim struct {
 	name     string
 	values   []any
 	relevant bool // something that the operation does depends on it
+	field    *field
 }
 
 // The prefixes of the names of dimensions.
@@ -94,7 +95,7 @@ func (m *model) newDims(o *operation) []dim {
 			if f.kind == fsm.KindCounter && m.increments(o, name) { // a corrupt row, one step below the bounds
 				values = append(values, int64(-1))
 			}
-			list = append(list, dim{dimField + name, values, read[dimField+name]})
+			list = append(list, dim{dimField + name, values, read[dimField+name], f})
 		}
 		for _, b := range []string{"created_at", "updated_at"} {
 			values := []any{theCreated}
@@ -104,7 +105,7 @@ func (m *model) newDims(o *operation) []dim {
 			case b == "updated_at":
 				values = []any{theNow.Add(-2 * time.Hour), theNow.Add(time.Hour)} // a clock that went back
 			}
-			list = append(list, dim{dimField + b, values, read[dimField+b]})
+			list = append(list, dim{dimField + b, values, read[dimField+b], nil})
 		}
 	}
 	for i, in := range o.inputs {
@@ -112,7 +113,7 @@ func (m *model) newDims(o *operation) []dim {
 		if in.optional {
 			values = append([]any{nil}, values...)
 		}
-		list = append(list, dim{dimInput + in.Name, values, read[dimInput+in.Name] || len(values) > 1})
+		list = append(list, dim{dimInput + in.Name, values, read[dimInput+in.Name] || len(values) > 1, nil})
 	}
 	for _, g := range o.require {
 		if g.Fewer > 0 {
@@ -120,13 +121,13 @@ func (m *model) newDims(o *operation) []dim {
 			if g.Fewer > 1 {
 				values = append([]any{int64(0)}, values...)
 			}
-			list = append(list, dim{dimPeers + g.Name, values, true})
+			list = append(list, dim{dimPeers + g.Name, values, true, nil})
 		}
 	}
 	if o.creates {
 		for _, name := range m.order {
 			if m.fields[name].kind == fsm.KindSequence {
-				list = append(list, dim{dimPeers + name, []any{int64(1), int64(4), int64(0)}, true})
+				list = append(list, dim{dimPeers + name, []any{int64(1), int64(4), int64(0)}, true, nil})
 			}
 		}
 	}

@@ -70,6 +70,34 @@ type sought struct {
 	cases map[string][]theCase
 }
 
+// madeUp are the records that were made up, by what was asked for: the same question
+// has the same answer, and some are asked for each pair of states.
+type madeUp struct {
+	mu    sync.Mutex
+	known map[string][]fsm.Row
+}
+
+// rows returns copies, which the caller may change.
+func (k *madeUp) rows(name string, find func() []fsm.Row) []fsm.Row {
+	k.mu.Lock()
+	rows, ok := k.known[name]
+	k.mu.Unlock()
+	if !ok {
+		rows = find()
+		k.mu.Lock()
+		if k.known == nil {
+			k.known = map[string][]fsm.Row{}
+		}
+		k.known[name] = rows
+		k.mu.Unlock()
+	}
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Values = slices.Clone(rows[i].Values)
+	}
+	return rows
+}
+
 // directed looks for a case of each way in which a call can be decided on a
 // sound record: what a cell has too many combinations for may not be among
 // those that are tried.

@@ -223,7 +223,20 @@ func (w *world) dedupeBroken(r fsm.Row) bool {
 // where that leads nowhere either, combinations are tried, and last the record of
 // the table.
 func (m *model) soundRow(st *state) (fsm.Row, bool) {
-	o := &operation{}
+	rows := m.made.rows(st.Name, func() []fsm.Row {
+		if r, ok := m.newSoundRow(st); ok {
+			return []fsm.Row{r}
+		}
+		return nil
+	})
+	if len(rows) == 0 {
+		return fsm.Row{}, false
+	}
+	return rows[0], true
+}
+
+func (m *model) newSoundRow(st *state) (fsm.Row, bool) {
+	o := &m.nothing
 	dims := m.recordDims(o)
 	choice := make([]int, len(dims))
 	for range dims {

@@ -46,7 +46,7 @@ func (m *model) mustHold(r fsm.Row) bool {
 // recordsIn returns made-up records in a state, those that hold and those that
 // do not; at most limit.
 func (m *model) recordsIn(st *state, limit int) []fsm.Row {
-	o := &operation{}
+	o := &m.nothing
 	dims := m.recordDims(o)
 	var rows []fsm.Row
 	for _, dims := range [][]dim{m.allowedIn(st, dims), dims} {
@@ -61,8 +61,12 @@ func (m *model) recordsIn(st *state, limit int) []fsm.Row {
 	return rows
 }
 
-// soundIn returns made-up records in a state that break no MUST.
+// soundIn returns made-up records in a state that break no MUST, the same each time.
 func (m *model) soundIn(st *state, limit int) []fsm.Row {
+	return m.made.rows(fmt.Sprint(st.Name, " ", limit), func() []fsm.Row { return m.newSoundIn(st, limit) })
+}
+
+func (m *model) newSoundIn(st *state, limit int) []fsm.Row {
 	rows := slices.DeleteFunc(m.recordsIn(st, 8*limit), func(r fsm.Row) bool { return !m.mustHold(r) })
 	if len(rows) == 0 {
 		rows = m.soundNear(st)
@@ -73,7 +77,7 @@ func (m *model) soundIn(st *state, limit int) []fsm.Row {
 // soundNear looks for one record that breaks no MUST, and returns it and those
 // that one other value makes of it.
 func (m *model) soundNear(st *state) []fsm.Row {
-	r, ok := m.mustRow(st, m.allowedIn(st, m.recordDims(&operation{})))
+	r, ok := m.mustRow(st, m.allowedIn(st, m.recordDims(&m.nothing)))
 	if !ok {
 		if r, ok = m.soundRow(st); !ok { // that of the table, where there is one
 			return nil
@@ -93,7 +97,7 @@ func (m *model) soundNear(st *state) []fsm.Row {
 
 // valuesOf returns values that a field may be given.
 func (m *model) valuesOf(f *field) []any {
-	for _, d := range m.recordDims(&operation{}) {
+	for _, d := range m.recordDims(&m.nothing) {
 		if d.name == dimField+f.Name {
 			values := slices.Clone(d.values)
 			for _, v := range d.values {
