@@ -13,7 +13,9 @@ import (
 
 // motifs draws which ones a machine has.
 func (m *machine) motifs() {
-	for _, draw := range []func(){m.people, m.upload, m.purse, m.refund, m.quorum, m.keys, m.alarm} {
+	for _, draw := range []func(){
+		m.people, m.upload, m.purse, m.refund, m.quorum, m.keys, m.alarm, m.lane, m.crossroads,
+	} {
 		if m.chance(5) {
 			draw()
 		}
@@ -176,4 +178,103 @@ func (m *machine) alarm() {
 	due, note := m.extra("optional time", "input or absent"), m.extra("optional string", "input or absent")
 	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("trigger: [after %s]", due), fmt.Sprintf("clear: [%s]", due),
 		fmt.Sprintf("effect: {name: ring_%s, key: [%s], atomic: %t}", due, strings.Join(some(m, []string{due, note}), ", "), m.chance(2)))
+}
+
+// lane: a pick that meets records which it cannot take, and sets them aside until it is
+// their time, they change, or another one makes room.
+func (m *machine) lane() {
+	due, lane := m.extra("optional time", "input or absent"), m.extra("string", "input")
+	waiting, busy := m.place("doc: waits"), m.place("doc: is worked on")
+	m.does("from: "+m.entrance(), "to: "+waiting)
+	var require []string
+	group := func(condition string, size string) {
+		name := m.nextName()
+		m.own = append(m.own, fmt.Sprintf("  %s: {%s: {%ssame: %s, in: [%s]}, error: not_%s}\n", name, condition, size, lane, busy, name))
+		require = append(require, name)
+	}
+	if m.chance(2) {
+		require = append(require, m.must(due+" <= now"))
+	}
+	switch m.IntN(4) {
+	case 0:
+		group("none", "")
+	case 1:
+		group("fewer", fmt.Sprintf("than: %d, ", one(m, []int{1, 2, 5, 1000})))
+	case 2:
+		m.uniques = append(m.uniques, fmt.Sprintf("  %s_once: {fields: %s, in: [%s], error: full}\n", lane, lane, busy))
+	case 3:
+		require = append(require, m.must(due+" is present"))
+	}
+	lines := []string{"from: " + waiting, "to: " + busy, "next: {order: [" + one(m, []string{due, "created_at", "-" + lane}) + "]}"}
+	if len(require) > 0 {
+		lines = append(lines, "require: ["+strings.Join(require, ", ")+"]")
+	}
+	m.does(lines...)
+	m.does("from: "+busy, "to: "+waiting, "set: {"+due+": input or absent}")
+}
+
+// crossroads: branches without a condition, each for one of the states that the operation leaves,
+// stand above others that look at the record.
+func (m *machine) crossroads() {
+	mark := m.extra("optional int", "")
+	left, right := m.place("doc: left"), m.place("present: [%s]", mark)
+	end := m.place("terminal: true")
+	in := m.nextName()
+	m.does("from: "+m.entrance(), "to: "+left)
+	branches := []string{
+		fmt.Sprintf("  - {from: %s, to: %s, set: {%s: 3}}", left, right, mark),
+		fmt.Sprintf("  - {when: input.%s is present, to: %s}", in, end),
+		fmt.Sprintf("  - {when: %s > %d, to: same, set: {%s: 1}}", mark, m.IntN(4), mark),
+		"  - {to: " + left + "}",
+	}
+	if m.chance(2) {
+		branches[1] = fmt.Sprintf("  - {from: %s, when: input.%s is present, reject: not_now}", right, in)
+	}
+	m.does(append([]string{
+		fmt.Sprintf("from: [%s, %s]", left, right), fmt.Sprintf("input: {%s: optional bool}", in), "choose:",
+	}, branches...)...)
+	m.does(fmt.Sprintf("from: [%s, %s]", left, right), "to: "+end)
+}
+
+// arrivals lets a creation lead to several states, or be refused: a branch for each.
+func (m *machine) arrivals(w *writer, first *state) {
+	in := m.nextName()
+	other := m.place("doc: arrived otherwise")
+	w.inputs = append(w.inputs, in+": optional "+strings.Join(colours[:3], "|"))
+	w.line("creates: [%s, %s]", first.name, other)
+	w.line("choose:")
+	if m.chance(2) {
+		w.line("  - {when: input.%s == %s, reject: turned_away}", in, colours[2])
+	}
+	w.line("  - {when: input.%s is present, to: %s}", in, one(m, []string{first.name, other}))
+	bare := first.name
+	if strings.HasSuffix(w.lines[len(w.lines)-1], first.name+"}") {
+		bare = other
+	}
+	w.line("  - {to: %s}", bare)
+	m.does("from: "+other, "to: "+m.place("terminal: true"))
+}
+
+// before draws a guard of a creation that reads the record: before it is made, its fields
+// are absent, its counters 0 and its sets empty.
+func (m *machine) before(w *writer) {
+	var facts []string
+	for _, f := range m.fields {
+		if !f.optional {
+			continue
+		}
+		facts = append(facts, f.name+" is absent")
+		if m.chance(4) { // never so
+			facts = append(facts, f.name+" is present")
+		}
+	}
+	for _, c := range sortedKeys(m.counters) {
+		facts = append(facts, c+" < 2", c+" <= 0")
+	}
+	for _, s := range sortedKeys(m.sets) {
+		facts = append(facts, s+" is absent")
+	}
+	if len(facts) > 0 {
+		w.ask(one(m, facts))
+	}
 }

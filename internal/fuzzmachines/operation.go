@@ -316,13 +316,23 @@ func (w *writer) done() {
 func (m *machine) creation() {
 	w := m.operation("caller")
 	w.creates = true
-	w.line("creates: %s", m.states[0].name)
+	several := m.chance(5) && len(m.states[0].facts) == 0
+	if several {
+		m.arrivals(w, m.states[0])
+	} else {
+		w.line("creates: %s", m.states[0].name)
+	}
 	w.enter(nil, m.states[0])
 	w.set = append(w.set, m.initial...)
+	if m.chance(6) {
+		m.before(w)
+	}
 	if m.group != "" && m.chance(4) {
 		w.line("dedupe_by: %s", m.group)
 	}
-	w.then(m.states[0])
+	if !several {
+		w.then(m.states[0])
+	}
 	w.done()
 }
 
@@ -468,11 +478,16 @@ func (w *writer) outside(from []*state) {
 	if w.chance(4) {
 		key := ""
 		if w.chance(2) { // of some fields, absent ones too
-			var names []string
+			names := []string{"id", "rev"}[:w.IntN(3)]
 			for _, f := range some(w.machine, w.fields) {
-				names = append(names, f.name)
+				if f.kind != "json" {
+					names = append(names, f.name)
+				}
 			}
-			key = ", key: [" + strings.Join(names[:min(3, len(names))], ", ") + "]"
+			w.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+			if len(names) > 0 {
+				key = ", key: [" + strings.Join(names[:min(3, len(names))], ", ") + "]"
+			}
 		}
 		w.line("effect: {name: %s_effect%s, atomic: %t}", w.name, key, w.chance(2))
 	}
