@@ -94,7 +94,9 @@ var motifs = map[string]func(m *spec.Machine) bool{
 	},
 }
 
-func anyOperation(m *spec.Machine, is func(*spec.Operation) bool) bool { return slices.ContainsFunc(m.Operations, is) }
+func anyOperation(m *spec.Machine, is func(*spec.Operation) bool) bool {
+	return slices.ContainsFunc(m.Operations, is)
+}
 
 func anyKey(m *spec.Machine, is func(*spec.Field) bool) bool {
 	return anyOperation(m, func(o *spec.Operation) bool {

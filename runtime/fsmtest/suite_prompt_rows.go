@@ -27,6 +27,7 @@ func (p *prompt) attackRecords() {
 			}
 		}
 		base := p.row(named(sound[0], "base"))
+		var changes []func() // of a record that is there
 		seen := map[string]bool{}
 		for _, r := range rows {
 			l := p.row(r)
@@ -39,23 +40,28 @@ func (p *prompt) attackRecords() {
 			what := "a record " + p.m.showRow(r)
 			if p.m.mustHold(r) {
 				p.taken(what, text)
-				p.taken("a change to "+what, insert(p.records(), base), change)
+				changes = append(changes, func() { p.taken("a change to "+what, change) })
 				continue
 			}
 			what = fmt.Sprintf("a record that breaks %s: %s", violations(p.m.broken(r), p.m), p.m.showRow(r))
 			p.refused(what, text)
-			p.refused("a change to "+what, insert(p.records(), base), change)
+			changes = append(changes, func() { p.refused("a change to "+what, change) })
 		}
 		for _, r := range sound[:min(3, len(sound))] {
 			for _, bad := range p.badValues(st, r) {
 				l := p.row(r).with(bad[0], bad[1])
 				p.refused(fmt.Sprintf("a record in %s whose %s is %s", st.Name, bad[0], bad[1]), insert(p.records(), l))
 				if bad[0] != "id" {
-					p.refused(fmt.Sprintf("a change to a record in %s whose %s is %s", st.Name, bad[0], bad[1]),
-						insert(p.records(), base), p.update("base", l.with("id", "'base'")))
+					what := fmt.Sprintf("a change to a record in %s whose %s is %s", st.Name, bad[0], bad[1])
+					changes = append(changes, func() { p.refused(what, p.update("base", l.with("id", "'base'"))) })
 				}
 			}
 		}
+		p.must("SAVEPOINT there", insert(p.records(), base))
+		for _, change := range changes {
+			change()
+		}
+		p.must("ROLLBACK TO SAVEPOINT there", "RELEASE SAVEPOINT there")
 	}
 }
 
