@@ -34,6 +34,14 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 			g.Line()
 		}
 	}))
+	if feeds := s.m.Feeds(o); len(feeds) > 0 {
+		pair("Feeds", jen.Index().Add(fsmName("Feed")).ValuesFunc(func(g *jen.Group) {
+			for _, f := range feeds {
+				g.Line().Add(raw("{Input: %q, Column: %q}", f.Input.Name, f.Field.Stored()))
+			}
+			g.Line()
+		}))
+	}
 	if recorded := recordedIn(s.m, o); len(recorded) > 0 {
 		pair("Recorded", raw(stringsExpr(storedStates(recorded))))
 	}

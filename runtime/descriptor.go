@@ -22,6 +22,7 @@ type Operation[R any] struct {
 	Creates   bool
 	From      []string // stored words of the states with a transition
 	Moves     []Move   // every move that it can make; an audit judges the log by them
+	Feeds     []Feed   // which inputs flow into which fields; Redact erases them with the field
 	Recorded  []string // stored words of the states in which a call may be recorded only
 	NeedActor bool     // the operation reads `actor`, or is run by an operator
 	Triggers  []Trigger
@@ -41,6 +42,9 @@ type Operation[R any] struct {
 
 // Move is one way of an operation, in stored words. From is empty for a creation.
 type Move struct{ From, To string }
+
+// Feed says that a field may hold what an input brings: Input by name, Column stored.
+type Feed struct{ Input, Column string }
 
 // Trigger says when an operation runs without a caller.
 type Trigger struct {

@@ -12,7 +12,7 @@ import (
 // RedactOptions say what Redact erases, who asks for it and why.
 type RedactOptions struct {
 	Fields  []string `json:"fields,omitempty"`  // by their names in the specification
-	Inputs  []string `json:"inputs,omitempty"`  // by name; those that hold what a field held are erased anyway
+	Inputs  []string `json:"inputs,omitempty"`  // by name; those that feed a field are erased with it
 	Reasons bool     `json:"reasons,omitempty"` // of all events
 	Labels  bool     `json:"labels,omitempty"`  // of all events
 	Actors  bool     `json:"actors,omitempty"`  // of all events, but for the engine's own and those who redacted
@@ -32,7 +32,10 @@ func (e *Event) Redacted() bool { return e.Fingerprint == redactedMark }
 // Redact erases fields of one record from its row and from all events of its log,
 // and what else the options name. An optional field becomes absent; a text that
 // cannot be absent, in the present state either, becomes "[redacted]", and a set
-// empty. The log gets a transition "__redact" that says who did it, when and why,
+// empty. An input goes where its operation feeds an erased field with it (Operation.Feeds).
+// Where nothing tells that, in events that another version of the specification wrote or
+// that only recorded a call, it also goes by the field's name, or by a value that the field
+// had. The log gets a transition "__redact" that says who did it, when and why,
 // and in its inputs what was erased. It returns the record and whether there was
 // anything to erase.
 //
@@ -180,15 +183,25 @@ type redaction struct {
 	columns map[string]int // by stored name
 	blank   []JSON         // what stands for an erased value in the log, by column
 	values  map[string]bool
+	fed     map[string]map[string]bool // by stored operation, the inputs that feed an erased field
 }
 
 // redaction decides what stands in the place of each value, so that the record
 // keeps the rules of its state.
 func (m *Machine[R]) redaction(old *Row, columns []int, o *RedactOptions) (*redaction, error) {
-	r := &redaction{s: m.schema, o: o, columns: map[string]int{}, values: map[string]bool{}}
+	r := &redaction{s: m.schema, o: o, columns: map[string]int{}, values: map[string]bool{}, fed: map[string]map[string]bool{}}
 	r.blank = make([]JSON, len(r.s.Columns))
 	for _, i := range columns {
 		r.columns[m.schema.Columns[i].Stored] = i
+	}
+	for _, op := range m.d.Operations {
+		fed := map[string]bool{}
+		for _, f := range op.Feeds {
+			if _, erased := r.columns[f.Column]; erased {
+				fed[f.Input] = true
+			}
+		}
+		r.fed[op.Stored] = fed
 	}
 	var broken []string
 	for _, absent := range []bool{true, false} {
@@ -358,12 +371,15 @@ func (r *redaction) erase(e *Event) (bool, error) {
 		}
 		return raw, nil
 	}
+	fed, known := r.fed[e.Operation]
+	untold := !known || e.Version != r.s.Version || e.RecordOnly()
 	inputs := func(name string, raw json.RawMessage) (json.RawMessage, error) {
 		switch {
 		case e.Operation == opRepair && name == "row":
 			row, err := eachMember(JSON{string(raw)}, fields)
 			return json.RawMessage(row.text), err
-		case slices.Contains(r.o.Inputs, name), r.values[string(raw)], slices.Contains(r.o.Fields, name):
+		case slices.Contains(r.o.Inputs, name), fed[name],
+			untold && (r.values[string(raw)] || slices.Contains(r.o.Fields, name)):
 			return json.RawMessage("null"), nil
 		}
 		return raw, nil

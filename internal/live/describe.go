@@ -102,6 +102,9 @@ func Descriptor(m *spec.Machine, s *fsm.Schema) *fsm.Descriptor[interp.Record] {
 			}
 			op.Moves = append(op.Moves, move)
 		}
+		for _, f := range m.Feeds(o) {
+			op.Feeds = append(op.Feeds, fsm.Feed{Input: f.Input.Name, Column: f.Field.Stored()})
+		}
 		d.Operations = append(d.Operations, op)
 	}
 	return d

@@ -15,6 +15,8 @@ var (
 	opTouch    = &fsm.Operation[Parcel]{Name: "touch", Stored: "touch", Event: "touch", By: fsm.ByCaller, From: []string{"held"}, NeedActor: true}
 	opAnnotate = &fsm.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
 	opShelve   = &fsm.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsm.ByCaller, From: []string{"held", "shelved"}}
+	opWeigh    = &fsm.Operation[Parcel]{Name: "weigh", Stored: "weigh", Event: "weigh", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
+	opVerify   = &fsm.Operation[Parcel]{Name: "verify", Stored: "verify", Event: "verify", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
 	opRelease  = &fsm.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsm.BySystem, From: []string{"held"},
 		Triggers: []fsm.Trigger{{Startup: true}, {After: "due"}}}
 	opBill = &fsm.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsm.ByCaller, From: []string{"waiting", "held"},
@@ -38,7 +40,7 @@ func init() {
 	}
 	opRegister.Moves = []fsm.Move{{To: "waiting"}}
 	for op, to := range map[*fsm.Operation[Parcel]]string{
-		opHold: "held", opTouch: "", opAnnotate: "", opShelve: "shelved", opRelease: "waiting", opBill: "",
+		opHold: "held", opTouch: "", opAnnotate: "", opWeigh: "", opVerify: "", opShelve: "shelved", opRelease: "waiting", opBill: "",
 		opExpel: "waiting", opDiscard: "sent", opDispatch: "", opArrive: "sent", opSend: "sent",
 	} {
 		for _, from := range op.From {
@@ -50,6 +52,15 @@ func init() {
 		}
 	}
 	opTouch.Recorded = []string{"held", "sent"}
+	opWeigh.Recorded = []string{"sent"}
+	opVerify.Recorded = opVerify.From
+	opRegister.Feeds = []fsm.Feed{{Input: "label", Column: "label"}, {Input: "lane", Column: "lane"}, {Input: "weight", Column: "weight"}, {Input: "tags", Column: "tags"}}
+	opHold.Feeds = []fsm.Feed{{Input: "lane", Column: "lane"}, {Input: "due", Column: "due"}}
+	opTouch.Feeds = []fsm.Feed{{Input: "due", Column: "due"}}
+	opAnnotate.Feeds = []fsm.Feed{{Input: "note", Column: "note"}, {Input: "size", Column: "size"}, {Input: "fragile", Column: "fragile"}}
+	opShelve.Feeds = []fsm.Feed{{Input: "tag", Column: "tags"}, {Input: "slot", Column: "slot"}}
+	opWeigh.Feeds = []fsm.Feed{{Input: "grams", Column: "weight"}}
+	opVerify.Feeds = []fsm.Feed{{Input: "seen", Column: "weight"}}
 }
 
 // Descriptor returns the descriptor of the suite's machine over schema.
@@ -57,7 +68,7 @@ func Descriptor(schema *fsm.Schema) *fsm.Descriptor[Parcel] {
 	return &fsm.Descriptor[Parcel]{
 		Schema: schema, Encode: Encode, Decode: Decode, Check: Check,
 		Operations: []*fsm.Operation[Parcel]{
-			opRegister, opHold, opTouch, opAnnotate, opShelve, opRelease,
+			opRegister, opHold, opTouch, opAnnotate, opShelve, opWeigh, opVerify, opRelease,
 			opBill, opExpel, opDiscard, opDispatch, opArrive, opSend,
 		},
 	}
@@ -154,6 +165,30 @@ func Annotate(m Meta, note fsm.Optional[fsm.JSON], size fsm.Optional[string], fr
 		fsm.Input{Name: "fragile", Value: column(fragile), Kind: fsm.KindBool})
 	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
 		return p.move(opAnnotate, p.State, now, func() { p.Note, p.Size, p.Fragile = note, size, fragile })
+	}
+	return c
+}
+
+// Weigh notes the weight of a parcel; of one that was sent it is recorded only.
+func Weigh(m Meta, grams int64) fsm.Call[Parcel] {
+	c := m.call(opWeigh, fsm.Input{Name: "grams", Value: grams, Kind: fsm.KindInt})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		if p.State == "sent" {
+			return fsm.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+		}
+		return p.move(opWeigh, p.State, now, func() { p.Weight = fsm.Some(grams) })
+	}
+	return c
+}
+
+// Verify says which weight somebody saw. Another one is recorded only.
+func Verify(m Meta, seen, count int64) fsm.Call[Parcel] {
+	c := m.call(opVerify, fsm.Input{Name: "seen", Value: seen, Kind: fsm.KindInt}, fsm.Input{Name: "count", Value: count, Kind: fsm.KindInt})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		if slices.Contains(opVerify.From, p.State) && p.Weight != fsm.Some(seen) {
+			return fsm.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "same_weight"}, nil
+		}
+		return p.move(opVerify, p.State, now, func() {})
 	}
 	return c
 }

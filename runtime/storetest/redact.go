@@ -23,6 +23,13 @@ var redactTests = []test{
 			d.erased(random, fmt.Sprintf("p%02d", i))
 		}
 	}},
+	{"an input goes with the field that it feeds", func(b *bench) {
+		if b.cannotRedact() {
+			return
+		}
+		d := b.open()
+		d.fed()
+	}},
 	{"what others need is not erased", func(b *bench) {
 		if b.cannotRedact() {
 			return
@@ -210,6 +217,59 @@ func (d *depot) erased(random *rand.Rand, id string) {
 	}
 	if p.State != "sent" {
 		d.must(d.Apply(d.ctx, p, annotation("and on")))
+	}
+}
+
+// fed erases a weight whose values came by inputs of four operations, beside inputs of
+// other fields and of none that hold the same values.
+func (d *depot) fed() {
+	d.Helper()
+	meta := func(n int) Meta { return Meta{RequestID: fmt.Sprint("f ", n), Actor: "ann"} }
+	in := RegisterInput{ID: "p1", Lane: "lane", Weight: fsm.Some[int64](4711), Tags: fsm.NewSet("tag")}
+	at := d.must(d.Create(d.ctx, Register(meta(1), in)))
+	note := fsm.Some(fsm.MustJSON("4712"))
+	if _, err := d.Startup(d.ctx); err != nil {
+		d.Fatal(err)
+	}
+	for _, call := range []fsm.Call[Parcel]{
+		Weigh(meta(2), 4712),
+		Verify(meta(3), 4712, 4712), // an input that feeds nothing holds the weight
+		Annotate(meta(4), note, fsm.Optional[string]{}, fsm.Optional[bool]{}),
+		Verify(meta(5), 4713, 4), // the guard fails: it is recorded
+		Hold(meta(6), "lane", instant.Add(time.Hour)),
+		Shelve(meta(7), "same", "same"),
+		Send(meta(8)),
+		Weigh(meta(9), 4714), // recorded: no field ever held it
+	} {
+		at = d.must(d.Apply(d.ctx, fsm.Ref{ID: "p1"}, call))
+	}
+	if _, err := d.Deliver(d.ctx); err != nil {
+		d.Fatal(err)
+	}
+	if at.Record.Weight != fsm.Some[int64](4712) {
+		d.Fatalf("the parcel weighs %v", at.Record.Weight)
+	}
+	o := fsm.RedactOptions{Fields: []string{"weight", "tags"}, Actor: "root", Reason: "asked"}
+	if _, redacted, err := d.Redact(d.ctx, "p1", o); !redacted || err != nil {
+		d.Fatal(redacted, err)
+	}
+	var got []string
+	for _, e := range d.events("p1") {
+		if text := e.Inputs.String(); text != "{}" && e.Operation != "__redact" && e.Operation != "hold" {
+			got = append(got, e.Operation+" "+text)
+		}
+	}
+	d.same([]string{
+		`register {"label":null,"lane":"lane","tags":null,"weight":null}`,
+		`weigh {"grams":null}`,
+		`verify {"count":4712,"seen":null}`,
+		`annotate {"note":4712,"size":null,"fragile":null}`,
+		`verify {"count":4,"seen":null}`,
+		`shelve {"slot":"same","tag":null}`,
+		`weigh {"grams":null}`,
+	}, got)
+	for f, err := range d.Audit(d.ctx) {
+		d.Fatalf("audit: %v, %v", f, err)
 	}
 }
 

@@ -287,6 +287,9 @@ var (
 		Moves: []fsm.Move{
 			{To: "queued"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "address", Column: "address"},
+		},
 	}
 
 	opClaim = &fsm.Operation[Job]{
@@ -297,6 +300,9 @@ var (
 		From:   []string{"queued"},
 		Moves: []fsm.Move{
 			{From: "queued", To: "running"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 		Picks:     true,
@@ -311,6 +317,9 @@ var (
 		From:   []string{"running"},
 		Moves: []fsm.Move{
 			{From: "running", To: "running"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 	}
@@ -335,6 +344,9 @@ var (
 		From:   []string{"running"},
 		Moves: []fsm.Move{
 			{From: "running", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "problem", Column: "problem"},
 		},
 		NeedActor: true,
 	}

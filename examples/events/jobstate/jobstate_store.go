@@ -273,6 +273,10 @@ var (
 		Moves: []fsm.Move{
 			{To: "created"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "expected", Column: "expected"},
+			{Input: "compensation_policy", Column: "compensation_policy"},
+		},
 	}
 
 	opJobKick = &fsm.Operation[Job]{
@@ -296,6 +300,10 @@ var (
 		Moves: []fsm.Move{
 			{From: "running", To: "done"},
 			{From: "running", To: "running"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "name", Column: "expected"},
+			{Input: "name", Column: "satisfied"},
 		},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}

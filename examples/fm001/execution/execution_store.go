@@ -285,6 +285,11 @@ var (
 		Moves: []fsm.Move{
 			{To: "leased"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "job_id", Column: "job_id"},
+			{Input: "lease_expires_at", Column: "lease_expires_at"},
+			{Input: "payload", Column: "payload"},
+		},
 		NeedActor: true,
 	}
 
@@ -308,6 +313,9 @@ var (
 		From:   []string{"in_progress"},
 		Moves: []fsm.Move{
 			{From: "in_progress", To: "committed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "output", Column: "output"},
 		},
 		Recorded:  []string{"committed", "done"},
 		NeedActor: true,

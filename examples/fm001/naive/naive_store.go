@@ -279,6 +279,10 @@ var (
 		Moves: []fsm.Move{
 			{To: "leased"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "job_id", Column: "job_id"},
+			{Input: "lease_expires_at", Column: "lease_expires_at"},
+		},
 		NeedActor: true,
 	}
 

@@ -412,6 +412,12 @@ var (
 		Moves: []fsm.Move{
 			{To: "submitted"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "job_queue", Column: "job_queue"},
+			{Input: "array_job", Column: "array_job"},
+			{Input: "depends_on", Column: "depends_on"},
+			{Input: "attempts", Column: "attempts"},
+		},
 	}
 
 	opEvaluate = &fsm.Operation[Job]{
@@ -436,6 +442,9 @@ var (
 			{From: "pending", To: "runnable"},
 			{From: "pending", To: "pending"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "job", Column: "satisfied"},
+		},
 	}
 
 	opDependencyFailed = &fsm.Operation[Job]{
@@ -446,6 +455,9 @@ var (
 		From:   []string{"pending"},
 		Moves: []fsm.Move{
 			{From: "pending", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
 		},
 	}
 
@@ -470,6 +482,9 @@ var (
 			{From: "starting", To: "runnable"},
 			{From: "starting", To: "failed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
+		},
 	}
 
 	opRun = &fsm.Operation[Job]{
@@ -480,6 +495,9 @@ var (
 		From:   []string{"starting"},
 		Moves: []fsm.Move{
 			{From: "starting", To: "running"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "timeout_at", Column: "timeout_at"},
 		},
 	}
 
@@ -494,6 +512,9 @@ var (
 			{From: "running", To: "runnable"},
 			{From: "running", To: "failed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "exit_code", Column: "exit_code"},
+		},
 	}
 
 	opLoseHost = &fsm.Operation[Job]{
@@ -506,6 +527,9 @@ var (
 			{From: "running", To: "runnable"},
 			{From: "running", To: "failed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
+		},
 	}
 
 	opTimeOut = &fsm.Operation[Job]{
@@ -516,6 +540,9 @@ var (
 		From:   []string{"running"},
 		Moves: []fsm.Move{
 			{From: "running", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
 		},
 		Triggers: []fsm.Trigger{{After: "timeout_at"}},
 	}
@@ -530,6 +557,9 @@ var (
 			{From: "submitted", To: "failed"},
 			{From: "pending", To: "failed"},
 			{From: "runnable", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
 		},
 		Recorded: []string{"failed"},
 	}
@@ -546,6 +576,9 @@ var (
 			{From: "runnable", To: "failed"},
 			{From: "starting", To: "failed"},
 			{From: "running", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
 		},
 		Recorded: []string{"failed"},
 	}

@@ -421,6 +421,13 @@ var (
 			{To: "requested"},
 			{To: "queued"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "suite", Column: "suite"},
+			{Input: "name", Column: "name"},
+			{Input: "head_sha", Column: "head_sha"},
+			{Input: "is_actions", Column: "is_actions"},
+			{Input: "output", Column: "output"},
+		},
 		NeedActor: true,
 	}
 
@@ -489,6 +496,10 @@ var (
 			{From: "in_progress", To: "in_progress"},
 			{From: "completed", To: "completed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "name", Column: "name"},
+			{Input: "output", Column: "output"},
+		},
 		NeedActor: true,
 	}
 
@@ -505,6 +516,10 @@ var (
 			{From: "queued", To: "completed"},
 			{From: "in_progress", To: "completed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "conclusion", Column: "conclusion"},
+			{Input: "output", Column: "output"},
+		},
 		NeedActor: true,
 	}
 
@@ -516,6 +531,10 @@ var (
 		From:   []string{"completed"},
 		Moves: []fsm.Move{
 			{From: "completed", To: "completed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "conclusion", Column: "conclusion"},
+			{Input: "output", Column: "output"},
 		},
 		NeedActor: true,
 	}

@@ -388,6 +388,12 @@ var (
 		Moves: []fsm.Move{
 			{To: "creating"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "container_id", Column: "container_id"},
+			{Input: "oci_version", Column: "oci_version"},
+			{Input: "bundle", Column: "bundle"},
+			{Input: "annotations", Column: "annotations"},
+		},
 		Effect: &fsm.EffectInfo[Container]{
 			Name: "make_environment",
 		},
@@ -401,6 +407,9 @@ var (
 		From:   []string{"creating"},
 		Moves: []fsm.Move{
 			{From: "creating", To: "created"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "pid", Column: "pid"},
 		},
 	}
 
@@ -485,6 +494,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "created", To: "stopped"},
 			{From: "running", To: "stopped"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "exit_code", Column: "exit_code"},
 		},
 	}
 

@@ -391,6 +391,14 @@ var (
 			{To: "scheduled"},
 			{To: "available"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "worker", Column: "worker"},
+			{Input: "queue", Column: "queue"},
+			{Input: "args", Column: "args"},
+			{Input: "priority", Column: "priority"},
+			{Input: "max_attempts", Column: "max_attempts"},
+			{Input: "scheduled_at", Column: "scheduled_at"},
+		},
 	}
 
 	opStage = &fsm.Operation[Job]{
@@ -417,6 +425,9 @@ var (
 		From:   []string{"available"},
 		Moves: []fsm.Move{
 			{From: "available", To: "executing"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "queue", Column: "queue"},
 		},
 		NeedActor: true,
 		Picks:     true,
@@ -450,6 +461,10 @@ var (
 			{From: "executing", To: "discarded"},
 			{From: "executing", To: "retryable"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "retry_at", Column: "scheduled_at"},
+			{Input: "error", Column: "error"},
+		},
 	}
 
 	opSnooze = &fsm.Operation[Job]{
@@ -460,6 +475,9 @@ var (
 		From:   []string{"executing"},
 		Moves: []fsm.Move{
 			{From: "executing", To: "scheduled"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "scheduled_at", Column: "scheduled_at"},
 		},
 	}
 
@@ -472,6 +490,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "executing", To: "cancelled"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "error", Column: "error"},
+		},
 	}
 
 	opDiscard = &fsm.Operation[Job]{
@@ -482,6 +503,9 @@ var (
 		From:   []string{"executing"},
 		Moves: []fsm.Move{
 			{From: "executing", To: "discarded"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "error", Column: "error"},
 		},
 	}
 

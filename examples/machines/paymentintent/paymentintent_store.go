@@ -392,6 +392,13 @@ var (
 			{To: "requires_confirmation"},
 			{To: "requires_payment_method"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "amount", Column: "amount"},
+			{Input: "currency", Column: "currency"},
+			{Input: "capture_method", Column: "capture_method"},
+			{Input: "confirmation_method", Column: "confirmation_method"},
+			{Input: "payment_method", Column: "payment_method"},
+		},
 	}
 
 	opUpdate = &fsm.Operation[PaymentIntent]{
@@ -405,6 +412,9 @@ var (
 			{From: "requires_confirmation", To: "requires_confirmation"},
 			{From: "requires_action", To: "requires_action"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "amount", Column: "amount"},
+		},
 	}
 
 	opAttach = &fsm.Operation[PaymentIntent]{
@@ -416,6 +426,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "requires_payment_method", To: "requires_confirmation"},
 			{From: "requires_confirmation", To: "requires_confirmation"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "payment_method", Column: "payment_method"},
 		},
 	}
 
@@ -433,6 +446,11 @@ var (
 			{From: "requires_confirmation", To: "canceled"},
 			{From: "requires_confirmation", To: "requires_payment_method"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "next_action", Column: "next_action"},
+			{Input: "decline_code", Column: "last_payment_error"},
+			{Input: "capture_before", Column: "capture_before"},
+		},
 	}
 
 	opSettleAction = &fsm.Operation[PaymentIntent]{
@@ -448,6 +466,10 @@ var (
 			{From: "requires_action", To: "succeeded"},
 			{From: "requires_action", To: "requires_capture"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "decline_code", Column: "last_payment_error"},
+			{Input: "capture_before", Column: "capture_before"},
+		},
 	}
 
 	opSettle = &fsm.Operation[PaymentIntent]{
@@ -461,6 +483,10 @@ var (
 			{From: "processing", To: "succeeded"},
 			{From: "processing", To: "requires_capture"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "decline_code", Column: "last_payment_error"},
+			{Input: "capture_before", Column: "capture_before"},
+		},
 	}
 
 	opIncrementAuthorization = &fsm.Operation[PaymentIntent]{
@@ -471,6 +497,10 @@ var (
 		From:   []string{"requires_capture"},
 		Moves: []fsm.Move{
 			{From: "requires_capture", To: "requires_capture"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "amount", Column: "amount"},
+			{Input: "amount", Column: "amount_capturable"},
 		},
 	}
 
@@ -483,6 +513,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "requires_capture", To: "succeeded"},
 			{From: "requires_capture", To: "processing"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "amount", Column: "amount_received"},
 		},
 	}
 
@@ -513,6 +546,9 @@ var (
 			{From: "requires_action", To: "canceled"},
 			{From: "processing", To: "canceled"},
 			{From: "requires_capture", To: "canceled"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "cancellation_reason", Column: "cancellation_reason"},
 		},
 	}
 )

@@ -351,6 +351,11 @@ var (
 		Moves: []fsm.Move{
 			{To: "pending"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "restart_policy", Column: "restart_policy"},
+			{Input: "containers", Column: "containers"},
+			{Input: "deadline", Column: "deadline"},
+		},
 	}
 
 	opBind = &fsm.Operation[Pod]{
@@ -361,6 +366,9 @@ var (
 		From:   []string{"pending"},
 		Moves: []fsm.Move{
 			{From: "pending", To: "pending"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "node", Column: "node"},
 		},
 	}
 
@@ -394,6 +402,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "running", To: "unknown"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
+		},
 	}
 
 	opExceedDeadline = &fsm.Operation[Pod]{
@@ -405,6 +416,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "pending", To: "failed"},
 			{From: "running", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
 		},
 		Triggers: []fsm.Trigger{{After: "deadline"}},
 	}
@@ -419,6 +433,9 @@ var (
 			{From: "pending", To: "failed"},
 			{From: "running", To: "failed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
+		},
 	}
 
 	opDelete = &fsm.Operation[Pod]{
@@ -431,6 +448,9 @@ var (
 			{From: "pending", To: "pending"},
 			{From: "running", To: "running"},
 			{From: "unknown", To: "unknown"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "deletion_at", Column: "deletion_at"},
 		},
 	}
 
@@ -445,6 +465,9 @@ var (
 			{From: "running", To: "running"},
 			{From: "unknown", To: "unknown"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "deletion_at", Column: "deletion_at"},
+		},
 	}
 
 	opCollect = &fsm.Operation[Pod]{
@@ -457,6 +480,9 @@ var (
 			{From: "pending", To: "failed"},
 			{From: "running", To: "failed"},
 			{From: "unknown", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "status_reason", Column: "status_reason"},
 		},
 		Triggers: []fsm.Trigger{{After: "deletion_at"}},
 	}

@@ -417,6 +417,15 @@ var (
 			{To: "scheduled"},
 			{To: "available"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "kind", Column: "kind"},
+			{Input: "queue", Column: "queue"},
+			{Input: "args", Column: "args"},
+			{Input: "priority", Column: "priority"},
+			{Input: "unique_key", Column: "unique_key"},
+			{Input: "max_attempts", Column: "max_attempts"},
+			{Input: "scheduled_at", Column: "scheduled_at"},
+		},
 		Dedupe: "one_per_key",
 	}
 
@@ -457,6 +466,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "available", To: "running"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "queue", Column: "queue"},
+		},
 		NeedActor: true,
 		Picks:     true,
 		Order:     []fsm.Order{{Column: "priority"}, {Column: "scheduled_at"}},
@@ -485,6 +497,10 @@ var (
 			{From: "running", To: "available"},
 			{From: "running", To: "retryable"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "retry_at", Column: "scheduled_at"},
+			{Input: "error", Column: "error"},
+		},
 	}
 
 	opSnooze = &fsm.Operation[Job]{
@@ -497,6 +513,9 @@ var (
 			{From: "running", To: "cancelled"},
 			{From: "running", To: "available"},
 			{From: "running", To: "scheduled"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "until", Column: "scheduled_at"},
 		},
 	}
 
@@ -555,6 +574,10 @@ var (
 			{From: "running", To: "cancelled"},
 			{From: "running", To: "discarded"},
 			{From: "running", To: "retryable"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "retry_at", Column: "scheduled_at"},
+			{Input: "error", Column: "error"},
 		},
 		Triggers: []fsm.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
 	}

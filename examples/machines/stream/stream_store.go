@@ -478,6 +478,11 @@ var (
 		Moves: []fsm.Move{
 			{To: "idle"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "connection", Column: "connection"},
+			{Input: "number", Column: "number"},
+			{Input: "initiator", Column: "initiator"},
+		},
 		Dedupe: "one_per_number",
 	}
 
@@ -582,6 +587,9 @@ var (
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "error_code", Column: "error_code"},
+		},
 	}
 
 	opRecvRstStream = &fsm.Operation[Stream]{
@@ -596,6 +604,9 @@ var (
 			{From: "open", To: "closed"},
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "error_code", Column: "error_code"},
 		},
 		Recorded: []string{"closed"},
 	}

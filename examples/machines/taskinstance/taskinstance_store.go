@@ -642,6 +642,13 @@ var (
 		Moves: []fsm.Move{
 			{To: "none"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "dag_id", Column: "dag_id"},
+			{Input: "run_id", Column: "run_id"},
+			{Input: "task_id", Column: "task_id"},
+			{Input: "map_index", Column: "map_index"},
+			{Input: "max_tries", Column: "max_tries"},
+		},
 		Dedupe: "one_per_run",
 	}
 
@@ -755,6 +762,9 @@ var (
 			{From: "running", To: "up_for_retry"},
 			{From: "running", To: "failed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "next_try_at", Column: "next_try_at"},
+		},
 	}
 
 	opLose = &fsm.Operation[TaskInstance]{
@@ -766,6 +776,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "running", To: "up_for_retry"},
 			{From: "running", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "next_try_at", Column: "next_try_at"},
 		},
 		Triggers: []fsm.Trigger{{After: "heartbeat_at", Plus: 5 * time.Minute}},
 	}
@@ -790,6 +803,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "running", To: "up_for_reschedule"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "next_try_at", Column: "next_try_at"},
+		},
 	}
 
 	opDefer = &fsm.Operation[TaskInstance]{
@@ -800,6 +816,10 @@ var (
 		From:   []string{"running"},
 		Moves: []fsm.Move{
 			{From: "running", To: "deferred"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "next_method", Column: "next_method"},
+			{Input: "trigger_ends_at", Column: "trigger_ends_at"},
 		},
 	}
 
@@ -871,6 +891,9 @@ var (
 			{From: "deferred", To: "none"},
 			{From: "running", To: "restarting"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "max_tries", Column: "max_tries"},
+		},
 	}
 
 	opKill = &fsm.Operation[TaskInstance]{
@@ -927,6 +950,9 @@ var (
 			{From: "upstream_failed", To: "success"},
 			{From: "upstream_failed", To: "failed"},
 			{From: "upstream_failed", To: "skipped"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "note", Column: "note"},
 		},
 		NeedActor: true,
 	}

@@ -411,6 +411,9 @@ var (
 			{From: "pending", To: "pending"},
 			{From: "failed", To: "pending"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "run_after", Column: "run_after"},
+		},
 	}
 
 	opProgress = &fsm.Operation[Job]{

@@ -352,6 +352,10 @@ var (
 		Moves: []fsm.Move{
 			{To: "queued"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "dedupe_key", Column: "dedupe_key"},
+			{Input: "payload", Column: "payload"},
+		},
 		Dedupe: "dedupe_enqueue",
 	}
 
@@ -364,6 +368,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "queued", To: "claimed"},
 			{From: "stalled", To: "claimed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 		Picks:     true,
@@ -392,6 +399,9 @@ var (
 			{From: "claimed", To: "claimed"},
 			{From: "running", To: "running"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "lease", Column: "lease"},
+		},
 		NeedActor: true,
 	}
 
@@ -404,6 +414,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "running", To: "succeeded"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "result", Column: "result"},
+		},
 		NeedActor: true,
 	}
 
@@ -415,6 +428,9 @@ var (
 		From:   []string{"running"},
 		Moves: []fsm.Move{
 			{From: "running", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "error", Column: "error"},
 		},
 		NeedActor: true,
 	}

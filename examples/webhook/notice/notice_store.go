@@ -269,6 +269,10 @@ var (
 		Moves: []fsm.Move{
 			{To: "due"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "topic", Column: "topic"},
+			{Input: "body", Column: "body"},
+		},
 		Effect: &fsm.EffectInfo[Notice]{
 			Name: "post",
 			Key: func(j *Notice) string {

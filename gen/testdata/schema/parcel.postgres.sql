@@ -311,9 +311,6 @@ BEGIN
     IF NEW."lane" IS DISTINCT FROM OLD."lane" THEN
         RAISE EXCEPTION 'fsm: parcel: %: lane never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
-    IF NEW."weight" IS DISTINCT FROM OLD."weight" THEN
-        RAISE EXCEPTION 'fsm: parcel: %: weight never changes after the creation', quote_literal(OLD."id") USING ERRCODE = 'FS004';
-    END IF;
     IF NEW."tags"::text IS DISTINCT FROM OLD."tags"::text AND EXISTS (SELECT json_array_elements_text(OLD."tags") EXCEPT SELECT json_array_elements_text(NEW."tags")) THEN
         RAISE EXCEPTION 'fsm: parcel: %: tags never loses a member', quote_literal(OLD."id") USING ERRCODE = 'FS004';
     END IF;
@@ -353,6 +350,9 @@ BEGIN
     END IF;
     IF NEW."holder" IS DISTINCT FROM OLD."holder" AND made_by NOT IN ('hold', 'shelve', 'release', 'expel') THEN
         RAISE EXCEPTION 'fsm: parcel: %: holder is changed by hold, shelve, release, expel only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
+    END IF;
+    IF NEW."weight" IS DISTINCT FROM OLD."weight" AND made_by NOT IN ('weigh') THEN
+        RAISE EXCEPTION 'fsm: parcel: %: weight is changed by weigh only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
     END IF;
     IF NEW."fragile" IS DISTINCT FROM OLD."fragile" AND made_by NOT IN ('annotate') THEN
         RAISE EXCEPTION 'fsm: parcel: %: fragile is changed by annotate only', quote_literal(NEW."id") USING ERRCODE = 'FS004';
@@ -405,7 +405,9 @@ BEGIN
     IF NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
         'register:  > waiting', 'hold: waiting > held', 'touch: held > held',
         'annotate: waiting > waiting', 'annotate: held > held', 'annotate: shelved > shelved',
-        'shelve: held > shelved', 'shelve: shelved > shelved', 'release: held > waiting',
+        'shelve: held > shelved', 'shelve: shelved > shelved', 'weigh: waiting > waiting',
+        'weigh: held > held', 'weigh: shelved > shelved', 'verify: waiting > waiting',
+        'verify: held > held', 'verify: shelved > shelved', 'release: held > waiting',
         'bill: waiting > waiting', 'bill: held > held', 'expel: held > waiting',
         'discard: waiting > sent', 'dispatch: shelved > shelved', 'arrive: shelved > sent',
         'send: shelved > sent') THEN
@@ -454,5 +456,5 @@ $fsm$;
 -- section: meta
 
 INSERT INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '236e17b6ad4fa2439a6bee78cfeed8f4ec13c656b996bb301e093fb6f995dffd', 'full', 'postgres')
+VALUES ('parcel', 1, '4ca7dd2d6b35e618f2e73fa48c9263699af8ce551e22e8dac28636f9f94ac6f5', 'full', 'postgres')
 ON CONFLICT ("machine") DO NOTHING;

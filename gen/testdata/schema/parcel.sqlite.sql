@@ -284,7 +284,9 @@ BEGIN
       AND NEW."operation" || ': ' || coalesce(NEW."from", '') || ' > ' || NEW."to" NOT IN (
           'register:  > waiting', 'hold: waiting > held', 'touch: held > held',
           'annotate: waiting > waiting', 'annotate: held > held', 'annotate: shelved > shelved',
-          'shelve: held > shelved', 'shelve: shelved > shelved', 'release: held > waiting',
+          'shelve: held > shelved', 'shelve: shelved > shelved', 'weigh: waiting > waiting',
+          'weigh: held > held', 'weigh: shelved > shelved', 'verify: waiting > waiting',
+          'verify: held > held', 'verify: shelved > shelved', 'release: held > waiting',
           'bill: waiting > waiting', 'bill: held > held', 'expel: held > waiting',
           'discard: waiting > sent', 'dispatch: shelved > shelved', 'arrive: shelved > sent',
           'send: shelved > sent');
@@ -349,8 +351,9 @@ BEGIN
     SELECT RAISE(ABORT, 'fsm: parcel: holder is changed by hold, shelve, release, expel only')
     WHERE NEW."holder" IS NOT OLD."holder"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('hold', 'shelve', 'release', 'expel'));
-    SELECT RAISE(ABORT, 'fsm: parcel: weight never changes after the creation')
-    WHERE NEW."weight" IS NOT OLD."weight";
+    SELECT RAISE(ABORT, 'fsm: parcel: weight is changed by weigh only')
+    WHERE NEW."weight" IS NOT OLD."weight"
+      AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('weigh'));
     SELECT RAISE(ABORT, 'fsm: parcel: fragile is changed by annotate only')
     WHERE NEW."fragile" IS NOT OLD."fragile"
       AND NOT EXISTS (SELECT 1 FROM "parcel_events" WHERE "id" = NEW."id" AND "rev" = NEW."rev" AND "n" = 0 AND "operation" IN ('annotate'));
@@ -392,9 +395,9 @@ CREATE TABLE IF NOT EXISTS "fsm_made" (
     "schema" TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT OR IGNORE INTO "fsm_made" ("machine", "hash", "schema")
-SELECT 'parcel', '236e17b6ad4fa2439a6bee78cfeed8f4ec13c656b996bb301e093fb6f995dffd', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
+SELECT 'parcel', '4ca7dd2d6b35e618f2e73fa48c9263699af8ce551e22e8dac28636f9f94ac6f5', group_concat("sql", ';' || char(10)) || ';' FROM sqlite_master
 WHERE "tbl_name" IN ('parcel', 'parcel_events', 'parcel_outbox', 'parcel_groups')
     AND NOT EXISTS (SELECT 1 FROM "fsm_meta" WHERE "machine" = 'parcel');
 
 INSERT OR IGNORE INTO "fsm_meta" ("machine", "version", "hash", "enforce", "dialect")
-VALUES ('parcel', 1, '236e17b6ad4fa2439a6bee78cfeed8f4ec13c656b996bb301e093fb6f995dffd', 'full', 'sqlite');
+VALUES ('parcel', 1, '4ca7dd2d6b35e618f2e73fa48c9263699af8ce551e22e8dac28636f9f94ac6f5', 'full', 'sqlite');

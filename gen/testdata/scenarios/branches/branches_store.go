@@ -247,6 +247,9 @@ var (
 			{To: "small"},
 			{To: "large"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "amount", Column: "amount"},
+		},
 		NeedActor: true,
 	}
 

@@ -231,6 +231,11 @@ var (
 		Moves: []fsm.Move{
 			{To: "waiting"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "batch", Column: "batch"},
+			{Input: "line", Column: "line"},
+			{Input: "weight", Column: "weight"},
+		},
 	}
 
 	opInspect = &fsm.Operation[Part]{

@@ -358,6 +358,13 @@ var (
 		Moves: []fsm.Move{
 			{To: "made"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "start", Column: "tries"},
+			{Input: "data", Column: "data"},
+			{Input: "names", Column: "names"},
+			{Input: "others", Column: "others"},
+			{Input: "extra", Column: "extra"},
+		},
 		NeedActor: true,
 	}
 
@@ -382,6 +389,12 @@ var (
 			{From: "made", To: "made"},
 			{From: "settled", To: "settled"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "left", Column: "left"},
+			{Input: "size", Column: "size"},
+			{Input: "mode", Column: "mode"},
+			{Input: "data", Column: "data"},
+		},
 	}
 
 	opHold = &fsm.Operation[Thing]{
@@ -392,6 +405,11 @@ var (
 		From:   []string{"made"},
 		Moves: []fsm.Move{
 			{From: "made", To: "made"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "wake", Column: "wake"},
+			{Input: "active", Column: "active"},
+			{Input: "extra", Column: "extra"},
 		},
 	}
 
@@ -416,6 +434,11 @@ var (
 			{From: "made", To: "done"},
 			{From: "made", To: "made"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "name", Column: "names"},
+			{Input: "other", Column: "names"},
+			{Input: "left", Column: "left"},
+		},
 		NeedActor: true,
 	}
 
@@ -439,6 +462,9 @@ var (
 		From:   []string{"settled"},
 		Moves: []fsm.Move{
 			{From: "settled", To: "made"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "extra", Column: "extra"},
 		},
 	}
 

@@ -398,6 +398,16 @@ var (
 		Moves: []fsm.Move{
 			{To: "one"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "name", Column: "name"},
+			{Input: "size", Column: "size"},
+			{Input: "flag", Column: "flag"},
+			{Input: "due", Column: "due"},
+			{Input: "body", Column: "body"},
+			{Input: "tags", Column: "tags"},
+			{Input: "wanted", Column: "wanted"},
+			{Input: "level", Column: "level"},
+		},
 	}
 
 	opHit = &fsm.Operation[Probe]{
@@ -408,6 +418,9 @@ var (
 		From:   []string{"one"},
 		Moves: []fsm.Move{
 			{From: "one", To: "one"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "name", Column: "name"},
 		},
 		NeedActor: true,
 	}
@@ -421,6 +434,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "one", To: "one"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "name", Column: "name"},
+		},
 	}
 
 	opRepeat = &fsm.Operation[Probe]{
@@ -432,6 +448,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "one", To: "one"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "nick", Column: "nick"},
+		},
 	}
 
 	opDiffer = &fsm.Operation[Probe]{
@@ -442,6 +461,9 @@ var (
 		From:   []string{"one"},
 		Moves: []fsm.Move{
 			{From: "one", To: "one"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "nick", Column: "nick"},
 		},
 	}
 
@@ -476,6 +498,11 @@ var (
 		Moves: []fsm.Move{
 			{From: "one", To: "two"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "moment", Column: "due"},
+			{Input: "moment", Column: "until"},
+			{Input: "limit", Column: "limit"},
+		},
 	}
 
 	opRead = &fsm.Operation[Probe]{
@@ -486,6 +513,9 @@ var (
 		From:   []string{"one"},
 		Moves: []fsm.Move{
 			{From: "one", To: "three"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "body", Column: "body"},
 		},
 	}
 
@@ -508,6 +538,9 @@ var (
 		From:   []string{"two"},
 		Moves: []fsm.Move{
 			{From: "two", To: "three"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "nick", Column: "nick"},
 		},
 		NeedActor: true,
 	}

@@ -288,6 +288,13 @@ var (
 		Moves: []fsm.Move{
 			{To: "free"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "room", Column: "room"},
+			{Input: "floor", Column: "floor"},
+			{Input: "kind", Column: "kind"},
+			{Input: "rank", Column: "rank"},
+			{Input: "ready", Column: "ready"},
+		},
 		Dedupe: "dedupe_add",
 	}
 
@@ -299,6 +306,9 @@ var (
 		From:   []string{"free"},
 		Moves: []fsm.Move{
 			{From: "free", To: "held"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "kind", Column: "kind"},
 		},
 		NeedActor: true,
 		Picks:     true,
@@ -336,6 +346,9 @@ var (
 		From:   []string{"held"},
 		Moves: []fsm.Move{
 			{From: "held", To: "held"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "holder", Column: "holder"},
 		},
 		NeedActor: true,
 		Picks:     true,

@@ -307,6 +307,15 @@ var (
 		Moves: []fsm.Move{
 			{To: "new"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "type", Column: "type"},
+			{Input: "func", Column: "func"},
+			{Input: "len", Column: "len"},
+			{Input: "nil", Column: "nil"},
+			{Input: "req", Column: "req"},
+			{Input: "err", Column: "err"},
+			{Input: "now_", Column: "now_"},
+		},
 	}
 
 	opGo = &fsm.Operation[Odd]{
@@ -318,6 +327,10 @@ var (
 		Moves: []fsm.Move{
 			{From: "new", To: "case"},
 			{From: "case", To: "case"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "string", Column: "type"},
+			{Input: "string", Column: "req"},
 		},
 		Effect: &fsm.EffectInfo[Odd]{
 			Name: "return",
@@ -336,6 +349,13 @@ var (
 		Moves: []fsm.Move{
 			{From: "case", To: "fsm"},
 			{From: "case", To: "case"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "map", Column: "map"},
+			{Input: "goto", Column: "goto"},
+			{Input: "const_", Column: "const_"},
+			{Input: "iota", Column: "iota"},
+			{Input: "req", Column: "req"},
 		},
 	}
 

@@ -385,6 +385,13 @@ var (
 		Moves: []fsm.Move{
 			{To: "placed"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "customer", Column: "customer"},
+			{Input: "sum", Column: "sum"},
+			{Input: "rush", Column: "rush"},
+			{Input: "kind", Column: "kind"},
+			{Input: "due", Column: "due"},
+		},
 		Effect: &fsm.EffectInfo[Order]{
 			Name: "confirm",
 			Key: func(j *Order) string {
@@ -449,6 +456,10 @@ var (
 		Moves: []fsm.Move{
 			{From: "placed", To: "failed"},
 			{From: "charging", To: "failed"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "why", Column: "why"},
+			{Input: "backoff", Column: "backoff"},
 		},
 		Triggers: []fsm.Trigger{{After: "due", Plus: 90 * time.Second}, {After: "updated_at", Plus: 2 * time.Hour}},
 		Then:     "retry",

@@ -234,6 +234,11 @@ var (
 		Moves: []fsm.Move{
 			{To: "fresh"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "lane", Column: "line"},
+			{Input: "priority", Column: "priority"},
+			{Input: "ready_at", Column: "ready_at"},
+		},
 	}
 
 	opTake = &fsm.Operation[Pick]{
@@ -244,6 +249,9 @@ var (
 		From:   []string{"fresh"},
 		Moves: []fsm.Move{
 			{From: "fresh", To: "busy"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "wanted", Column: "line"},
 		},
 		Recorded:  []string{"fresh"},
 		NeedActor: true,

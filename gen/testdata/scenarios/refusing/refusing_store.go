@@ -245,6 +245,9 @@ var (
 		Moves: []fsm.Move{
 			{To: "idle"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "high", Column: "high"},
+		},
 	}
 
 	opReceive = &fsm.Operation[Line]{

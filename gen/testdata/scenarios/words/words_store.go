@@ -307,6 +307,9 @@ var (
 		Moves: []fsm.Move{
 			{To: "new"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "priority", Column: "urgency"},
+		},
 	}
 
 	opRank = &fsm.Operation[Ticket]{
@@ -317,6 +320,9 @@ var (
 		From:   []string{"new"},
 		Moves: []fsm.Move{
 			{From: "new", To: "new"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "to", Column: "urgency"},
 		},
 	}
 
@@ -329,6 +335,9 @@ var (
 		Moves: []fsm.Move{
 			{From: "new", To: "new"},
 		},
+		Feeds: []fsm.Feed{
+			{Input: "verdict", Column: "verdict"},
+		},
 	}
 
 	opGuess = &fsm.Operation[Ticket]{
@@ -339,6 +348,9 @@ var (
 		From:   []string{"new"},
 		Moves: []fsm.Move{
 			{From: "new", To: "new"},
+		},
+		Feeds: []fsm.Feed{
+			{Input: "guess", Column: "verdict"},
 		},
 	}
 
