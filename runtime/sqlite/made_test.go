@@ -174,6 +174,8 @@ func TestMigrateTakesNothingOver(t *testing.T) {
 		{"a column with another type", `ALTER TABLE "execution" ADD COLUMN "NOTE" INTEGER DEFAULT 7`, nil, wider, "column", "NOTE"},
 		{"a column on a line of its own", "", []string{"    \"finished_at\" INTEGER,\n", "    \"finished_at\" INTEGER,\n    \"note\" TEXT,\n"}, wider, "column", "note"},
 		{"a column, nothing noted", `ALTER TABLE "execution" ADD COLUMN "note" TEXT` + forget, nil, wider, "column", "note"},
+		{"a column on a line of its own, nothing noted", `SELECT 1` + forget,
+			[]string{"    \"finished_at\" INTEGER,\n", "    \"finished_at\" INTEGER,\n    \"note\" TEXT,\n"}, wider, "column", "note"},
 		{"an index", `CREATE INDEX "execution_unique_mine" ON "execution" ("lease_owner")`, nil, withIndex, "index", "execution_unique_mine"},
 		{"a rule over a column", "", []string{"\n) STRICT", ",\n    CONSTRAINT \"mine\" CHECK (\"finished_at\" > 0)\n) STRICT"}, narrower, "constraint", "mine"},
 		{"a column over a column", `ALTER TABLE "execution" ADD COLUMN "mine" INTEGER AS ("finished_at" + 1)`, nil, narrower, "column", "mine"},

@@ -56,13 +56,16 @@ func executionFields() *fsm.Schema {
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 
+// leaseImage names every field, as images do.
+const leaseImage = `{"created_at":null,"updated_at":null,"job_id":"j1","attempt":1,"lease_owner":"w1","lease_expires_at":null,"started_at":null,"finished_at":null}`
+
 // lease is the creation of an execution.
 func lease(id, job string, attempt int64) *fsm.Write {
 	row := &fsm.Row{ID: id, State: "leased", Rev: 1, CreatedAt: start, UpdatedAt: start,
 		Values: []any{job, attempt, "w1", start.Add(time.Minute), nil, nil}}
 	return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: row, Event: fsm.Event{ID: id, Rev: 1, Operation: "lease", Name: "leased", To: "leased",
 		At: start, Actor: "w1", RequestID: "lease-" + id, RequestN: 0, Fingerprint: "f", Labels: map[string]string{"a": "b"},
-		Inputs: fsm.MustJSON(`{"job_id":"j"}`), Changes: fsm.MustJSON(`{}`), Image: fsm.MustJSON(`{"x":1}`), Version: 1, Sum: 4294967295}}
+		Inputs: fsm.MustJSON(`{"job_id":"j"}`), Changes: fsm.MustJSON(`{}`), Image: fsm.MustJSON(leaseImage), Version: 1, Sum: 4294967295}}
 }
 
 // step is the next move of an execution.

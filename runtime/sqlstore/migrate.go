@@ -253,6 +253,9 @@ func (t *table) migrate(x *txn, want []piece) error {
 	for i := 0; i < len(steps) && err == nil; i++ {
 		err = steps[i](x.ctx, q)
 	}
+	if m != nil && len(steps) > 0 && err == nil {
+		err = t.dropGuardRows(x.ctx, q)
+	}
 	if err == nil && !chained {
 		err = t.dialect.unguarded(x.ctx, q, t, func() error {
 			_, err := q.exec(x.ctx, chainEvents(t.part("_events")))
@@ -263,6 +266,13 @@ func (t *table) migrate(x *txn, want []piece) error {
 		return t.unfit(m, err)
 	}
 	return t.note(x.ctx, q, m)
+}
+
+// dropGuardRows removes what an older fsmgen wrote for the lock of a guard: a row for
+// each group, with its values. Numbers begin at 1, and notes have a colon in their name.
+func (t *table) dropGuardRows(ctx context.Context, q querier) error {
+	_, err := q.exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE "number" = 0 AND "key" LIKE '[%%' AND "name" NOT LIKE '%%:%%'`, t.part("_groups")))
+	return err
 }
 
 // note writes down which specification the tables are made for.

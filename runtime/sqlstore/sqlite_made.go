@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -40,6 +41,41 @@ func (w *sqliteWork) noted(ctx context.Context, q querier) (map[string]piece, er
 		old[strings.ToLower(p.name)] = p
 	}
 	return old, nil
+}
+
+// loggedFields are fields that the old version had, as its log tells.
+type loggedFields struct {
+	has map[string]bool
+	all bool // the image is of that version: it had no others
+}
+
+// logged returns the fields of an image in the log, which holds every field of its
+// version: where nobody has noted what the generator made, it tells a column of ours
+// from one of somebody else's that has the name of a new field. Nil: there is none.
+func (w *sqliteWork) logged(ctx context.Context, q querier) (*loggedFields, error) {
+	if o := w.have[strings.ToLower(w.t.schema.Table+"_events")]; w.m == nil || !w.later || w.old != nil || o.kind != "table" {
+		return nil, nil
+	}
+	for _, f := range []loggedFields{{all: true}, {}} {
+		text := `SELECT "image" FROM ` + w.t.part("_events") + ` WHERE "image" IS NOT NULL`
+		if f.all {
+			text += fmt.Sprintf(` AND "version" = %d`, w.m.version)
+		}
+		images, err := column(ctx, q, text+` LIMIT 1`)
+		if err != nil {
+			return nil, err
+		}
+		var members map[string]json.RawMessage
+		if len(images) == 0 || json.Unmarshal([]byte(images[0]), &members) != nil {
+			continue
+		}
+		f.has = map[string]bool{}
+		for name := range members {
+			f.has[name] = true
+		}
+		return &f, nil
+	}
+	return nil, nil
 }
 
 // note writes down what the generator has made now.
@@ -222,6 +258,12 @@ func (a *partWork) column(c item) error {
 	ours := old != nil
 	if !a.known {
 		ours = c.marked && (a.later || next != nil) || next != nil && next.is == c.is && !a.later
+		if f := a.sqliteWork.fields; ours && f != nil && a.t.schema.Column(c.name) >= 0 && strings.EqualFold(a.table, a.t.schema.Table) && !f.has[c.name] {
+			if !f.all {
+				return a.unsure("column", c.name, a.table)
+			}
+			ours = false
+		}
 	}
 	theirs := ""
 	for _, k := range c.behind {

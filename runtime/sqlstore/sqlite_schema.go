@@ -27,6 +27,7 @@ type sqliteWork struct {
 	want    []piece
 	wanted  map[string]bool  // their names
 	old     map[string]piece // what the generator made, by name; nil: nobody has noted it
+	fields  *loggedFields    // where nobody has
 	stale   bool             // what is noted lacks something
 	later   bool             // the tables are those of another specification or level
 	have    map[string]object
@@ -50,6 +51,9 @@ func (d sqlite) work(ctx context.Context, q querier, t *table, m *meta, want []p
 		return nil, err
 	}
 	if w.old, err = w.noted(ctx, q); err != nil {
+		return nil, err
+	}
+	if w.fields, err = w.logged(ctx, q); err != nil {
 		return nil, err
 	}
 	for _, p := range want {
