@@ -212,13 +212,13 @@ func TestProcesses(t *testing.T) {
 				if kind == "postgres" {
 					address = pgtest.DSN(t)
 				}
-				campaign(t, kind, address, n)
+				shared(t, kind, address, n)
 			})
 		}
 	}
 }
 
-func campaign(t *testing.T, kind, address string, processes int) {
+func shared(t *testing.T, kind, address string, processes int) {
 	ctx := t.Context()
 	m, store, err := open(ctx, kind, address, true)
 	if err != nil {

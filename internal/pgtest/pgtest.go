@@ -100,3 +100,24 @@ func run(server, statement string) error {
 	}
 	return nil
 }
+
+// Deadlocks returns how many deadlocks the server has ended in a database. All other
+// sessions on it must be about to end: a session tells what it has met when it does.
+func Deadlocks(t testing.TB, dsn string) (n int) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for others := 1; others > 0; time.Sleep(time.Millisecond) {
+		if err := db.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+			AND backend_type = 'client backend'`).Scan(&others); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.QueryRow(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

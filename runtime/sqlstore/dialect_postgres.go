@@ -319,6 +319,18 @@ func (*postgres) lockGroup(table string, try bool) string {
 	return `WITH l AS MATERIALIZED (SELECT 1 FROM ` + lock + `) INSERT INTO ` + table + ` AS g ("name", "key", "number") SELECT $1, $2, 0 FROM l` + noted
 }
 
+// placeLock is the lock of a place, by the column k of its number.
+func placeLock(table string) string {
+	return `(hashtextextended(concat_ws(' ', ` + literal(table) + `::regclass::oid, 'place', k), 0))`
+}
+
+func (*postgres) lockPlaces(table string, try bool) string {
+	if try {
+		return `SELECT count(*) FROM unnest($1::text::int[]) AS n(k) WHERE pg_try_advisory_xact_lock` + placeLock(table)
+	}
+	return `SELECT count(*) FROM (SELECT pg_advisory_xact_lock` + placeLock(table) + ` FROM unnest($1::text::int[]) AS n(k)) AS l`
+}
+
 // stateSuffix is what pgx puts after the message.
 var stateSuffix = regexp.MustCompile(` \(SQLSTATE \w{5}\)$`)
 

@@ -24,8 +24,8 @@ import (
 // deadlocks that the server ends.
 type loose struct {
 	*postgres
-	rows, groups bool // it waits for locked rows; for a second group
-	met          *atomic.Int64
+	rows, groups, places bool // it waits for locked rows; for a second group; it locks no places
+	met                  *atomic.Int64
 }
 
 func (d loose) lock() string {
@@ -37,6 +37,13 @@ func (d loose) lock() string {
 
 func (d loose) lockGroup(table string, try bool) string {
 	return d.postgres.lockGroup(table, try && !d.groups)
+}
+
+func (d loose) lockPlaces(table string, try bool) string {
+	if d.places {
+		return `SELECT cardinality($1::text::int[])`
+	}
+	return d.postgres.lockPlaces(table, try)
 }
 
 func (d loose) failure(err error) failure {
@@ -54,11 +61,8 @@ type crossing struct {
 }
 
 // meet returns when both callers have been here, or one of them waits for a lock.
-// Who comes again, in another transaction, passes.
 func (c *crossing) meet(who int) {
-	if c.arrived[who].Swap(true) {
-		return
-	}
+	c.arrived[who].Store(true)
 	for !c.arrived[1-who].Load() && c.waiting() == 0 && c.t.Context().Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -208,11 +212,13 @@ func (o *order) open(after func(what string), how watchedStore) parcelMachine {
 	return m
 }
 
-// at returns what meets the other caller after the first what.
-func (o *order) at(who int, want string) func(string) {
+// at returns what meets the other caller after the n-th time of what, from 1.
+func (o *order) at(who int, want string, n int) func(string) {
 	return func(what string) {
 		if what == want {
-			o.meet(who)
+			if n--; n == 0 {
+				o.meet(who)
+			}
 		}
 	}
 }
@@ -269,7 +275,7 @@ func TestOrderOfLocks(t *testing.T) {
 		run  func(o *order, lifted bool)
 	}{
 		{"1, a claim passes over locked rows", func(d *loose) { d.rows = true }, func(o *order, _ bool) {
-			claims, batches := o.open(o.at(0, "rows"), watchedStore{}), o.open(o.at(1, "row"), watchedStore{})
+			claims, batches := o.open(o.at(0, "rows", 1), watchedStore{}), o.open(o.at(1, "row", 1), watchedStore{})
 			o.make(claims, false, "a", "a")
 			o.both(func() error { // it meets p2, which does not fit, and looks on
 				c := storetest.Hold(storetest.Meta{Actor: "w"}, "a", time.Now().Add(time.Hour))
@@ -282,7 +288,7 @@ func TestOrderOfLocks(t *testing.T) {
 			})
 		}},
 		{"1, a statement of several moves passes over locked rows", func(d *loose) { d.rows = true }, func(o *order, _ bool) {
-			first, second := o.open(o.at(0, "some"), watchedStore{pairs: true}), o.open(o.at(1, "some"), watchedStore{pairs: true})
+			first, second := o.open(o.at(0, "some", 1), watchedStore{pairs: true}), o.open(o.at(1, "some", 1), watchedStore{pairs: true})
 			held := o.make(first, false, "a", "a", "a", "a")
 			annotate := func(m parcelMachine, places ...int) error {
 				var items []fsm.Item[storetest.Parcel]
@@ -300,7 +306,7 @@ func TestOrderOfLocks(t *testing.T) {
 			}
 		}},
 		{"2, a batch locks its records by id first", nil, func(o *order, lifted bool) {
-			first, second := o.open(o.at(0, "write"), watchedStore{blind: lifted}), o.open(o.at(1, "write"), watchedStore{blind: lifted})
+			first, second := o.open(o.at(0, "write", 1), watchedStore{blind: lifted}), o.open(o.at(1, "write", 1), watchedStore{blind: lifted})
 			o.make(first, false, "a", "a")
 			o.both(func() error {
 				_, err := first.ApplyMany(o.t.Context(), bills("p1", "p2"))
@@ -311,7 +317,7 @@ func TestOrderOfLocks(t *testing.T) {
 			})
 		}},
 		{"3, only the first group is waited for", func(d *loose) { d.groups = true }, func(o *order, _ bool) {
-			first, second := o.open(o.at(0, "peers"), watchedStore{}), o.open(o.at(1, "peers"), watchedStore{})
+			first, second := o.open(o.at(0, "peers", 1), watchedStore{}), o.open(o.at(1, "peers", 1), watchedStore{})
 			held := o.make(first, true, "a", "b", "b", "a")
 			shelve := func(m parcelMachine, list ...storetest.Parcel) error {
 				var items []fsm.Item[storetest.Parcel]
@@ -322,6 +328,22 @@ func TestOrderOfLocks(t *testing.T) {
 				return err
 			}
 			o.both(func() error { return shelve(first, held[0], held[1]) }, func() error { return shelve(second, held[2], held[3]) })
+		}},
+		// The second transaction of each, which knows that it takes several, is at its first place.
+		{"4, several places are locked before they are taken", func(d *loose) { d.places = true }, func(o *order, _ bool) {
+			first, second := o.open(o.at(0, "write", 2), watchedStore{}), o.open(o.at(1, "write", 2), watchedStore{})
+			register := func(m parcelMachine, labels ...string) error {
+				var calls []fsm.Call[storetest.Parcel]
+				for _, label := range labels {
+					calls = append(calls, storetest.Register(storetest.Meta{}, storetest.RegisterInput{Label: fsm.Some(label), Lane: "a"}))
+				}
+				outs, err := m.CreateMany(o.t.Context(), calls)
+				if err == nil && outs[0].Existing != outs[1].Existing {
+					err = errors.New("one record was there, the other one was made")
+				}
+				return err
+			}
+			o.both(func() error { return register(first, "x", "y") }, func() error { return register(second, "y", "x") })
 		}},
 	}
 	for _, scene := range scenes {

@@ -20,6 +20,9 @@ func (t *table) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error 
 // WriteMany makes writes of different records part of the transaction. On a server
 // those of the same kind are one statement.
 func (x *txn) WriteMany(ws []*fsm.Write) error {
+	if err := x.reserve(ws...); err != nil {
+		return err
+	}
 	for len(ws) > 0 {
 		n := 1
 		if x.t.dialect.writers() != 1 {
@@ -38,7 +41,7 @@ func (x *txn) WriteMany(ws []*fsm.Write) error {
 // writeSome makes writes that one statement can hold.
 func (x *txn) writeSome(ws []*fsm.Write) error {
 	if len(ws) == 1 {
-		return x.Write(ws[0])
+		return x.write(ws[0])
 	}
 	if i := slices.IndexFunc(ws, func(w *fsm.Write) bool { return x.t.fits(w) != nil }); i >= 0 {
 		return x.t.fits(ws[i])

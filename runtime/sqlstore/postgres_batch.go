@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,41 +50,14 @@ func (s *Store) commitStatement(on *session, batch []*job) (broken bool) {
 
 // togetherInStatement reports whether two writes fit in one statement.
 func togetherInStatement(first, j *job) bool {
-	return first.t == j.t && alike(first.w, j.w) && first.t.places(first.w) <= 1 && first.t.places(j.w) <= 1
+	return first.t == j.t && alike(first.w, j.w) && !first.t.waits(first.w) && !first.t.waits(j.w)
 }
 
-// places returns how many keys a write may wait for that others wait for too: the
-// places of unique rules that it takes. Of a move any place counts double, for
-// its row is locked before. Such a write goes alone.
-func (t *table) places(w *fsm.Write) (n int) {
-	for i := range t.schema.Uniques {
-		u := &t.schema.Uniques[i]
-		switch {
-		case u.States != nil && !slices.Contains(u.States, w.Row.State):
-		case w.Prev.Rev == 0:
-			n++
-		case u.States != nil && !slices.Contains(u.States, w.PrevState),
-			slices.ContainsFunc(w.Changed, func(c int) bool { return slices.Contains(u.Columns, t.schema.Columns[c].Stored) }):
-			n += 2
-		}
-	}
-	return n
-}
-
-// placeOf returns the place of the first unique rule that a write's row is in, as a
-// text that orders.
-func (t *table) placeOf(w *fsm.Write) string {
-	for i := range t.schema.Uniques {
-		u := &t.schema.Uniques[i]
-		if u.States == nil || slices.Contains(u.States, w.Row.State) {
-			var b strings.Builder
-			for _, c := range u.Columns {
-				fmt.Fprintf(&b, "%v\x00", w.Row.Values[t.schema.Column(c)])
-			}
-			return b.String()
-		}
-	}
-	return ""
+// waits reports whether a write is a move that takes a place of a unique rule. It goes
+// alone, for it has its row while it waits for the place.
+func (t *table) waits(w *fsm.Write) bool {
+	enters, _ := t.enters(w)
+	return enters && w.Prev.Rev > 0
 }
 
 // alike reports whether two writes fit in one statement of their machine.
@@ -165,10 +137,8 @@ func (g *grid) from() {
 // rows are the ids it wrote. Behind is that of single.
 func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	n := len(writes)
-	// Rows are passed over, keys are waited for: in the order of the places, for all batches.
-	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int {
-		return cmp.Or(strings.Compare(t.placeOf(a), t.placeOf(b)), strings.Compare(a.Prev.ID, b.Prev.ID))
-	})
+	// Rows and places are passed over; ids are waited for, in one order for all batches.
+	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
 	w := func(i int) *fsm.Write { return writes[i] }
 	labels, absent := make([]any, n), make([]uint32, n)
 	for i := range writes {
@@ -181,6 +151,8 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	key, general := t.shapeOfMany(writes)
 	key.behind = behind && t.order.behind != ""
 	general.behind = key.behind
+	key.places = key.create && slices.ContainsFunc(writes, func(w *fsm.Write) bool { return len(t.placesOf(w.Row)) > 0 })
+	general.places = key.places
 	known, silent := t.texts.Load(key)
 	if !silent && t.kept.Load() >= maxTexts {
 		key = general
@@ -194,6 +166,9 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 		g.column("state", "text", n, func(a *array, i int) { a.add(w(i).Row.State) })
 	}
 	g.column("updated_at", "timestamptz", n, func(a *array, i int) { a.add(w(i).Row.UpdatedAt) })
+	if key.places {
+		g.column("places", "text", n, func(a *array, i int) { a.add(arrayOf(t.placesOf(w(i).Row))) })
+	}
 	for c, name := range eventColumns {
 		if _, said := key.said(c); !said {
 			g.column("e_"+name, columnType(eventKinds[name]), n, func(a *array, i int) {
@@ -361,7 +336,7 @@ func asked(w *fsm.Write, part func(*fsm.Delivery) any) any {
 }
 
 // manyCreations writes the part that makes rows. What is known to be taken is
-// left out before; what is taken by others at the same time fails the statement.
+// left out before, and so is what another one is about to take; what is taken by others at the same time fails the statement.
 // OFFSET 0 makes the planner look for each record by an index, where it would join
 // the whole table or read all rows that hold a place.
 func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape) {
@@ -413,6 +388,9 @@ func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape
 			g.put(" AND ", t.dialect.operand("r."+quote(name), kind), " = ", t.dialect.operand("i."+quote("v_"+name), kind))
 		}
 		g.put(" OFFSET 0))")
+	}
+	if key.places {
+		g.put(" AND (SELECT bool_and(pg_try_advisory_xact_lock", placeLock(t.name), `) FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE`)
 	}
 	g.put("), r AS (INSERT INTO ", t.name, " (", t.columns, ") SELECT ", strings.Join(list, ", "), " FROM w)")
 }

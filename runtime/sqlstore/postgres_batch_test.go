@@ -42,16 +42,18 @@ func TestWhoSharesAStatement(t *testing.T) {
 		w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From, w.Outbox.Rev = 0, "", 1, 1, "", 1
 	})
 	base := step(func(*fsm.Write) {})
+	valued := func(w *fsm.Write) *fsm.Write { row := *w.Row; row.Values, w.Row = []any{"v"}, &row; return w }
+	made, kept := valued(step(func(w *fsm.Write) { *w = *creation })), valued(step(func(*fsm.Write) {}))
 	for name, c := range map[string]struct {
 		a, b *fsm.Write
 		t    *table
 		want bool
 	}{
-		"creations that take a place each": {creation, creation, one, true},
-		"creations that take two":          {creation, creation, two, false},
-		"moves that take a place":          {base, base, enters, false},
-		"moves to another place":           {base, moved, within, false},
-		"moves within a place":             {base, base, within, true},
+		"creations that take a place each": {made, made, one, true},
+		"creations that take two":          {made, made, two, true},
+		"moves that take a place":          {kept, kept, enters, false},
+		"moves to another place":           {kept, moved, within, false},
+		"moves within a place":             {kept, kept, within, true},
 
 		"two moves":                   {base, base, tab, true},
 		"two creations":               {creation, creation, tab, true},

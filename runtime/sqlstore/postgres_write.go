@@ -181,6 +181,7 @@ func lacked(column string) string { return "(" + column + " IS NULL) IS TRUE" }
 // shape is what the text of a write depends on.
 type shape struct {
 	create, state, old, outbox, leave, many, behind, plain bool
+	places                                                 bool  // some of many creations take places of unique rules
 	each                                                   bool  // all of many are compared
 	mixed                                                  uint8 // what the writes of a batch differ in
 

@@ -50,7 +50,7 @@ func (s *Store) adoption(ctx context.Context, schema *fsm.Schema) (*txn, error) 
 	if err := s.poisoned(schema.Machine); err != nil {
 		return nil, err
 	}
-	return &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, mode: mode{strict: true, careful: true}}, nil
+	return &txn{reader: reader{ctx: context.WithoutCancel(ctx), t: t}, mode: mode{strict: true, careful: true, places: true}}, nil
 }
 
 // adopt makes sure that a caller's transaction is one in which the store's

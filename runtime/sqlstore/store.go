@@ -208,7 +208,7 @@ func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.
 	own := s.running[tx]
 	s.mu.Unlock()
 	if own != nil {
-		x.q, x.mode, x.ran = own.q, own.mode, true
+		x.q, x.mode, x.ran, x.grouped, x.placed = own.q, own.mode, true, own.grouped, own.placed
 		return x, nil
 	}
 	x.q = txQuerier{tx, patience(s.dialect.patience())}

@@ -94,8 +94,15 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 	if err := t.fits(w); err != nil {
 		return err
 	}
-	if w.Row == nil && t.dialect.writers() != 1 {
-		return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+	if several := t.exchanges(w); t.dialect.writers() != 1 && (w.Row == nil || several) {
+		return t.Update(ctx, func(tx fsm.Tx) error {
+			if several { // its row comes before its places
+				if _, err := tx.Row(w.Prev.ID); err != nil && !errors.Is(err, fsm.ErrNotFound) {
+					return err
+				}
+			}
+			return tx.Write(w)
+		})
 	}
 	return t.store.commits.commit(call.Within(ctx, t.store.wait), t, w)
 }
@@ -154,6 +161,7 @@ const attempts = 20
 type mode struct {
 	strict  bool // sees no other writer at all: for who counts other records
 	careful bool // a savepoint before each write: for who must hear why one was refused
+	places  bool // it locks the places of unique rules before it takes them
 	tables  bool // it changes tables
 }
 
@@ -171,12 +179,15 @@ type metOther struct{ err error }
 func (m *metOther) Error() string { return m.err.Error() }
 func (m *metOther) Unwrap() error { return m.err }
 
-// metGroup ends a transaction that needs a second group which another one has. It
+// met ends a transaction that needs what another one has, beside what it holds. It
 // is run again when that one has ended, which is waited for with empty hands.
-type metGroup struct{ q fsm.PeerQuery }
+type met struct {
+	what string
+	wait func(x *txn) error
+}
 
-func (g *metGroup) Error() string {
-	return "sqlstore: another transaction has a group of " + g.q.Name + "; the transaction has to be run again from its beginning; return this error"
+func (m *met) Error() string {
+	return "sqlstore: another transaction has " + m.what + "; the transaction has to be run again from its beginning; return this error"
 }
 
 // transact runs f in one transaction. Where several may write, one that met
@@ -198,20 +209,17 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 			how = more.mode
 			continue
 		}
-		var met *metOther
+		var other *metOther
 		again := errors.Is(err, fsm.ErrBusy)
-		var group *metGroup
-		if errors.As(err, &group) {
-			err = t.once(ctx, "", mode{}, func(x *txn) error {
-				_, _, err := x.group(&group.q)
-				return err
-			})
+		var held *met
+		if errors.As(err, &held) {
+			err = t.once(ctx, "", mode{}, held.wait)
 			if again = err == nil || errors.Is(err, fsm.ErrBusy); err == nil {
-				err = &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: group}}
+				err = &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: held}}
 			}
 		}
-		if errors.As(err, &met) {
-			again, err = true, met.err
+		if errors.As(err, &other) {
+			again, err = true, other.err
 		}
 		if !again || i >= attempts {
 			return err
@@ -306,9 +314,9 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		if errors.As(x.err, &more) {
 			return more
 		}
-		var group *metGroup
-		if errors.As(x.err, &group) {
-			return group
+		var held *met
+		if errors.As(x.err, &held) {
+			return held
 		}
 		if t.dialect.failure(err) == failBusy { // failSlow may be the effect's own time limit
 			return &metOther{err}

@@ -26,6 +26,8 @@ type txn struct {
 	nested  bool     // there is a savepoint
 	kept    *fsm.Row // a row that is locked and was read, until somebody asks for it or writes
 	grouped bool     // it has locked a group
+	placed  bool     // it has written a record that has a place of a unique rule
+	was     *fsm.Row // the row that was locked last
 	foreign Querier  // where tx is nil: the transaction
 }
 
@@ -69,7 +71,9 @@ func (x *txn) change(text string, args ...any) (int64, error) {
 			return 0, x.fail(back)
 		}
 	case x.t.dialect.savepoint(): // the transaction is of no more use: nobody could find out why
-		return 0, x.again(mode{strict: x.mode.strict, careful: true})
+		how := x.mode
+		how.careful = true
+		return 0, x.again(how)
 	}
 	return 0, err
 }
@@ -88,7 +92,9 @@ func (x *txn) strict() error {
 	case x.err != nil || x.mode.strict || x.t.dialect.writers() == 1:
 		return x.err
 	case x.ran:
-		return x.again(mode{strict: true, careful: x.mode.careful})
+		how := x.mode
+		how.strict = true
+		return x.again(how)
 	}
 	text := "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
 	pooled := x.t.dialect.pooled()
@@ -123,7 +129,11 @@ func (x *txn) Row(id string) (fsm.Row, error) {
 		x.kept = nil
 		return row, nil
 	}
-	return x.one(x.t.sql.holdRow, id)
+	row, err := x.one(x.t.sql.holdRow, id)
+	if err == nil && len(x.t.schema.Uniques) > 0 {
+		x.was = &row
+	}
+	return row, err
 }
 
 // Request returns the events that carry the request id. Where the request is of
@@ -133,7 +143,7 @@ func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
 	if id != "" && requestID != "" && x.t.dialect.hold() != "" && (x.kept == nil || x.kept.ID != id) {
 		row, err := x.one(x.t.sql.holdRow, id)
 		if err == nil {
-			x.kept = &row
+			x.kept, x.was = &row, &row
 		} else if !errors.Is(err, fsm.ErrNotFound) {
 			return nil, err
 		}
@@ -144,6 +154,14 @@ func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
 // Write makes one write part of the transaction. The event goes first: the
 // schema lets a row change only when the event of its new revision is there.
 func (x *txn) Write(w *fsm.Write) error {
+	if err := x.reserve(w); err != nil {
+		return err
+	}
+	return x.write(w)
+}
+
+// write is Write where the places are reserved.
+func (x *txn) write(w *fsm.Write) error {
 	x.last = w
 	if w.Row == nil {
 		return x.record(w)
@@ -435,9 +453,9 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	if err != nil || !whole && !q.Sequence {
 		return key, whole, err
 	}
-	// Only the first group is waited for: who waits for another one, with that in hand, might
-	// be waited for. In a caller's transaction the caller's order counts.
-	try := q.Try || x.grouped && !x.adopted
+	// Only the first group is waited for: who waits for another one, with that or with places
+	// in hand, might be waited for. In a caller's transaction the caller's order counts.
+	try := q.Try || (x.grouped || x.placed) && !x.adopted
 	text := x.t.dialect.lockGroup(x.t.part("_groups"), try)
 	if text == "" || x.err != nil {
 		return key, whole, x.err
@@ -457,7 +475,7 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 	case q.Try:
 		return key, whole, fsm.ErrHeld
 	}
-	x.err = &metGroup{*q}
+	x.err = &met{"a group of " + q.Name, func(x *txn) error { _, _, err := x.group(q); return err }}
 	return key, whole, x.err
 }
 

@@ -1,0 +1,156 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Who wants a place of a unique rule waits, on a server, for each transaction that took,
+// left or changed a record in it and has not ended. So two that take and leave several
+// places in crossing order would wait for each other. Who takes a place and has another
+// one therefore locks all of them before, under numbers that all places share. The first
+// ones of a transaction are waited for, in their order; later ones are tried, and a
+// transaction that does not get them ends, waits for them with empty hands, and begins
+// again. Who takes one place alone has nothing that another one waits for, and locks none.
+
+// placeNumbers bounds the locks of one transaction.
+const placeNumbers = 1024
+
+// counts reports whether a unique rule counts records in a state.
+func counts(u *fsm.UniqueRule, state string) bool {
+	return u.States == nil || slices.Contains(u.States, state)
+}
+
+// placeNo returns the number of a row's place under a rule; false when it has none.
+func (t *table) placeNo(u *fsm.UniqueRule, row *fsm.Row) (int, bool) {
+	if !counts(u, row.State) {
+		return 0, false
+	}
+	h := fnv.New32a()
+	h.Write([]byte(u.Name))
+	for _, name := range u.Columns {
+		v := row.Values[t.schema.Column(name)]
+		if v == nil {
+			return 0, false
+		}
+		fmt.Fprintf(h, "\x00%v", v)
+	}
+	return int(h.Sum32() % placeNumbers), true
+}
+
+// enters reports whether a write takes a place, and touches whether its record has one
+// before or afterwards, for all that can be known without the row of before.
+func (t *table) enters(w *fsm.Write) (enters, touches bool) {
+	if w.Row == nil || t.fits(w) != nil {
+		return false, false
+	}
+	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
+		_, has := t.placeNo(u, w.Row)
+		had := w.Prev.Rev > 0 && counts(u, w.PrevState)
+		touches = touches || had || has
+		enters = enters || has && (!had || slices.ContainsFunc(u.Columns, func(name string) bool { return slices.Contains(w.Changed, t.schema.Column(name)) }))
+	}
+	return enters, touches
+}
+
+// exchanges reports whether a move takes a place and has another one, before or afterwards.
+// A creation by itself has none while it waits for the next: its statement gives way.
+func (t *table) exchanges(w *fsm.Write) bool {
+	enters, _ := t.enters(w)
+	return enters && w.Prev.Rev > 0 && (w.Old == nil || len(t.placesOf(w.Row, w.Old)) > 1)
+}
+
+// placesOf returns the numbers of the places of rows, in order, each once.
+func (t *table) placesOf(rows ...*fsm.Row) (numbers []int) {
+	for i := range t.schema.Uniques {
+		for _, row := range rows {
+			if row == nil {
+				continue
+			}
+			if n, has := t.placeNo(&t.schema.Uniques[i], row); has {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// arrayOf returns numbers as a server's array.
+func arrayOf(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return "{" + strings.Join(words, ",") + "}"
+}
+
+// reserve locks the places that writes take, leave or change a record in. A transaction
+// that has come to its first place locks nothing, for it may be the only one; when it is
+// not, it begins anew as one that locks.
+func (x *txn) reserve(ws ...*fsm.Write) error {
+	if x.err != nil || x.t.dialect.writers() == 1 {
+		return x.err
+	}
+	enters, touches := false, false
+	for _, w := range ws {
+		e, has := x.t.enters(w)
+		enters, touches = enters || e, touches || has
+	}
+	first := !x.placed
+	x.placed = x.placed || touches
+	switch {
+	case !touches, !enters && !x.mode.places:
+		return nil // who takes none waits for none
+	case !first && !x.mode.places:
+		how := x.mode
+		how.places = true
+		return x.again(how)
+	}
+	var rows []*fsm.Row
+	for _, w := range ws {
+		before, err := x.formerly(w)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, w.Row, before)
+	}
+	numbers := x.t.placesOf(rows...)
+	if len(numbers) == 0 || len(numbers) == 1 && !x.mode.places {
+		return nil
+	}
+	return x.lockPlaces(numbers, !first || x.adopted)
+}
+
+// formerly returns the row that a write changes; nil where there is none.
+func (x *txn) formerly(w *fsm.Write) (*fsm.Row, error) {
+	switch {
+	case w.Prev.Rev == 0, w.Old != nil:
+		return w.Old, nil
+	case x.was != nil && x.was.ID == w.Prev.ID && x.was.Rev == w.Prev.Rev:
+		return x.was, nil
+	}
+	row, err := x.one(x.t.sql.holdRow, w.Prev.ID)
+	if errors.Is(err, fsm.ErrNotFound) {
+		return nil, nil
+	}
+	return &row, err
+}
+
+// lockPlaces locks places, or ends the transaction where they are tried and another
+// one has them. One of the caller's goes on: its order is the caller's.
+func (x *txn) lockPlaces(numbers []int, try bool) error {
+	n, _, err := x.integer(x.t.dialect.lockPlaces(x.t.name, try), arrayOf(numbers))
+	if err == nil && n < int64(len(numbers)) && !x.adopted {
+		x.err = &met{"places of unique rules", func(x *txn) error { return x.lockPlaces(numbers, false) }}
+		return x.err
+	}
+	return err
+}
