@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/spec"
@@ -105,7 +106,11 @@ func TestCoverageIsTrue(t *testing.T) {
 			machines[file], _ = spec.Parse(file, src)
 		}
 	}
-	for seed := range uint64(120) {
+	random := uint64(24)
+	if campaign.On() {
+		random = 120
+	}
+	for seed := range random {
 		src := fuzzmachines.Random(rand.New(rand.NewPCG(seed, 7))) //nolint:gosec // a machine that can be told again
 		if m, found := spec.Parse("random.yaml", []byte(src)); m != nil && !found.HasErrors() {
 			machines[fmt.Sprint("random ", seed)] = m
@@ -137,7 +142,7 @@ func TestCoverageIsTrue(t *testing.T) {
 		}
 	}
 	t.Logf("%d searches, %d missing, %d steps", whole, missed, steps)
-	if whole < 50 || missed < 20 || steps < 2000 {
+	if whole < 40 || missed < 20 || steps < 1200 {
 		t.Errorf("%d searches to the end, %d missing, %d steps: want more", whole, missed, steps)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/prove"
 	"github.com/fsmgen/fsmgen/spec"
@@ -14,8 +15,8 @@ import (
 
 // seeds is how many random machines the tests look at.
 func seeds() uint64 {
-	if testing.Short() {
-		return 60
+	if !campaign.On() {
+		return 40
 	}
 	return 150
 }
