@@ -82,6 +82,14 @@ func (m *model) decide(o *operation, r fsm.Row, c Call) verdict {
 func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verdict {
 	after := r
 	after.Values = slices.Clone(r.Values)
+	if o.creates { // a branch may look at the number
+		after.CreatedAt = c.At
+		for _, name := range m.order {
+			if f := m.fields[name]; f.kind == fsm.KindSequence {
+				after.Values[f.index] = c.Peers[name]
+			}
+		}
+	}
 	m.apply(o, o.effects, r, &after, c)
 	to, way := at.to, "move"
 	if at.kind == cellChoose {
@@ -105,14 +113,6 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 		m.apply(o, b.effects, r, &after, c)
 		if to = b.To; to == "same" {
 			to = from.Name
-		}
-	}
-	if o.creates {
-		after.CreatedAt = c.At
-		for _, name := range m.order {
-			if f := m.fields[name]; f.kind == fsm.KindSequence {
-				after.Values[f.index] = c.Peers[name]
-			}
 		}
 	}
 	after.State = m.states[to].stored
