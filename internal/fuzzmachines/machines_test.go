@@ -61,7 +61,7 @@ func TestRandomMachines(t *testing.T) {
 	failed := runAll(t, machines)
 	for _, m := range machines { // one is enough to begin with
 		if failed[m.name] != "" {
-			t.Logf("the smallest that was found to fail, out of %s:\n%s", m.name, smallest(t, m, gen.Options{TestStore: m.stores}))
+			t.Logf("the smallest that was found to fail, out of %s:\n%s", m.name, smallest(t, m, gen.Options{TestStore: m.stores}, 60, func(sound) bool { return true }))
 			return
 		}
 	}

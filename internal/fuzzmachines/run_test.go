@@ -40,19 +40,7 @@ func runAll(t *testing.T, machines []sound, args ...string) map[string]string {
 func runMany(t *testing.T, machines []sound, args ...string) map[string]string {
 	t.Helper()
 	module := outside.New(t, "example.com/many")
-	var imports, calls strings.Builder
-	for _, m := range machines {
-		for _, f := range m.files {
-			name := f.Name
-			if base, ok := strings.CutSuffix(name, "_test.go"); ok {
-				name = base + "_tests.go"
-			}
-			module.Write(filepath.Join(m.name, name), f.Data)
-		}
-		fmt.Fprintf(&imports, "\t%s \"example.com/many/%s\"\n", m.name, m.name)
-		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s)\n", m.name, m.name, spec.GoName(m.machine))
-	}
-	module.Write("many_test.go", fmt.Appendf(nil, program, imports.String(), limit.Nanoseconds(), calls.String()))
+	runner(module, machines)
 	out, err := module.Test(append([]string{"-vet=off", "-timeout", "120m", "."}, args...)...)
 	failed := map[string]string{}
 	if err == nil {
@@ -66,6 +54,23 @@ func runMany(t *testing.T, machines []sound, args ...string) map[string]string {
 		t.Fatalf("the tests of %d machines do not run: %v\n%s", len(machines), err, out)
 	}
 	return failed
+}
+
+// runner writes the packages, and a program that calls the test of each by its name.
+func runner(module outside.Module, machines []sound) {
+	var imports, calls strings.Builder
+	for _, m := range machines {
+		for _, f := range m.files {
+			name := f.Name
+			if base, ok := strings.CutSuffix(name, "_test.go"); ok {
+				name = base + "_tests.go"
+			}
+			module.Write(filepath.Join(m.name, name), f.Data)
+		}
+		fmt.Fprintf(&imports, "\t%s \"example.com/many/%s\"\n", m.name, m.name)
+		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s)\n", m.name, m.name, spec.GoName(m.machine))
+	}
+	module.Write("many_test.go", fmt.Appendf(nil, program, imports.String(), limit.Nanoseconds(), calls.String()))
 }
 
 // verdict stands before what the tests of one machine said.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
 	"github.com/fsmgen/fsmgen/internal/validate"
 )
@@ -83,12 +84,13 @@ func without(lines []string, name string) []string {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// smallest is the smallest machine found whose generated tests fail, too.
-func smallest(t *testing.T, m sound, o gen.Options) string {
+// smallest is the smallest machine found whose generated tests fail, too, in so many tries. spoil may
+// change what is generated, and reports whether it did.
+func smallest(t *testing.T, m sound, o gen.Options, tries int, spoil func(sound) bool) string {
 	t.Helper()
-	return shrink(m.text, 60, func(text string) bool {
+	return shrink(m.text, tries, func(text string) bool {
 		smaller, ok := generated(m.name, text, o)
-		return ok && len(runMany(t, []sound{smaller})) > 0
+		return ok && spoil(smaller) && len(runMany(t, []sound{smaller})) > 0
 	})
 }
 
@@ -127,4 +129,48 @@ func TestShrink(t *testing.T) {
 		return
 	}
 	t.Fatal("no machine has a unique rule")
+}
+
+// counts is a step of a counter in generated Go.
+var counts = regexp.MustCompile(`(?m)^\t+[a-z]\w*\.[A-Z]\w*\+\+\n`)
+
+// TestShrinkOfAFailure plants a fault into what is generated for each machine: no counter counts. What
+// is left of one whose tests fail is small, sound, and fails still.
+func TestShrinkOfAFailure(t *testing.T) {
+	campaign.Only(t)
+	spoil := func(m sound) bool {
+		changed := false
+		for i, f := range m.files {
+			if strings.HasSuffix(f.Name, "_fsm.go") {
+				m.files[i].Data = counts.ReplaceAll(f.Data, nil)
+				changed = len(m.files[i].Data) < len(f.Data)
+			}
+		}
+		return changed
+	}
+	for seed := uint64(1); seed < 200; seed++ {
+		text := fuzzmachines.Random(rand.New(rand.NewPCG(seed, 3)))
+		m, ok := generated("shrunk", text, gen.Options{})
+		if !ok || !spoil(m) || len(runMany(t, []sound{m})) == 0 {
+			continue
+		}
+		small := smallest(t, m, gen.Options{}, 40, spoil)
+		left, ok := generated("shrunk", small, gen.Options{})
+		if !ok || !strings.Contains(small, "increment:") {
+			t.Fatalf("what is left is not sound or counts nothing:\n%s", small)
+		}
+		if len(runMany(t, []sound{left})) > 0 {
+			t.Errorf("what is left fails without the fault, too:\n%s", small)
+		}
+		if !spoil(left) || len(runMany(t, []sound{left})) == 0 {
+			t.Errorf("what is left does not fail:\n%s", small)
+		}
+		lines, all := strings.Count(small, "\n"), strings.Count(text, "\n")
+		t.Logf("seed %d: %d lines are left of %d:\n%s", seed, lines, all, small)
+		if lines > all*2/3 {
+			t.Errorf("%d lines are left of %d", lines, all)
+		}
+		return
+	}
+	t.Fatal("no machine fails without its counters")
 }

@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"bufio"
@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// equivalent is a line of the list of mutants that change nothing a test could
+// Equivalent is a line of the list of mutants that change nothing a test could
 // see, with the reason why.
-type equivalent struct {
-	line    int
-	where   string // the group, where * stands for any run of characters without a slash
-	pattern string // the name of the mutant, where * stands for any text
-	reason  string
-	used    bool
+type Equivalent struct {
+	Line    int
+	Where   string // the group, where * stands for any run of characters without a slash
+	Pattern string // the name of the mutant, where * stands for any text
+	Reason  string
+	Used    bool
 }
 
-// readEquivalents reads the list. A line names a group and a mutant; the line
+// ReadEquivalents reads the list. A line names a group and a mutant; the line
 // below it, indented, gives the reason.
-func readEquivalents(file string) ([]*equivalent, error) {
+func ReadEquivalents(file string) ([]*Equivalent, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	var list []*equivalent
+	var list []*Equivalent
 	scan := bufio.NewScanner(f)
 	for n := 1; scan.Scan(); n++ {
 		line := scan.Text()
@@ -37,7 +37,7 @@ func readEquivalents(file string) ([]*equivalent, error) {
 				return nil, fmt.Errorf("%s:%d: a reason without a mutant above it", file, n)
 			}
 			last := list[len(list)-1]
-			last.reason = strings.TrimSpace(last.reason + " " + strings.TrimSpace(line))
+			last.Reason = strings.TrimSpace(last.Reason + " " + strings.TrimSpace(line))
 		default:
 			where, pattern, ok := strings.Cut(line, ": ")
 			if !ok {
@@ -46,24 +46,24 @@ func readEquivalents(file string) ([]*equivalent, error) {
 			if _, err := path.Match(where, ""); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", file, n, err)
 			}
-			list = append(list, &equivalent{line: n, where: where, pattern: pattern})
+			list = append(list, &Equivalent{Line: n, Where: where, Pattern: pattern})
 		}
 	}
 	if err := scan.Err(); err != nil {
 		return nil, err
 	}
 	for _, e := range list {
-		if e.reason == "" {
-			return nil, fmt.Errorf("%s:%d: no reason below it", file, e.line)
+		if e.Reason == "" {
+			return nil, fmt.Errorf("%s:%d: no reason below it", file, e.Line)
 		}
 	}
 	return list, nil
 }
 
-// matches reports whether the line is about the mutant.
-func (e *equivalent) matches(group, name string) bool {
-	ok, _ := path.Match(e.where, group)
-	return ok && wild(e.pattern, name)
+// Matches reports whether the line is about the mutant.
+func (e *Equivalent) Matches(group, name string) bool {
+	ok, _ := path.Match(e.Where, group)
+	return ok && wild(e.Pattern, name)
 }
 
 // wild matches a text with * for any run of characters.

@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"errors"
@@ -9,28 +9,30 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"golang.org/x/tools/go/packages"
 )
 
-// subject is a package whose files are mutated.
-type subject struct {
+// Subject is a package whose files are mutated.
+type Subject struct {
 	dir   string // below the module, as go list writes it: ./examples/...
 	pkg   *packages.Package
-	files []*subjectFile
+	Files []*File
 }
 
-// subjectFile is one file of it.
-type subjectFile struct {
-	path    string // absolute
-	source  string
-	mutants []*mutant
+// File is one file of it.
+type File struct {
+	Path    string // absolute
+	Source  string
+	Mutants []*Mutant
 }
 
-// load reads a package and type-checks it.
-func load(root, dir string) (*subject, error) {
+// Load reads a package of the module in a folder and type-checks it.
+func Load(root, dir string, env ...string) (*Subject, error) {
 	list, err := packages.Load(&packages.Config{
 		Dir:  root,
+		Env:  append(os.Environ(), env...),
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
 	}, dir)
 	if err != nil {
@@ -39,12 +41,12 @@ func load(root, dir string) (*subject, error) {
 	if len(list) != 1 || len(list[0].Errors) > 0 {
 		return nil, fmt.Errorf("load %s: %d packages, errors %v", dir, len(list), list[0].Errors)
 	}
-	return &subject{dir: dir, pkg: list[0]}, nil
+	return &Subject{dir: dir, pkg: list[0]}, nil
 }
 
-// mutate finds the mutants of one file and keeps those that compile. Their
+// Mutate finds the mutants of one file and keeps those that compile. Their
 // numbers continue after first.
-func (s *subject) mutate(base string, first int, opt options, wanted func(string) bool) error {
+func (s *Subject) Mutate(base string, first int, opt Options, wanted func(string) bool) error {
 	i := slices.IndexFunc(s.pkg.GoFiles, func(p string) bool { return filepath.Base(p) == base })
 	if i < 0 {
 		return fmt.Errorf("%s has no file %s", s.dir, base)
@@ -56,25 +58,38 @@ func (s *subject) mutate(base string, first int, opt options, wanted func(string
 	}
 	f := &finder{
 		fset: s.pkg.Fset, info: s.pkg.TypesInfo, pkg: s.pkg.Types,
-		source: string(source), file: base, options: opt,
+		source: string(source), file: base, Options: opt,
 	}
 	found := f.find(s.pkg.Syntax[i], wanted)
 	for j, m := range found {
-		m.number = first + j
+		m.Number = first + j
 	}
-	file := &subjectFile{path: path, source: string(source)}
-	file.mutants, err = s.compiling(i, file, found)
-	s.files = append(s.files, file)
+	file := &File{Path: path, Source: string(source)}
+	file.Mutants, err = s.compiling(i, file, found)
+	s.Files = append(s.Files, file)
 	return err
+}
+
+// Has reports whether the package has a file of this name.
+func (s *Subject) Has(base string) bool {
+	return slices.ContainsFunc(s.pkg.GoFiles, func(p string) bool { return filepath.Base(p) == base })
+}
+
+// Mutated is the text of the file with all its mutants behind the switch.
+func (f *File) Mutated() string { return apply(f.Source, f.Mutants) }
+
+// Only keeps these mutants of the file.
+func (f *File) Only(keep func(*Mutant) bool) {
+	f.Mutants = slices.DeleteFunc(f.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
 // compiling returns the mutants of a file that compile, halving the list until
 // the others stand alone.
-func (s *subject) compiling(i int, file *subjectFile, list []*mutant) ([]*mutant, error) {
+func (s *Subject) compiling(i int, file *File, list []*Mutant) ([]*Mutant, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	err := s.check(i, apply(file.source, list))
+	err := s.check(i, apply(file.Source, list))
 	if err == nil {
 		return list, nil
 	}
@@ -88,13 +103,13 @@ func (s *subject) compiling(i int, file *subjectFile, list []*mutant) ([]*mutant
 }
 
 // check type-checks the package with one file replaced.
-func (s *subject) check(i int, source string) error {
+func (s *Subject) check(i int, source string) error {
 	fset := s.pkg.Fset
 	file, err := parser.ParseFile(fset, "mutated.go", source, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
-	support, err := parser.ParseFile(fset, supportFile, supportSource(s.pkg.Name), parser.SkipObjectResolution)
+	support, err := parser.ParseFile(fset, SupportFile, s.Support(), parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
@@ -120,12 +135,10 @@ func (m importer) Import(path string) (*types.Package, error) {
 		return p.Types, nil
 	}
 	// The support file may import what the package itself does not.
-	return standard.Import(path)
+	return standard().Import(path)
 }
 
-var standard = newStandard()
-
-func newStandard() types.Importer { return importerOf("os", "strconv", "strings", "encoding/json") }
+var standard = sync.OnceValue(func() types.Importer { return importerOf("os", "strconv", "strings", "encoding/json") })
 
 // importerOf loads a few packages of the standard library.
 func importerOf(paths ...string) types.Importer {
@@ -149,11 +162,12 @@ func (m standardImporter) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("package %q is not loaded", path)
 }
 
-const supportFile = "fsm_mutant_switch.go"
+// SupportFile is the file that the switch is written to.
+const SupportFile = "fsm_mutant_switch.go"
 
-// supportSource is the switch that all mutants of a package hang on.
-func supportSource(name string) string {
-	return "package " + name + `
+// Support is the switch that all mutants of a package hang on.
+func (s *Subject) Support() string {
+	return "package " + s.pkg.Name + `
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"cmp"
@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// mutant is one change of one file. Its name does not change when lines move,
+// Mutant is one change of one file. Its name does not change when lines move,
 // so that a list of names stays valid.
-type mutant struct {
-	number int    // of the switch; from 1, unique within a run of the judges
-	file   string // base name
-	line   int
-	fn     string // function or variable that it stands in
-	kind   string
-	text   string // what is changed, on one line
-	to     string // what it becomes, where the kind does not say it
+type Mutant struct {
+	Number int    // of the switch; from 1, unique within a run of the judges
+	File   string // base name
+	Line   int
+	Func   string // function or variable that it stands in
+	Kind   string
+	Text   string // what is changed, on one line
+	To     string // what it becomes, where the kind does not say it
 	nth    int    // among those of one file that are the same in all of the above but the line
 	edit   edit
 }
@@ -30,11 +30,11 @@ type edit struct {
 	wrap       func(number int, inner string) string
 }
 
-// name says which mutant it is.
-func (m *mutant) name() string {
-	s := m.file + " " + m.fn + " " + m.kind + " `" + m.text + "`"
-	if m.to != "" {
-		s += " -> `" + m.to + "`"
+// Name says which mutant it is.
+func (m *Mutant) Name() string {
+	s := m.File + " " + m.Func + " " + m.Kind + " `" + m.Text + "`"
+	if m.To != "" {
+		s += " -> `" + m.To + "`"
 	}
 	if m.nth > 1 {
 		s += fmt.Sprintf(" #%d", m.nth)
@@ -43,9 +43,9 @@ func (m *mutant) name() string {
 }
 
 // apply makes all the edits of one file.
-func apply(source string, mutants []*mutant) string {
+func apply(source string, mutants []*Mutant) string {
 	sorted := slices.Clone(mutants)
-	slices.SortStableFunc(sorted, func(a, b *mutant) int {
+	slices.SortStableFunc(sorted, func(a, b *Mutant) int {
 		return cmp.Or(cmp.Compare(a.edit.start, b.edit.start), cmp.Compare(b.edit.end, a.edit.end))
 	})
 	text, _ := applyRange(source, sorted, 0, len(source))
@@ -54,26 +54,26 @@ func apply(source string, mutants []*mutant) string {
 
 // applyRange makes the edits that lie in source[start:end], which begin the
 // list, and returns the rest of the list.
-func applyRange(source string, list []*mutant, start, end int) (string, []*mutant) {
+func applyRange(source string, list []*Mutant, start, end int) (string, []*Mutant) {
 	var b strings.Builder
 	at := start
 	for len(list) > 0 && list[0].edit.start < end {
 		m := list[0]
 		if m.edit.start < at || m.edit.end > end {
-			panic(fmt.Sprintf("mutate: %s overlaps another mutant", m.name()))
+			panic(fmt.Sprintf("mutate: %s overlaps another mutant", m.Name()))
 		}
 		b.WriteString(source[at:m.edit.start])
 		var inner string
 		inner, list = applyRange(source, list[1:], m.edit.start, m.edit.end)
-		b.WriteString(m.edit.wrap(m.number, inner))
+		b.WriteString(m.edit.wrap(m.Number, inner))
 		at = m.edit.end
 	}
 	b.WriteString(source[at:end])
 	return b.String(), list
 }
 
-// oneLine returns the source of a node on one line, cut when it is long.
-func oneLine(s string) string {
+// OneLine returns the source of a node on one line, cut when it is long.
+func OneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > 90 {
 		s = string(r[:90]) + "..."
@@ -81,12 +81,12 @@ func oneLine(s string) string {
 	return s
 }
 
-// count numbers the mutants that have the same name otherwise.
-func count(list []*mutant) {
+// Count numbers the mutants that have the same name otherwise.
+func Count(list []*Mutant) {
 	seen := map[string]int{}
 	for _, m := range list {
 		m.nth = 0
-		key := m.name()
+		key := m.Name()
 		seen[key]++
 		m.nth = seen[key]
 	}

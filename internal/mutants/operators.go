@@ -1,4 +1,4 @@
-package main
+package mutants
 
 import (
 	"cmp"
@@ -21,17 +21,17 @@ type finder struct {
 	source string
 	file   string
 	fn     string
-	list   []*mutant
-	options
+	list   []*Mutant
+	Options
 }
 
-// options say which kinds are made.
-type options struct {
-	texts bool // texts are changed, too
-	// engine: of hand-written code only its checks, the steps that it takes and
+// Options say which kinds are made.
+type Options struct {
+	Texts bool // texts are changed, too
+	// Engine: of hand-written code only its checks, the steps that it takes and
 	// the conditions of SQL texts. That errors of a store are handed on is left
 	// out: the tests that make stores fail look at it.
-	engine bool
+	Engine bool
 }
 
 // engineKinds are the kinds of mutants of hand-written code.
@@ -39,7 +39,7 @@ var engineKinds = []string{"drop if", "drop and", "drop or", "drop case", "bound
 
 // find returns every mutant of a file, in the order of the source. wanted says
 // which functions and variables are looked at.
-func (f *finder) find(file *ast.File, wanted func(name string) bool) []*mutant {
+func (f *finder) find(file *ast.File, wanted func(name string) bool) []*Mutant {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -61,9 +61,9 @@ func (f *finder) find(file *ast.File, wanted func(name string) bool) []*mutant {
 			}
 		}
 	}
-	f.list = slices.DeleteFunc(f.list, func(m *mutant) bool { return m.kind == "" })
-	slices.SortStableFunc(f.list, func(a, b *mutant) int { return cmp.Compare(a.edit.start, b.edit.start) })
-	count(f.list)
+	f.list = slices.DeleteFunc(f.list, func(m *Mutant) bool { return m.Kind == "" })
+	slices.SortStableFunc(f.list, func(a, b *Mutant) int { return cmp.Compare(a.edit.start, b.edit.start) })
+	Count(f.list)
 	return f.list
 }
 
@@ -94,12 +94,12 @@ func (f *finder) text(n ast.Node) string {
 
 func (f *finder) add(n ast.Node, kind, to string, wrap func(number int, inner string) string) {
 	start, end := offsets(f.fset, n)
-	if f.engine && (!slices.Contains(engineKinds, kind) || handsOn(f.source[start:end])) {
+	if f.Engine && (!slices.Contains(engineKinds, kind) || handsOn(f.source[start:end])) {
 		kind = "" // dropped at the end: callers change what they have added
 	}
-	f.list = append(f.list, &mutant{
-		file: f.file, line: f.fset.Position(n.Pos()).Line, fn: f.fn, kind: kind,
-		text: oneLine(f.source[start:end]), to: oneLine(to), edit: edit{start, end, wrap},
+	f.list = append(f.list, &Mutant{
+		File: f.file, Line: f.fset.Position(n.Pos()).Line, Func: f.fn, Kind: kind,
+		Text: OneLine(f.source[start:end]), To: OneLine(to), edit: edit{start, end, wrap},
 	})
 }
 
@@ -245,7 +245,7 @@ func (f *finder) binary(e *ast.BinaryExpr) {
 		if f.info.Types[e].Value != nil {
 			return
 		}
-		if b, ok := f.info.TypeOf(e).Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 && !f.texts {
+		if b, ok := f.info.TypeOf(e).Underlying().(*types.Basic); !ok || b.Info()&types.IsNumeric == 0 && !f.Texts {
 			return
 		}
 		f.replace(e, "drop operand", x)
@@ -360,7 +360,7 @@ func (f *finder) literal(l *ast.BasicLit) {
 		}
 	case token.STRING:
 		f.sql(l)
-		if text, err := strconv.Unquote(l.Value); err == nil && f.texts {
+		if text, err := strconv.Unquote(l.Value); err == nil && f.Texts {
 			f.replace(l, "text", strconv.Quote(text+"~"))
 		}
 	}
@@ -374,21 +374,21 @@ var (
 // sql: a condition always holds, an order is turned around. The parameters stay.
 func (f *finder) sql(l *ast.BasicLit) {
 	text := l.Value
-	if !f.engine || text[0] != '`' {
+	if !f.Engine || text[0] != '`' {
 		return
 	}
 	change := func(kind, what, to string) {
 		f.add(l, kind, "", func(number int, inner string) string {
 			return fmt.Sprintf("fsmMutated[string](%d, %s, %s)", number, to, inner)
 		})
-		f.list[len(f.list)-1].text = what
+		f.list[len(f.list)-1].Text = what
 	}
 	for _, c := range sqlCondition.FindAllStringSubmatchIndex(text, -1) {
 		what := text[c[2]:c[3]]
-		change("drop condition", what+" in "+oneLine(text), text[:c[2]]+"("+what+" OR 1 = 1)"+text[c[3]:])
+		change("drop condition", what+" in "+OneLine(text), text[:c[2]]+"("+what+" OR 1 = 1)"+text[c[3]:])
 	}
 	for _, c := range sqlOrder.FindAllStringIndex(text, -1) {
-		change("other order", text[c[0]:c[1]]+" in "+oneLine(text), text[:c[1]]+" DESC"+text[c[1]:])
+		change("other order", text[c[0]:c[1]]+" in "+OneLine(text), text[:c[1]]+" DESC"+text[c[1]:])
 	}
 }
 
@@ -467,7 +467,7 @@ func (f *finder) field(c *ast.CompositeLit, field *types.Var) {
 		if !ok || f.name(kv.Key) != field.Name() {
 			continue
 		}
-		if l, ok := kv.Value.(*ast.BasicLit); ok && (l.Kind == token.INT || f.texts) {
+		if l, ok := kv.Value.(*ast.BasicLit); ok && (l.Kind == token.INT || f.Texts) {
 			return
 		}
 		ft := f.typeName(field.Type())
@@ -481,7 +481,7 @@ func (f *finder) field(c *ast.CompositeLit, field *types.Var) {
 		f.add(kv.Value, "drop field", "", func(number int, inner string) string {
 			return fmt.Sprintf("fsmMutated[%s](%d, *new(%s), %s)", ft, number, ft, inner)
 		})
-		f.list[len(f.list)-1].text = oneLine(key + ": " + f.text(kv.Value))
+		f.list[len(f.list)-1].Text = OneLine(key + ": " + f.text(kv.Value))
 	}
 }
 
@@ -511,7 +511,7 @@ func (f *finder) elements(c *ast.CompositeLit, t types.Type, s *types.Slice) {
 			}
 			return fmt.Sprintf("fsmMutated[%s](%d, %s, %s)", name, number, to, inner)
 		})
-		f.list[len(f.list)-1].text = oneLine(what)
+		f.list[len(f.list)-1].Text = OneLine(what)
 	}
 	for i, p := range parts {
 		change("drop element", p, literal(slices.Delete(slices.Clone(parts), i, i+1)))

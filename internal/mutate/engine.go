@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/mutants"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 )
 
@@ -100,7 +101,7 @@ func engineGroups(root, scratch string, wanted func(string) bool, atEnd func(fun
 	if err != nil {
 		return nil, err
 	}
-	subjects := map[string]*subject{}
+	subjects := map[string]*mutants.Subject{}
 	o := overlay{}
 	all := engineJudges()
 	needed := map[string]bool{}
@@ -111,19 +112,19 @@ func engineGroups(root, scratch string, wanted func(string) bool, atEnd func(fun
 		}
 		s := subjects[e.dir]
 		if s == nil {
-			if s, err = load(root, "./"+e.dir); err != nil {
+			if s, err = mutants.Load(root, "./"+e.dir); err != nil {
 				return nil, err
 			}
 			subjects[e.dir] = s
-			if err := o.put(scratch, filepath.Join(root, e.dir, supportFile), supportSource(s.pkg.Name)); err != nil {
+			if err := o.put(scratch, filepath.Join(root, e.dir, mutants.SupportFile), s.Support()); err != nil {
 				return nil, err
 			}
 		}
-		if err := s.mutate(e.base, 1+10000*i, options{engine: true}, func(string) bool { return true }); err != nil {
+		if err := s.Mutate(e.base, 1+10000*i, mutants.Options{Engine: true}, func(string) bool { return true }); err != nil {
 			return nil, err
 		}
-		f := s.files[len(s.files)-1]
-		if err := o.put(scratch, f.path, apply(f.source, f.mutants)); err != nil {
+		f := s.Files[len(s.Files)-1]
+		if err := o.put(scratch, f.Path, f.Mutated()); err != nil {
 			return nil, err
 		}
 		var judges []*judge
@@ -131,7 +132,7 @@ func engineGroups(root, scratch string, wanted func(string) bool, atEnd func(fun
 			needed[name] = true
 			judges = append(judges, all[name])
 		}
-		groups = append(groups, &group{name: e.group(), mutants: f.mutants, env: selectNumber, judges: func(*mutant) []*judge { return judges }})
+		groups = append(groups, &group{name: e.group(), mutants: f.Mutants, env: selectNumber, judges: func(*mutants.Mutant) []*judge { return judges }})
 	}
 	if needed["tests of postgres"] && os.Getenv("FSMGEN_POSTGRES_URL") == "" {
 		url, stop, err := pgtest.Serve()
@@ -150,7 +151,7 @@ func engineGroups(root, scratch string, wanted func(string) bool, atEnd func(fun
 	}
 	for _, g := range groups { // the fast ones are asked first: they kill most
 		judges := slices.SortedStableFunc(slices.Values(g.judges(nil)), func(a, b *judge) int { return cmp.Compare(a.took, b.took) })
-		g.judges = func(*mutant) []*judge { return judges }
+		g.judges = func(*mutants.Mutant) []*judge { return judges }
 	}
 	return groups, nil
 }

@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/fsmgen/fsmgen/internal/mutants"
 )
 
 // group is a set of mutants that are judged by the same suites: one line of the
 // table.
 type group struct {
 	name    string
-	mutants []*mutant
-	env     func(*mutant) []string
-	judges  func(*mutant) []*judge
+	mutants []*mutants.Mutant
+	env     func(*mutants.Mutant) []string
+	judges  func(*mutants.Mutant) []*judge
 }
 
 // machines are the generated packages of the five specifications.
@@ -28,8 +29,8 @@ var machines = []string{
 }
 
 // selectNumber is the environment that switches a mutant of Go code on.
-func selectNumber(m *mutant) []string {
-	return []string{fmt.Sprintf("FSMGEN_MUTANT=%d", m.number)}
+func selectNumber(m *mutants.Mutant) []string {
+	return []string{m.Env()}
 }
 
 // machineGroups returns the pure layer, the durable layer and, when it is
@@ -40,38 +41,38 @@ func machineGroups(root, scratch, dir string, wanted func(group string) bool) ([
 		return nil, err
 	}
 	name := filepath.Base(dir)
-	s, err := load(root, "./"+dir)
+	s, err := mutants.Load(root, "./"+dir)
 	if err != nil {
 		return nil, err
 	}
 	everything := func(string) bool { return true }
-	if err := s.mutate(name+"_fsm.go", 1, options{texts: true}, everything); err != nil {
+	if err := s.Mutate(name+"_fsm.go", 1, mutants.Options{Texts: true}, everything); err != nil {
 		return nil, err
 	}
-	if err := s.mutate(name+"_store.go", 100001, options{texts: true}, everything); err != nil {
+	if err := s.Mutate(name+"_store.go", 100001, mutants.Options{Texts: true}, everything); err != nil {
 		return nil, err
 	}
-	handles := slices.ContainsFunc(s.pkg.GoFiles, func(p string) bool { return filepath.Base(p) == name+"_held.go" })
+	handles := s.Has(name + "_held.go")
 	if handles { // not every machine can have them
-		if err := s.mutate(name+"_held.go", 200001, options{texts: true}, everything); err != nil {
+		if err := s.Mutate(name+"_held.go", 200001, mutants.Options{Texts: true}, everything); err != nil {
 			return nil, err
 		}
 	}
 	o := overlay{}
-	for _, f := range s.files {
-		text := apply(f.source, f.mutants)
-		if strings.HasSuffix(f.path, "_store.go") {
+	for _, f := range s.Files {
+		text := f.Mutated()
+		if strings.HasSuffix(f.Path, "_store.go") {
 			switched := strings.Replace(text, `"sqlite": sqliteSQL`, `"sqlite": fsmMutantSQL(sqliteSQL)`, 1)
 			if switched == text {
-				return nil, fmt.Errorf("%s: no place where the schema is handed over", f.path)
+				return nil, fmt.Errorf("%s: no place where the schema is handed over", f.Path)
 			}
 			text = switched
 		}
-		if err := o.put(scratch, f.path, text); err != nil {
+		if err := o.put(scratch, f.Path, text); err != nil {
 			return nil, err
 		}
 	}
-	if err := o.put(scratch, filepath.Join(root, dir, supportFile), supportSource(s.pkg.Name)); err != nil {
+	if err := o.put(scratch, filepath.Join(root, dir, mutants.SupportFile), s.Support()); err != nil {
 		return nil, err
 	}
 	tests := &judge{name: "generated tests of " + name, dir: "./" + dir}
@@ -81,11 +82,11 @@ func machineGroups(root, scratch, dir string, wanted func(group string) bool) ([
 	overMemory := *tests // what kills most mutants of the durable layer, in a tenth of the time
 	overMemory.run = "^Test/^(records|schema|memstore)$"
 	groups := []*group{
-		{name: "pure/" + name, mutants: s.files[0].mutants, env: selectNumber, judges: func(*mutant) []*judge { return []*judge{tests} }},
-		{name: "durable/" + name, mutants: s.files[1].mutants, env: selectNumber, judges: func(*mutant) []*judge { return []*judge{&overMemory, tests} }},
+		{name: "pure/" + name, mutants: s.Files[0].Mutants, env: selectNumber, judges: func(*mutants.Mutant) []*judge { return []*judge{tests} }},
+		{name: "durable/" + name, mutants: s.Files[1].Mutants, env: selectNumber, judges: func(*mutants.Mutant) []*judge { return []*judge{&overMemory, tests} }},
 	}
 	if handles {
-		groups = append(groups, &group{name: "handles/" + name, mutants: s.files[2].mutants, env: selectNumber, judges: func(*mutant) []*judge { return []*judge{&overMemory, tests} }})
+		groups = append(groups, &group{name: "handles/" + name, mutants: s.Files[2].Mutants, env: selectNumber, judges: func(*mutants.Mutant) []*judge { return []*judge{&overMemory, tests} }})
 	}
 	if !wanted("sql/" + name) {
 		return groups, nil

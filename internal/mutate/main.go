@@ -29,6 +29,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fsmgen/fsmgen/internal/mutants"
 )
 
 func main() {
@@ -53,7 +55,7 @@ func run(w io.Writer, only, match string, parallel int, verbose bool) (bool, err
 	if err != nil {
 		return false, err
 	}
-	list, err := readEquivalents(filepath.Join(root, "internal", "mutate", "equivalent.txt"))
+	list, err := mutants.ReadEquivalents(filepath.Join(root, "internal", "mutate", "equivalent.txt"))
 	if err != nil {
 		return false, err
 	}
@@ -94,11 +96,11 @@ func run(w io.Writer, only, match string, parallel int, verbose bool) (bool, err
 	}
 	for _, e := range list {
 		covered := slices.ContainsFunc(slices.Collect(maps.Keys(judged)), func(group string) bool {
-			match, _ := filepath.Match(e.where, group)
+			match, _ := filepath.Match(e.Where, group)
 			return match
 		})
-		if match == "" && covered && !e.used && only == "" {
-			fmt.Fprintf(w, "equivalent.txt:%d: there is no such mutant: %s: %s\n", e.line, e.where, e.pattern)
+		if match == "" && covered && !e.Used && only == "" {
+			fmt.Fprintf(w, "equivalent.txt:%d: there is no such mutant: %s: %s\n", e.Line, e.Where, e.Pattern)
 			ok = false
 		}
 	}
@@ -107,37 +109,37 @@ func run(w io.Writer, only, match string, parallel int, verbose bool) (bool, err
 }
 
 // judgeGroup runs every mutant of a group.
-func judgeGroup(w io.Writer, root string, g *group, list []*equivalent, match string, parallel int, verbose bool) (*tally, bool) {
-	mutants := slices.DeleteFunc(slices.Clone(g.mutants), func(m *mutant) bool { return !strings.Contains(m.name(), match) })
-	t := &tally{name: g.name, mutants: len(mutants), killers: map[string]int{}}
-	fmt.Fprintf(w, "%s: %d mutants\n", g.name, len(mutants))
+func judgeGroup(w io.Writer, root string, g *group, list []*mutants.Equivalent, match string, parallel int, verbose bool) (*tally, bool) {
+	some := slices.DeleteFunc(slices.Clone(g.mutants), func(m *mutants.Mutant) bool { return !strings.Contains(m.Name(), match) })
+	t := &tally{name: g.name, mutants: len(some), killers: map[string]int{}}
+	fmt.Fprintf(w, "%s: %d mutants\n", g.name, len(some))
 	good := true
 	start := time.Now()
-	work(root, parallel, len(mutants),
-		func(i int) []string { return g.env(mutants[i]) },
-		func(i int) []*judge { return g.judges(mutants[i]) },
+	work(root, parallel, len(some),
+		func(i int) []string { return g.env(some[i]) },
+		func(i int) []*judge { return g.judges(some[i]) },
 		func(i int, v verdict) {
-			m := mutants[i]
-			known := slices.IndexFunc(list, func(e *equivalent) bool { return e.matches(g.name, m.name()) })
+			m := some[i]
+			known := slices.IndexFunc(list, func(e *mutants.Equivalent) bool { return e.Matches(g.name, m.Name()) })
 			if known >= 0 {
-				list[known].used = true
+				list[known].Used = true
 			}
 			switch {
 			case v.killer != "" && known >= 0:
 				good = false
 				t.killed++
-				fmt.Fprintf(w, "stale     %s: %s:%d %s: equivalent.txt:%d says that nothing notices it, %s does (%s)\n", g.name, m.file, m.line, m.name(), list[known].line, v.killer, v.how)
+				fmt.Fprintf(w, "stale     %s: %s:%d %s: equivalent.txt:%d says that nothing notices it, %s does (%s)\n", g.name, m.File, m.Line, m.Name(), list[known].Line, v.killer, v.how)
 			case v.killer != "":
 				t.killed++
 				if verbose {
-					fmt.Fprintf(w, "killed    %s: %s:%d %s by %s: %s\n", g.name, m.file, m.line, m.name(), v.killer, v.how)
+					fmt.Fprintf(w, "killed    %s: %s:%d %s by %s: %s\n", g.name, m.File, m.Line, m.Name(), v.killer, v.how)
 				}
 			case known >= 0:
 				t.equivalent++
 			default:
 				good = false
 				t.survivors++
-				fmt.Fprintf(w, "SURVIVOR  %s: %s:%d %s\n", g.name, m.file, m.line, m.name())
+				fmt.Fprintf(w, "SURVIVOR  %s: %s:%d %s\n", g.name, m.File, m.Line, m.Name())
 			}
 			if v.killer != "" {
 				t.killers[v.killer]++

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/internal/mutants"
 )
 
 // sqlMutant is a change of a schema: one text becomes another one. The text is
@@ -27,8 +29,8 @@ var (
 // sqlMaker collects the changes of a schema.
 type sqlMaker struct {
 	file, schema string
-	list         []*mutant
-	changes      map[*mutant]sqlMutant
+	list         []*mutants.Mutant
+	changes      map[*mutants.Mutant]sqlMutant
 
 	object string // the one that is changed
 	at     int    // where it stands in the schema
@@ -37,9 +39,9 @@ type sqlMaker struct {
 
 // change notes that object[start:end] becomes to.
 func (s *sqlMaker) change(kind, text string, start, end int, to string) {
-	m := &mutant{
-		file: s.file, line: 1 + strings.Count(s.schema[:s.at+start], "\n"), fn: s.where, kind: kind, text: oneLine(text),
-		number: len(s.list) + 1,
+	m := &mutants.Mutant{
+		File: s.file, Line: 1 + strings.Count(s.schema[:s.at+start], "\n"), Func: s.where, Kind: kind, Text: mutants.OneLine(text),
+		Number: len(s.list) + 1,
 	}
 	s.list = append(s.list, m)
 	s.changes[m] = sqlMutant{s.object, s.object[:start] + to + s.object[end:]}
@@ -60,12 +62,12 @@ func (s *sqlMaker) each(kind *regexp.Regexp, name int, f func(parts []int)) {
 }
 
 // sqlMutants finds the changes of a schema.
-func sqlMutants(file, schema string) ([]*mutant, map[*mutant]sqlMutant) {
-	s := &sqlMaker{file: file, schema: schema, changes: map[*mutant]sqlMutant{}}
+func sqlMutants(file, schema string) ([]*mutants.Mutant, map[*mutants.Mutant]sqlMutant) {
+	s := &sqlMaker{file: file, schema: schema, changes: map[*mutants.Mutant]sqlMutant{}}
 	s.each(sqlTable, 1, func([]int) { s.table() })
 	s.each(sqlIndex, 2, s.index)
 	s.each(sqlTrigger, 1, func([]int) { s.trigger() })
-	count(s.list)
+	mutants.Count(s.list)
 	return s.list, s.changes
 }
 
@@ -133,10 +135,10 @@ func sqlGroup(root, scratch, dir string, tests *judge) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	mutants, changes := sqlMutants(file, string(b))
+	list, changes := sqlMutants(file, string(b))
 	for m, c := range changes {
 		if n := strings.Count(string(b), c.from); n != 1 {
-			return nil, fmt.Errorf("%s: %d places are like the one of %s", file, n, m.name())
+			return nil, fmt.Errorf("%s: %d places are like the one of %s", file, n, m.Name())
 		}
 		if err := os.WriteFile(sqlChange(scratch, m), []byte(c.from+"\n-----\n"+c.to), 0o600); err != nil {
 			return nil, err
@@ -146,12 +148,12 @@ func sqlGroup(root, scratch, dir string, tests *judge) (*group, error) {
 	prompt.name, prompt.run = tests.name+" at the prompt", "^Test/^sqlite$/^(prompt|plans)$"
 	whole.run = "^Test/^sqlite$"
 	return &group{
-		name: "sql/" + name, mutants: mutants,
-		env:    func(m *mutant) []string { return []string{"FSMGEN_MUTANT_SQL=" + sqlChange(scratch, m)} },
-		judges: func(*mutant) []*judge { return []*judge{&prompt, &whole} },
+		name: "sql/" + name, mutants: list,
+		env:    func(m *mutants.Mutant) []string { return []string{"FSMGEN_MUTANT_SQL=" + sqlChange(scratch, m)} },
+		judges: func(*mutants.Mutant) []*judge { return []*judge{&prompt, &whole} },
 	}, nil
 }
 
-func sqlChange(scratch string, m *mutant) string {
-	return filepath.Join(scratch, "change"+strconv.Itoa(m.number)+".txt")
+func sqlChange(scratch string, m *mutants.Mutant) string {
+	return filepath.Join(scratch, "change"+strconv.Itoa(m.Number)+".txt")
 }
