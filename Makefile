@@ -50,7 +50,7 @@ test campaigns: export GOGC ?= 400
 .PHONY: campaigns
 campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)
 	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
-		$(GO) test -count=1 -timeout 30m ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
+		$(GO) test -count=1 -timeout 30m ./internal/claims ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64

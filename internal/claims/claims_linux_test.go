@@ -3,7 +3,6 @@ package claims_test
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"flag"
 	"fmt"
 	"io"
@@ -43,7 +42,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asked) == "" {
 		os.Exit(m.Run())
 	}
-	if err := work(strings.Fields(os.Getenv(asked))); err != nil {
+	args := strings.Fields(os.Getenv(asked))
+	run := func() error { return work(args) }
+	if kind, slots := strings.CutPrefix(args[0], "slots-"); slots {
+		run = func() error { return drainer(kind, args[1], args[2], os.Stdin) }
+	}
+	if err := run(); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
@@ -149,7 +153,9 @@ func work(args []string) error {
 type worker struct {
 	name   string
 	cmd    *exec.Cmd
-	in     io.Closer
+	in     io.WriteCloser
+	told   int // how often it was told to go on
+	mu     sync.Mutex
 	said   []string
 	done   chan struct{}
 	killed bool
@@ -175,7 +181,9 @@ func start(t *testing.T, kind, address, name string, base time.Time) *worker {
 	go func() {
 		defer close(w.done)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
+			w.mu.Lock()
 			w.said = append(w.said, lines.Text())
+			w.mu.Unlock()
 		}
 		_ = w.cmd.Wait()
 	}()
@@ -189,13 +197,23 @@ func (w *worker) kill() {
 	<-w.done
 }
 
+// lines returns what a worker has said after a word, so far.
+func (w *worker) lines(word string) (list []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, line := range w.said {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == word {
+			list = append(list, f[1])
+		}
+	}
+	return list
+}
+
 // words counts what a worker said with a word, by record.
 func (w *worker) words(word string) map[string]int {
 	n := map[string]int{}
-	for _, line := range w.said {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == word {
-			n[f[1]]++
-		}
+	for _, id := range w.lines(word) {
+		n[id]++
 	}
 	return n
 }
@@ -225,10 +243,6 @@ func shared(t *testing.T, kind, address string, processes int) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	met := func() int { return 0 }
-	if kind == "postgres" {
-		met = deadlocks(t, address)
-	}
 	base := time.Now()
 	enqueue := func(from, to int) {
 		var calls []fsm.Call[storetest.Parcel]
@@ -281,10 +295,15 @@ func shared(t *testing.T, kind, address string, processes int) {
 		<-w.done
 	}
 	judge(t, m, all)
-	if n := met(); n != 0 {
-		t.Errorf("the server ended %d deadlocks", n)
-	}
 	live = nil
+	store.Close()
+	if kind == "postgres" {
+		n := pgtest.Deadlocks(t, address)
+		t.Logf("%d killed, %d deadlocks", *kills, n)
+		if n != 0 {
+			t.Errorf("the server ended %d deadlocks", n)
+		}
+	}
 }
 
 // left counts the jobs that are not done.
@@ -350,22 +369,4 @@ func judge(t *testing.T, m machine, all []*worker) {
 		t.Errorf("audit: %v", f)
 	}
 	t.Logf("%d jobs done, %d taken back from the dead, by %d processes", done, takenBack, len(all))
-}
-
-// deadlocks returns how many the server has ended in the database since.
-func deadlocks(t *testing.T, dsn string) func() int {
-	t.Helper()
-	ask := func() (n int) {
-		db, err := sql.Open("pgx", dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		if err := db.QueryRow(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	before := ask()
-	return func() int { return ask() - before }
 }
