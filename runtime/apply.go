@@ -20,9 +20,6 @@ type Item[R any] struct {
 // otherwise not what is stored, counts as the Ref that it is: a decision stands
 // only on the stored record.
 func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
-	if m.options.observe == nil {
-		return m.apply(ctx, at, c)
-	}
 	return watched(ctx, m, c.observed(idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c) }, seenOne)
 }
 
@@ -161,15 +158,9 @@ func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	in := func(ctx context.Context) (Outcome[R], error) {
+	out, err := watched(ctx, m, c.observed(ref.ID), func(ctx context.Context) (Outcome[R], error) {
 		return within(ctx, m.store, func() (Outcome[R], error) { return m.applyIn(ctx, tx, q, ref, false) })
-	}
-	var out Outcome[R]
-	if m.options.observe == nil {
-		out, err = in(ctx)
-	} else {
-		out, err = watched(ctx, m, c.observed(ref.ID), in, seenOne)
-	}
+	}, seenOne)
 	if err != nil {
 		return Outcome[R]{}, m.unit(q.op, ref.ID, q.RequestID).blame(err)
 	}
@@ -180,8 +171,8 @@ func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (
 // all of them or none. The error of a call that is refused names its index.
 // Calls whose request is known are replayed.
 func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
-	if m.options.observe == nil || len(items) == 0 {
-		return m.applyMany(ctx, items)
+	if len(items) == 0 {
+		return nil, nil
 	}
 	call := items[0].Call.observedMany(len(items))
 	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.applyMany(ctx, items) }, seenMany)
@@ -196,9 +187,6 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
 		work[i] = target[R]{it.At, q, ref}
-	}
-	if len(items) == 0 {
-		return nil, nil
 	}
 	outs := make([]Outcome[R], len(items))
 	u := m.unit(work[0].q.op, work[0].ref.ID, work[0].q.requestAt(work[0].ref.Rev))

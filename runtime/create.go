@@ -10,9 +10,6 @@ import (
 // same dedupe value is returned as it is (Existing); then an id that is taken is
 // refused with ErrExists. Without an ID in the call the engine makes one.
 func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) {
-	if m.options.observe == nil {
-		return m.create(ctx, c)
-	}
 	return watched(ctx, m, c.observed(c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne)
 }
 
@@ -88,15 +85,9 @@ func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R]
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	in := func(ctx context.Context) (Outcome[R], error) {
+	out, err := watched(ctx, m, c.observed(c.ID), func(ctx context.Context) (Outcome[R], error) {
 		return within(ctx, m.store, func() (Outcome[R], error) { return m.createIn(ctx, tx, q, id, false) })
-	}
-	var out Outcome[R]
-	if m.options.observe == nil {
-		out, err = in(ctx)
-	} else {
-		out, err = watched(ctx, m, c.observed(c.ID), in, seenOne)
-	}
+	}, seenOne)
 	if err != nil {
 		return Outcome[R]{}, m.unit(q.op, id, q.RequestID).blame(err)
 	}
@@ -107,8 +98,8 @@ func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R]
 // of them or none. The error of a call that is refused names its index. Calls
 // whose request is known are replayed, and existing records returned, one by one.
 func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
-	if m.options.observe == nil || len(calls) == 0 {
-		return m.createMany(ctx, calls)
+	if len(calls) == 0 {
+		return nil, nil
 	}
 	call := calls[0].observedMany(len(calls))
 	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.createMany(ctx, calls) }, seenMany)
@@ -116,9 +107,6 @@ func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome
 
 func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
 	ctx = m.begin(ctx)
-	if len(calls) == 0 {
-		return nil, nil
-	}
 	queue := make([]*request[R], len(calls))
 	ids := make([]string, len(calls))
 	for i, c := range calls {

@@ -396,10 +396,6 @@ func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) (
 	}
 	next := m.byName[op.Then]
 	requestID := systemID(next, d.Rev)
-	if m.options.observe == nil {
-		held, _, err = m.settleThen(ctx, d, op, next, requestID)
-		return held, err
-	}
 	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: SystemActor, Calls: 1}
 	_, err = watched(ctx, m, call, func(ctx context.Context) (events []Event, err error) {
 		held, events, err = m.settleThen(ctx, d, op, next, requestID)

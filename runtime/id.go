@@ -67,40 +67,6 @@ func CheckID(id string) error {
 
 // CheckText returns an error unless s can be stored everywhere: UTF-8 without NUL.
 func CheckText(s string) error {
-	n := len(s)
-	if n < wordSize {
-		for i := range n {
-			if c := s[i]; c == 0 || c >= utf8.RuneSelf {
-				return checkText(s)
-			}
-		}
-		return nil
-	}
-	for i := 0; i <= n-wordSize; i += wordSize {
-		if !plain(s[i:]) {
-			return checkText(s)
-		}
-	}
-	if !plain(s[n-wordSize:]) { // some of them again
-		return checkText(s)
-	}
-	return nil
-}
-
-// wordSize is how many bytes of a text are looked at at once.
-const wordSize = 8
-
-// plain reports whether the first bytes of s are ASCII without NUL: less one, a
-// byte of 1 to 127 keeps its highest bit clear, and the first NUL does not.
-func plain(s string) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	_ = s[wordSize-1]
-	w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-	return (w|(w-ones))&highs == 0
-}
-
-func checkText(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("it is not UTF-8")
 	}

@@ -69,9 +69,12 @@ func WithObserver(o Observer) Option {
 // errPanicked is what the observer hears of a call that did not return.
 var errPanicked = errors.New("the call panicked")
 
-// watched makes a call under the eyes of the observer, which there must be. seen
-// says what came of it.
+// watched makes a call, under the eyes of the observer when there is one. seen says
+// what came of it.
 func watched[R, T any](ctx context.Context, m *Machine[R], call Observed, do func(context.Context) (T, error), seen func(T) Observation) (T, error) {
+	if m.options.observe == nil {
+		return do(ctx)
+	}
 	call.Machine = m.schema.Machine
 	ctx, end := m.options.observe(ctx, call)
 	if end == nil {
@@ -122,9 +125,6 @@ func seenMany[R any](outs []Outcome[R]) Observation {
 // effect runs the effect of a step.
 func (m *Machine[R]) effect(ctx context.Context, tx Tx, op *Operation[R], rec R, key string, e Event) error {
 	run := m.effects[op.Effect.Name]
-	if m.options.observe == nil {
-		return run(ctx, tx, rec, key, e)
-	}
 	call := Observed{Operation: op.Name, Effect: op.Effect.Name, ID: e.ID, RequestID: key, Actor: e.Actor}
 	_, err := watched(ctx, m, call, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, run(ctx, tx, rec, key, e)

@@ -16,9 +16,6 @@ import (
 // request id, whose scope is the machine: the same call again gives the same
 // records. Finding none is ErrNothingToDo, which is not remembered.
 func (m *Machine[R]) Pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) {
-	if m.options.observe == nil {
-		return m.pick(ctx, n, c)
-	}
 	return watched(ctx, m, c.observed(""), func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }, seenMany)
 }
 
