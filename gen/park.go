@@ -47,11 +47,12 @@ func parkingOf(m *spec.Machine, o *spec.Operation) *parking {
 	}
 	list, _ := asks(o)
 	for _, f := range facts {
+		how, _ := f.Parked()
 		switch a, ok := askable(f); {
 		case ok && slices.ContainsFunc(list, func(b asked) bool { return b.same(a) }):
-		case ok && a.now && condOps[a.op] != "" && a.op != spec.Eq && a.op != spec.Ne:
+		case ok && how == spec.ParkedUntil && a.op != spec.Ne:
 			p.due = append(p.due, a)
-		case ofRecord(f):
+		case how == spec.ParkedOwn:
 			p.own = append(p.own, f)
 		}
 	}
@@ -74,15 +75,8 @@ func (a asked) same(b asked) bool {
 // add adds a rule that only others can fulfil and whose group can be computed, unless
 // another one refuses the same records.
 func (p *parking) add(r parkRule) {
-	for _, s := range refStates(p.op.From) {
-		if slices.Contains(r.states, s) { // it might stand in its own way
-			return
-		}
-	}
-	for _, f := range r.fields {
-		if k := f.Type.Kind; k == spec.KindJSON || k == spec.KindSet {
-			return
-		}
+	if p.op.ParkedFor(r.fields, r.states) != "" {
+		return
 	}
 	for _, other := range p.rules {
 		if other.than == r.than && slices.Equal(other.fields, r.fields) && sameStates(other.states, r.states) {
@@ -97,18 +91,6 @@ func (p *parking) add(r parkRule) {
 func entersOnly(o *spec.Operation, u uniqueRule) bool {
 	return u.states != nil && !slices.ContainsFunc(movesOf(o), func(mv move) bool { return !slices.Contains(u.states, mv.to) }) &&
 		!slices.ContainsFunc(u.fields, func(f *spec.Field) bool { return operationWrites(o, f) })
-}
-
-// ofRecord reports whether a fact speaks of nothing but the record.
-func ofRecord(f *spec.Fact) bool {
-	own := func(t *spec.Term) bool {
-		switch t.Kind {
-		case spec.TermField, spec.TermInt, spec.TermBool, spec.TermWord:
-			return true
-		}
-		return false
-	}
-	return own(&f.Left) && (f.Op == spec.Present || f.Op == spec.Absent || own(&f.Right))
 }
 
 // parkings returns those of all operations of a machine.

@@ -182,39 +182,22 @@ func metAgain(p *Pass) {
 				"each pick of %s looks again at the records that `%s` refuses: %s", op.Name, mark, why)
 		}
 		for _, f := range op.Next.Where {
-			if why, ok := ofTheCall(f); ok {
+			if how, why := f.Parked(); how == spec.ParkedByNothing {
 				tell(f.Pos, f.Text, why)
 			}
 		}
 		for _, r := range op.Require {
 			for _, f := range r.When {
-				if why, ok := ofTheCall(f); ok {
+				if how, why := f.Parked(); how == spec.ParkedByNothing {
 					tell(r.Pos, r.Guard.Name, why)
 					break
 				}
 			}
-			if g := r.Guard.Peers; g != nil && slices.ContainsFunc(g.In, func(s spec.StateRef) bool {
-				return slices.ContainsFunc(op.From, func(from spec.StateRef) bool { return from.State == s.State })
-			}) {
-				tell(r.Pos, r.Guard.Name, "it counts states that the operation picks from")
+			if g := r.Guard.Peers; g != nil {
+				if why := op.ParkedForPeers(g); why != "" {
+					tell(r.Pos, r.Guard.Name, why)
+				}
 			}
 		}
 	}
-}
-
-// ofTheCall reports whether a fact depends on the call in a way that no index serves,
-// and says why.
-func ofTheCall(f *spec.Fact) (why string, ok bool) {
-	for _, t := range []struct{ own, other *spec.Term }{{&f.Left, &f.Right}, {&f.Right, &f.Left}} {
-		if f.Op == spec.Eq && t.other.Kind == spec.TermField {
-			continue
-		}
-		switch t.own.Kind {
-		case spec.TermActor:
-			return "it depends on who calls", true
-		case spec.TermInput:
-			return "it depends on the input " + t.own.Input.Name, true
-		}
-	}
-	return "", false
 }

@@ -1,0 +1,75 @@
+package spec
+
+import "slices"
+
+// Parking says what a store can do so that no pick meets a record again that a fact of
+// `next` or of a guard has refused.
+type Parking int
+
+// The ways, from the best one on.
+const (
+	ParkedByIndex   Parking = iota + 1 // compared with == with what the call brings: an index finds the others
+	ParkedOwn                          // it speaks of the record alone: set aside until the record changes
+	ParkedUntil                        // it compares a time with now: set aside until that time
+	ParkedByNothing                    // the next call may take the record
+)
+
+// Parked returns how a record that the fact refuses can be set aside, and where it cannot,
+// why.
+func (f *Fact) Parked() (how Parking, why string) {
+	switch {
+	case f.Op == Present || f.Op == Absent:
+		if f.Left.ofRecord() {
+			return ParkedOwn, ""
+		}
+	case f.Left.ofRecord() && f.Right.ofRecord():
+		return ParkedOwn, ""
+	case f.Op == Eq && (f.Left.Kind == TermField || f.Right.Kind == TermField):
+		return ParkedByIndex, ""
+	}
+	for _, t := range []*Term{&f.Left, &f.Right} {
+		switch t.Kind {
+		case TermActor:
+			return ParkedByNothing, "it depends on who calls"
+		case TermInput:
+			return ParkedByNothing, "it depends on the input " + t.Input.Name
+		}
+	}
+	return ParkedUntil, ""
+}
+
+// ofRecord reports whether a term is known as soon as the record is.
+func (t *Term) ofRecord() bool {
+	switch t.Kind {
+	case TermField, TermInt, TermBool, TermWord:
+		return true
+	}
+	return false
+}
+
+// ParkedForPeers is ParkedFor of a guard.
+func (o *Operation) ParkedForPeers(g *Peers) (why string) {
+	var group []*Field
+	for _, r := range g.Same {
+		group = append(group, r.Field)
+	}
+	var states []*State
+	for _, r := range g.In {
+		states = append(states, r.State)
+	}
+	return o.ParkedFor(group, states)
+}
+
+// ParkedFor returns why no record that an operation picks can be set aside until others
+// of its group leave states; empty: it can.
+func (o *Operation) ParkedFor(group []*Field, states []*State) (why string) {
+	if slices.ContainsFunc(o.From, func(from StateRef) bool { return slices.Contains(states, from.State) }) {
+		return "it counts states that the operation picks from" // it might stand in its own way
+	}
+	for _, f := range group {
+		if k := f.Type.Kind; k == KindJSON || k == KindSet {
+			return "its group is told by " + f.Name + ", which no index holds"
+		}
+	}
+	return ""
+}
