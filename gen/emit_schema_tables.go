@@ -176,6 +176,9 @@ func (s *schemaText) eventTable(first, firstDoc, end string) {
 	s.line("    WHERE \"request_id\" IS NOT NULL;")
 	s.line("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (\"request_id\", \"request_n\")", s.object("events", "batch"), s.table("_events"))
 	s.line("    WHERE \"request_n\" >= 0;")
+	s.line("")
+	s.comment("", "What is left of records that were removed.")
+	s.line("CREATE INDEX IF NOT EXISTS %s ON %s (\"id\") WHERE \"operation\" = '__purge';", s.object("events", "purged"), s.table("_events"))
 }
 
 func (s *schemaText) sideTables() {

@@ -90,7 +90,7 @@ func orphan(r Reader, id string) (bool, error) {
 		if err != nil && !isUnreadable(err) {
 			return false, err
 		}
-		gone, err := buried(r, id)
+		gone, err := wasPurged(r, id)
 		return !gone, err
 	}
 	return false, nil

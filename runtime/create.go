@@ -212,7 +212,7 @@ func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id stri
 		}
 		return outs[0], nil
 	}
-	if purged, err := buried(tx, id); err != nil || purged {
+	if purged, err := wasPurged(tx, id); err != nil || purged {
 		if err == nil {
 			err = m.unless(q, id, m.refusal(CodePurged, q.op, id, ""))
 		}

@@ -39,7 +39,7 @@ func (m *Machine[R]) Forget(ctx context.Context, o ForgetOptions) (int, error) {
 func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *Event) bool) (int, error) {
 	removed := 0
 	for after := ""; ; {
-		marks, err := m.graves(ctx, after, o.Before)
+		marks, err := m.tombstones(ctx, after, o.Before)
 		if err != nil {
 			return removed, err
 		}
@@ -65,14 +65,14 @@ func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits fun
 	}
 }
 
-func (m *Machine[R]) graves(ctx context.Context, after string, before time.Time) (marks []Event, err error) {
+func (m *Machine[R]) tombstones(ctx context.Context, after string, before time.Time) (marks []Event, err error) {
 	err = m.table.View(ctx, func(r Reader) error {
-		g, ok := r.(Graveyard)
+		g, ok := r.(TombstoneReader)
 		if !ok {
 			return fmt.Errorf("forget %s: this store cannot remove what is left of records", m.schema.Machine)
 		}
 		var err error
-		marks, err = g.Graves(after, before, pageSize)
+		marks, err = g.Tombstones(after, before, pageSize)
 		return err
 	})
 	return marks, err

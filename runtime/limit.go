@@ -16,8 +16,8 @@ const (
 	// MaxCall is the greatest size of a call in bytes: inputs as JSON, labels and
 	// reason. It is also that of a record: all its fields as JSON. See WithMaxCall.
 	MaxCall = 192 << 10
-	// MostCall is the greatest size that WithMaxCall can set.
-	MostCall = 8 << 20
+	// mostCall is the greatest size that WithMaxCall can set.
+	mostCall = 8 << 20
 	// MaxDepth is how deep arrays and objects of a JSON value may be nested.
 	// SQLite reads 1 000 levels, encoding/json 10 000; an event adds two.
 	MaxDepth = 500
@@ -27,7 +27,7 @@ const (
 )
 
 // WithMaxCall sets how large a call and a record may be, from MaxCall (the default)
-// to MostCall. Only SQLite and PostgreSQL hold calls that are larger than MaxCall.
+// to 8 MiB. Only SQLite and PostgreSQL hold calls that are larger than MaxCall.
 func WithMaxCall(bytes int) Option { return func(o *Options) { o.most = bytes } }
 
 // sizeError is what a value is too large for; it becomes a refusal.

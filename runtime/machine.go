@@ -201,8 +201,8 @@ func (m *Machine[R]) index() error {
 	if m.options.poll <= 0 {
 		return errors.New("WithPoll needs a positive time")
 	}
-	if m.options.most < MaxCall || m.options.most > MostCall {
-		return fmt.Errorf("WithMaxCall needs %d to %d bytes, not %d", MaxCall, MostCall, m.options.most)
+	if m.options.most < MaxCall || m.options.most > mostCall {
+		return fmt.Errorf("WithMaxCall needs %d to %d bytes, not %d", MaxCall, mostCall, m.options.most)
 	}
 	m.leave = m.leave && outbox
 	m.recovers = startup && outbox

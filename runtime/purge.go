@@ -119,7 +119,7 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (g
 	w := Write{Prev: row.Ref(), PrevState: row.State, Event: e}
 	u := m.unit(&Operation[R]{Name: "purge"}, row.ID, e.RequestID)
 	u.try = func(tx Tx, _ bool) error {
-		mender, ok := tx.(Mender)
+		repairer, ok := tx.(Repairer)
 		if !ok {
 			return fmt.Errorf("purge %s %q: this store cannot remove records", m.schema.Machine, row.ID)
 		}
@@ -132,12 +132,12 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (g
 			return err
 		}
 		again := w
-		gone, err = mender.Bury(&again)
+		gone, err = repairer.Purge(&again)
 		return err
 	}
 	u.find = func(r Reader) (bool, error) {
 		var err error
-		gone, err = buried(r, row.ID)
+		gone, err = wasPurged(r, row.ID)
 		return gone, err
 	}
 	return gone, m.run(ctx, u)
@@ -168,7 +168,7 @@ func (m *Machine[R]) record(operation string, row *Row, actor, reason string) Ev
 // missing refuses a write on a record that is not there: whoever asks again after
 // a purge hears that, and not that there never was one.
 func (m *Machine[R]) missing(r Reader, op *Operation[R], id string) error {
-	purged, err := buried(r, id)
+	purged, err := wasPurged(r, id)
 	switch {
 	case err != nil:
 		return err
@@ -178,9 +178,9 @@ func (m *Machine[R]) missing(r Reader, op *Operation[R], id string) error {
 	return m.refusal(CodeNotFound, op, id, "")
 }
 
-// buried reports whether the log of an id without a row says that its record was
+// wasPurged reports whether the log of an id without a row says that its record was
 // removed.
-func buried(r Reader, id string) (bool, error) {
+func wasPurged(r Reader, id string) (bool, error) {
 	for e, err := range r.Events(id, 0) {
 		if err != nil {
 			return false, err

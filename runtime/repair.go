@@ -39,7 +39,7 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 				return err
 			}
 		}
-		mender, ok := tx.(Mender)
+		repairer, ok := tx.(Repairer)
 		if !ok {
 			return fmt.Errorf("repair %s %q: this store cannot replace rows", m.schema.Machine, id)
 		}
@@ -50,7 +50,7 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 		}
 		e.Sum = Checksum(&e)
 		repaired = true
-		return mender.Restore(&row, &e)
+		return repairer.Restore(&row, &e)
 	}
 	u.find = func(r Reader) (bool, error) {
 		events, err := r.Request(id, e.RequestID)

@@ -28,7 +28,7 @@ func edited(t *testing.T, store fsm.Store, id, as string, change func(*fsm.Row))
 			Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
 		e.Sum = fsm.Checksum(&e)
 		change(&row)
-		return tx.(fsm.Mender).Restore(&row, &e)
+		return tx.(fsm.Repairer).Restore(&row, &e)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func repairs(t *testing.T, m *machine, id string) (list []fsm.Event) {
 
 // other shows a row that differs from what is stored.
 func other(tx fsm.Tx, change func(*fsm.Row)) fsm.Tx {
-	return &mending{tx, func(id string) (fsm.Row, error) {
+	return &repairerTx{tx, func(id string) (fsm.Row, error) {
 		row, err := tx.Row(id)
 		if err == nil {
 			row.Values = append([]any(nil), row.Values...)
@@ -111,7 +111,7 @@ func TestRepairTellsWhatItReplaced(t *testing.T) {
 		want string
 	}{
 		"no row": {func(tx fsm.Tx) fsm.Tx {
-			return &mending{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }}
+			return &repairerTx{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }}
 		}, `{"row":null}`},
 		"no value": {func(tx fsm.Tx) fsm.Tx {
 			return other(tx, func(r *fsm.Row) { r.Values[storetest.Schema().Column("lane")] = struct{ X int }{42} })
@@ -143,7 +143,7 @@ func TestRepairRefuses(t *testing.T) {
 	}
 	m, _ = repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		return table.Update(ctx, func(tx fsm.Tx) error {
-			return f(&mending{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrClosed }})
+			return f(&repairerTx{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrClosed }})
 		})
 	})
 	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || !errors.Is(err, fsm.ErrClosed) {

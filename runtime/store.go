@@ -102,7 +102,7 @@ type Reader interface {
 	// Outbox returns at most limit deliveries that are due, oldest first.
 	Outbox(due time.Time, limit int) ([]Delivery, error)
 	// Orphans returns at most limit ids above after, ascending, that have
-	// events but no row, and were not buried.
+	// events but no row, and were not purged.
 	Orphans(after string, limit int) ([]string, error)
 }
 
@@ -194,40 +194,40 @@ type Tx interface {
 	Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error)
 }
 
-// Mender is a Tx that does what no operation does: it puts a row right after its
+// Repairer is a Tx that does what no operation does: it puts a row right after its
 // log, and removes a record that is finished. Repair and Purge need it.
-type Mender interface {
+type Repairer interface {
 	// Restore puts row in the place of what is stored under its id, if anything,
 	// whatever the schema says of moves, and appends the record-only event e,
 	// which gets its N, to its log. Nothing else of the log changes.
 	Restore(row *Row, e *Event) error
-	// Bury appends the record-only event of w, a Write without a Row, and then
+	// Purge appends the record-only event of w, a Write without a Row, and then
 	// removes the row and its log. What stays of the log is that event and,
 	// emptied, the events whose id or request must not be used again: revision
 	// 1 and those whose scope is the machine; their operation is "__purged" from
 	// then on. It reports false and does nothing when the outbox holds a
 	// delivery of the record. Errors as Write.
-	Bury(w *Write) (bool, error)
+	Purge(w *Write) (bool, error)
 }
 
-// Graveyard is a Reader that finds what Bury left. Forget needs it.
-type Graveyard interface {
-	// Graves returns at most limit events by which Bury ended a log before the
+// TombstoneReader is a Reader that finds what Purge left. Forget needs it.
+type TombstoneReader interface {
+	// Tombstones returns at most limit events by which Purge ended a log before the
 	// time, by id above after, ascending.
-	Graves(after string, before time.Time, limit int) ([]Event, error)
+	Tombstones(after string, before time.Time, limit int) ([]Event, error)
 }
 
-// Forgetter is a Mender that removes what Bury left. Forget needs it.
+// Forgetter is a Repairer that removes what Purge left. Forget needs it.
 type Forgetter interface {
-	Mender
-	// Forget removes all events of an id whose log Bury ended before the time. It
+	Repairer
+	// Forget removes all events of an id whose log Purge ended before the time. It
 	// reports false and does nothing where there is no such log, or a row.
 	Forget(id string, before time.Time) (bool, error)
 }
 
-// Redactor is a Mender that erases what was logged. Redact needs it.
+// Redactor is a Repairer that erases what was logged. Redact needs it.
 type Redactor interface {
-	Mender
+	Repairer
 	// Redact puts edited, events of one record's log with other contents, checksums
 	// and chains, in the places of those with the same revision and number, and then
 	// makes the write, whatever the schema says of moves. It reports true and does

@@ -270,12 +270,12 @@ func (r reader) Orphans(afterID string, limit int) ([]string, error) {
 			return err
 		}
 		for i, id := range rowless {
-			buried := false
+			purged := false
 			for _, kv := range got[i].KVs {
 				e, err := decodeEvent(id, kv.Value)
-				buried = err == nil && isMark(&e)
+				purged = err == nil && isMark(&e)
 			}
-			if !buried && (limit <= 0 || len(found) < limit) {
+			if !purged && (limit <= 0 || len(found) < limit) {
 				found = append(found, id)
 			}
 		}

@@ -131,7 +131,7 @@ func (v *view) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 			break
 		}
 		if e.ID == "" {
-			continue // it was buried; its place stays, so that cursors do
+			continue // it was purged; its place stays, so that cursors do
 		}
 		list = append(list, fsm.Entry{Event: cloneEvent(e), Cursor: fsm.Cursor(strconv.Itoa(start + i + 1))})
 	}

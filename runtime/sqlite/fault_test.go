@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -17,10 +18,14 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
-// faulty opens connections whose commits can be made to fail.
+// faulty opens connections whose commits can be made to fail, and that can all be told
+// the same.
 type faulty struct {
 	driver.Connector
 	commit atomic.Pointer[func(commit func() error) error]
+	mu     sync.Mutex
+	conns  []fullConn
+	told   []string
 }
 
 func (f *faulty) Connect(ctx context.Context) (driver.Conn, error) {
@@ -28,7 +33,26 @@ func (f *faulty) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.conns = append(f.conns, c.(fullConn))
+	for _, text := range f.told {
+		if _, err := c.(fullConn).ExecContext(ctx, text, nil); err != nil {
+			return nil, err
+		}
+	}
 	return &faultyConn{c.(fullConn), f}, nil
+}
+
+// tell runs a statement on all connections, also on those to come. Nobody may use them
+// meanwhile.
+func (f *faulty) tell(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told = append(f.told, text)
+	for _, c := range f.conns {
+		c.ExecContext(context.Background(), text, nil) //nolint:errcheck // it may be closed
+	}
 }
 
 // fullConn is what database/sql uses of the driver's connection.

@@ -192,6 +192,10 @@ func TestPlans(t *testing.T) {
 			}
 			return nil
 		}, "sqlite_autoindex_parcel_events", false},
+		{"what is left of removed records", parcels, func(tx fsm.Tx) error {
+			_, err := tx.(fsm.TombstoneReader).Tombstones("p", now, 10)
+			return err
+		}, "parcel_events_purged", false},
 		{"the outbox", parcels, func(tx fsm.Tx) error { _, err := tx.Outbox(now, 10); return err }, "parcel_outbox_due", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

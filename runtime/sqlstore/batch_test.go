@@ -119,11 +119,11 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.N
 	switch {
 	case text == SQLite().claim():
 		return driver.RowsAffected(0), d.word("claim")
-	case strings.HasPrefix(text, `INSERT INTO "m_events"`):
+	case strings.HasPrefix(text, `INSERT INTO "main"."m_events"`):
 		d.looked = strings.Contains(text, "SELECT")
 		d.linked, _ = args[len(args)-1].Value.(int64)
 		return driver.RowsAffected(1), d.word("log " + id)
-	case strings.HasPrefix(text, `UPDATE "m" `):
+	case strings.HasPrefix(text, `UPDATE "main"."m" `):
 		if err := d.word("move " + id); err != nil || slices.Contains(d.elsewhere, id) {
 			return driver.RowsAffected(0), err
 		}

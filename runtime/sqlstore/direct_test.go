@@ -306,22 +306,22 @@ func TestTextsOfForms(t *testing.T) {
 		text string
 		want string
 	}{
-		"an event with everything": {tab.appendText(&form{}), `INSERT INTO "m_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", ` +
+		"an event with everything": {tab.appendText(&form{}), `INSERT INTO "main"."m_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", ` +
 			`"labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` +
-			`(coalesce((SELECT p."chain" FROM "m_events" AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = 0), 0) * 16777619 + ?) % 4294967296)`},
+			`(coalesce((SELECT p."chain" FROM "main"."m_events" AS p WHERE p."id" = ? AND p."rev" = ? AND p."n" = 0), 0) * 16777619 + ?) % 4294967296)`},
 		"an event with nothing": {tab.appendText(&form{absent: nothing, request: true, linked: true}),
-			`INSERT INTO "m_events" ("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain") ` +
+			`INSERT INTO "main"."m_events" ("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain") ` +
 				`VALUES (?, ?, 0, ?, ?, ?, ?, ?, '', -1, ?, ?, ?, ?)`},
 		"an event with words": {tab.appendText(&form{absent: nothing &^ (1 << columnFrom), linked: true, words: said}),
-			`INSERT INTO "m_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain") ` +
+			`INSERT INTO "main"."m_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain") ` +
 				`VALUES (?, ?, 0, 'go', 'gone', 'it''s', 'off', ?, ?, '', ?, ?, ?, ?, ?)`},
 		"a move": {tab.moveText(&form{changed: 0b101}),
-			`UPDATE "m" SET "rev" = ?, "updated_at" = ?, "a" = ?, "c" = ? WHERE "id" = ? AND "rev" = ? AND "state" = ?`},
+			`UPDATE "main"."m" SET "rev" = ?, "updated_at" = ?, "a" = ?, "c" = ? WHERE "id" = ? AND "rev" = ? AND "state" = ?`},
 		"a move with all": {tab.moveText(&form{changed: 0b10, present: 0b101, state: true, old: true, words: said}),
-			`UPDATE "m" SET "rev" = ?, "updated_at" = ?, "state" = 'off', "b" = ? WHERE "id" = ? AND "rev" = ? AND "state" = 'it''s' AND "created_at" = ? AND "updated_at" = ? ` +
+			`UPDATE "main"."m" SET "rev" = ?, "updated_at" = ?, "state" = 'off', "b" = ? WHERE "id" = ? AND "rev" = ? AND "state" = 'it''s' AND "created_at" = ? AND "updated_at" = ? ` +
 				`AND "a" = ? AND "b" IS NULL AND "c" = ?`},
 		"a move without words": {tab.moveText(&form{state: true}),
-			`UPDATE "m" SET "rev" = ?, "updated_at" = ?, "state" = ? WHERE "id" = ? AND "rev" = ? AND "state" = ?`},
+			`UPDATE "main"."m" SET "rev" = ?, "updated_at" = ?, "state" = ? WHERE "id" = ? AND "rev" = ? AND "state" = ?`},
 	} {
 		if diff := cmp.Diff(c.want, c.text); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -189,10 +189,10 @@ func TestGroupOfAnInstant(t *testing.T) {
 func TestOthersOfAnyGroup(t *testing.T) {
 	t.Parallel()
 	for want, q := range map[string]fsm.PeerQuery{
-		`SELECT count(*) FROM "m" WHERE "id" <> ?`:                                                    {},
-		`SELECT count(*) FROM "m" WHERE "state" IN ('on') AND "id" <> ?`:                              {States: []string{"on"}},
-		`SELECT count(*) FROM "m" WHERE "a" = ? AND "id" <> ?`:                                        {Columns: []string{"a"}, Values: []any{"v"}},
-		`SELECT count(*) FROM "m" WHERE likelihood("state" IN ('on'), 0.9) AND "a" = ? AND "id" <> ?`: {States: []string{"on"}, Columns: []string{"a"}, Values: []any{"v"}},
+		`SELECT count(*) FROM "main"."m" WHERE "id" <> ?`:                                                    {},
+		`SELECT count(*) FROM "main"."m" WHERE "state" IN ('on') AND "id" <> ?`:                              {States: []string{"on"}},
+		`SELECT count(*) FROM "main"."m" WHERE "a" = ? AND "id" <> ?`:                                        {Columns: []string{"a"}, Values: []any{"v"}},
+		`SELECT count(*) FROM "main"."m" WHERE likelihood("state" IN ('on'), 0.9) AND "a" = ? AND "id" <> ?`: {States: []string{"on"}, Columns: []string{"a"}, Values: []any{"v"}},
 	} {
 		x, s := scriptedTx(t, SQLite(), mode{})
 		x.t.schema.Columns = []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString}}

@@ -24,6 +24,7 @@ const (
 	failSchema                    // a table or column is missing
 	failDenied                    // the database refuses the statement, and will again
 	failBusy                      // a lock, room or a free connection was not to be had
+	failFull                      // there was no room: a commit may be in the log for the next to open it, a statement did nothing
 	failSlow                      // it took too long and was ended
 	failGone                      // there is no transaction any more: the database took it back
 	failStop                      // the database is damaged
@@ -71,6 +72,7 @@ var sqlStates = map[string]failure{
 var sqliteCodes = map[int]failure{
 	1: failDenied, 3: failDenied, 8: failDenied, 12: failDenied, 20: failDenied, 22: failDenied, 23: failDenied, 25: failDenied,
 	4: failBusy, 5: failBusy, 6: failBusy, 15: failBusy, 17: failBusy, 9: failSlow,
+	13: failFull,
 	18: failTooLarge, 19: failConstraint,
 	11: failStop, 26: failStop,
 	8 | 4<<8:   failStop, // READONLY_DBMOVED: the file is no longer where it was
@@ -89,6 +91,7 @@ var sqliteWords = []struct {
 	{1, []string{"no such table", "no such column", "has no column"}, failSchema},
 	{0, []string{"constraint failed", "fsm: "}, failConstraint},
 	{0, []string{"database is locked", "database table is locked"}, failBusy},
+	{0, []string{"database or disk is full"}, failFull},
 	{0, []string{"string or blob too big"}, failTooLarge},
 	{0, []string{"database disk image is malformed", "file is not a database"}, failStop},
 }

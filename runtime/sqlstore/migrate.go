@@ -60,13 +60,13 @@ func (t *table) script() (all, tables string, err error) {
 	return all, tables, nil
 }
 
-func (t *table) mend() string {
+func (t *table) remedy() string {
 	return fmt.Sprintf("call %s.Migrate(ctx, store), or run the generated %s.%s.sql on the database", t.schema.Machine, t.schema.Machine, t.dialect.Name())
 }
 
 func (t *table) mismatch(format string, args ...any) error {
 	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
-		Message: fmt.Sprintf(format, args...) + "; " + t.mend()}}
+		Message: fmt.Sprintf(format, args...) + "; " + t.remedy()}}
 }
 
 // meta is what the database says about a machine's tables.

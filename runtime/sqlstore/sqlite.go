@@ -191,7 +191,9 @@ func (sqlite) backup(path string) []string {
 	return []string{"PRAGMA query_only = 0", "VACUUM INTO " + literal(path)}
 }
 
-func (sqlite) qualified(table string) string { return quote(table) }
+// qualified: a temporary table of the same name, which a caller's transaction may have
+// made on this connection, would come first.
+func (sqlite) qualified(table string) string { return `"main".` + quote(table) }
 
 func (sqlite) within() string { return "" }
 

@@ -32,7 +32,7 @@ func TestFailure(t *testing.T) {
 		{code{"database is locked (5) (SQLITE_BUSY)", 5}, failBusy},
 		{code{"database is locked (517)", 517}, failBusy},
 		{code{"database table is locked (6)", 6}, failBusy},
-		{code{"database or disk is full (13)", 13}, failOpen},
+		{code{"database or disk is full (13)", 13}, failFull},
 		{code{"string or blob too big (18)", 18}, failTooLarge},
 		{code{"SQL logic error: no such table: t (1)", 1}, failSchema},
 		{code{"SQL logic error: table t has no column named b (1)", 1}, failSchema},
@@ -42,7 +42,7 @@ func TestFailure(t *testing.T) {
 		{errors.New("UNIQUE constraint failed: t.a"), failConstraint},
 		{errors.New("CHECK constraint failed: rev is at least 1"), failConstraint},
 		{errors.New("sqlite3: database is locked"), failBusy},
-		{errors.New("database or disk is full"), failOpen},
+		{errors.New("database or disk is full"), failFull},
 		{errors.New("string or blob too big"), failTooLarge},
 		{errors.New("no such table: t"), failSchema},
 		{fmt.Errorf("wrapped: %w", code{"database is locked", 5}), failBusy},
@@ -110,7 +110,7 @@ func TestStatements(t *testing.T) {
 	w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "one", Changed: []int{1},
 		Row: &fsm.Row{ID: "x", State: "one", Rev: 4, Values: []any{nil, int64(7)}}}
 	text, args := tab.update(w)
-	if want := `UPDATE "m" SET "rev" = $1, "updated_at" = $2, "n" = $3 WHERE "id" = $4 AND "rev" = $5 AND "state" = $6`; text != want || len(args) != 6 {
+	if want := `UPDATE "main"."m" SET "rev" = $1, "updated_at" = $2, "n" = $3 WHERE "id" = $4 AND "rev" = $5 AND "state" = $6`; text != want || len(args) != 6 {
 		t.Errorf("update:\n got %s\nwant %s", text, want)
 	}
 	w.Row.State = "three"
@@ -135,7 +135,7 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%v: %v", c.q, err)
 			continue
 		}
-		if _, got, _ := strings.Cut(b.String(), `FROM "m"`); got != c.want {
+		if _, got, _ := strings.Cut(b.String(), `FROM "main"."m"`); got != c.want {
 			t.Errorf("query:\n got %s\nwant %s", got, c.want)
 		}
 	}

@@ -67,7 +67,7 @@ func (t *table) fault(doing string, err error) error {
 	switch t.dialect.failure(err) {
 	case failConstraint:
 		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}}
-	case failBusy, failSlow, failGone, failLost:
+	case failBusy, failFull, failSlow, failGone, failLost:
 		return refusal(fsm.CodeBusy)
 	case failDenied:
 		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}}
@@ -78,7 +78,7 @@ func (t *table) fault(doing string, err error) error {
 	case failTooLarge:
 		return refusal(fsm.CodeTooLarge)
 	case failSchema:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.mend() + " (" + err.Error() + ")", Cause: err}}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.remedy() + " (" + err.Error() + ")", Cause: err}}
 	}
 	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
 }
@@ -362,10 +362,12 @@ func (t *table) lost(w *fsm.Write, err error) error {
 	if t.dialect.aborted(err) {
 		return t.fault("commit", err)
 	}
-	if t.dialect.failure(err) == failStop {
+	switch meaning := t.dialect.failure(err); {
+	case meaning == failStop:
 		err = damaged(err)
 		t.store.poisonWith(err)
-	} else if t.store.file != "" { // a server knows its files by itself; only the connection is in doubt
+	case meaning == failFull: // the next commit writes over what is left of this one
+	case t.store.file != "": // a server knows its files by itself; only the connection is in doubt
 		t.store.poisonWith(err)
 	}
 	lost := &fsm.AmbiguousError{Machine: t.schema.Machine, Err: err}

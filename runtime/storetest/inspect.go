@@ -53,7 +53,7 @@ var inspectTests = []test{
 			e.Operation, e.Name = "__repair", "__repair"
 			e.Sum = fsm.Checksum(&e)
 			err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-				m, ok := tx.(fsm.Mender)
+				m, ok := tx.(fsm.Repairer)
 				if !ok {
 					return errStop
 				}

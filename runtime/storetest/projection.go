@@ -227,7 +227,7 @@ var projectionTests = []test{
 		if err != nil {
 			d.Fatal(err)
 		}
-		if b.cannotMend() {
+		if b.cannotRepair() {
 			return
 		}
 		use("p3", "b")

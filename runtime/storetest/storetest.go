@@ -58,7 +58,7 @@ func Run(t *testing.T, open func(tb testing.TB) fsm.Store, opts ...Option) {
 		{"outbox", outboxTests},
 		{"engine", engineTests},
 		{"projection", projectionTests},
-		{"mend", mendTests},
+		{"repair", repairTests},
 		{"redact", redactTests},
 		{"race", raceTests},
 		{"crowd", crowdTests},

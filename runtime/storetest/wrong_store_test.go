@@ -217,9 +217,11 @@ func (x wrongTx) Write(w *fsm.Write) error {
 	return x.tx.Write(w)
 }
 
-func (x wrongTx) Restore(row *fsm.Row, e *fsm.Event) error { return x.tx.(fsm.Mender).Restore(row, e) }
+func (x wrongTx) Restore(row *fsm.Row, e *fsm.Event) error {
+	return x.tx.(fsm.Repairer).Restore(row, e)
+}
 
-func (x wrongTx) Bury(w *fsm.Write) (bool, error) { return x.tx.(fsm.Mender).Bury(w) }
+func (x wrongTx) Purge(w *fsm.Write) (bool, error) { return x.tx.(fsm.Repairer).Purge(w) }
 
 func (x wrongTx) Peers(q fsm.PeerQuery) (int64, error) {
 	if x.w.peers != nil {

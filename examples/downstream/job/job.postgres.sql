@@ -101,6 +101,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "job_events_request" ON "job_events" ("id", "r
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "job_events_batch" ON "job_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "job_events_purged" ON "job_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "job_events_log" ON "job_events" ("xid", "id", "rev", "n");
 

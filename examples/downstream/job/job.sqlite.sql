@@ -105,6 +105,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "job_events_request" ON "job_events" ("id", "r
 CREATE UNIQUE INDEX IF NOT EXISTS "job_events_batch" ON "job_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "job_events_purged" ON "job_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "job_outbox" (
     "id" TEXT NOT NULL,

@@ -98,6 +98,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "naive_events_request" ON "naive_events" ("id"
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "naive_events_batch" ON "naive_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "naive_events_purged" ON "naive_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "naive_events_log" ON "naive_events" ("xid", "id", "rev", "n");
 

@@ -101,6 +101,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "naive_events_request" ON "naive_events" ("id"
 CREATE UNIQUE INDEX IF NOT EXISTS "naive_events_batch" ON "naive_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "naive_events_purged" ON "naive_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "naive_outbox" (
     "id" TEXT NOT NULL,

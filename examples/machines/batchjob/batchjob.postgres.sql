@@ -141,6 +141,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "batchjob_events_request" ON "batchjob_events"
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "batchjob_events_batch" ON "batchjob_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "batchjob_events_purged" ON "batchjob_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "batchjob_events_log" ON "batchjob_events" ("xid", "id", "rev", "n");
 

@@ -139,6 +139,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "batchjob_events_request" ON "batchjob_events"
 CREATE UNIQUE INDEX IF NOT EXISTS "batchjob_events_batch" ON "batchjob_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "batchjob_events_purged" ON "batchjob_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "batchjob_outbox" (
     "id" TEXT NOT NULL,

@@ -126,6 +126,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "checkrun_events_request" ON "checkrun_events"
 CREATE UNIQUE INDEX IF NOT EXISTS "checkrun_events_batch" ON "checkrun_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "checkrun_events_purged" ON "checkrun_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "checkrun_outbox" (
     "id" TEXT NOT NULL,

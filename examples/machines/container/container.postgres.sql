@@ -104,6 +104,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "container_events_request" ON "container_event
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "container_events_batch" ON "container_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "container_events_purged" ON "container_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "container_events_log" ON "container_events" ("xid", "id", "rev", "n");
 

@@ -107,6 +107,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "container_events_request" ON "container_event
 CREATE UNIQUE INDEX IF NOT EXISTS "container_events_batch" ON "container_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "container_events_purged" ON "container_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "container_outbox" (
     "id" TEXT NOT NULL,

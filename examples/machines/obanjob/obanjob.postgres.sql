@@ -128,6 +128,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "obanjob_events_request" ON "obanjob_events" (
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "obanjob_events_batch" ON "obanjob_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "obanjob_events_purged" ON "obanjob_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "obanjob_events_log" ON "obanjob_events" ("xid", "id", "rev", "n");
 

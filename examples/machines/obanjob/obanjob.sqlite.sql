@@ -153,6 +153,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "obanjob_events_request" ON "obanjob_events" (
 CREATE UNIQUE INDEX IF NOT EXISTS "obanjob_events_batch" ON "obanjob_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "obanjob_events_purged" ON "obanjob_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "obanjob_outbox" (
     "id" TEXT NOT NULL,

@@ -129,6 +129,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "paymentintent_events_request" ON "paymentinte
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "paymentintent_events_batch" ON "paymentintent_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "paymentintent_events_purged" ON "paymentintent_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "paymentintent_events_log" ON "paymentintent_events" ("xid", "id", "rev", "n");
 

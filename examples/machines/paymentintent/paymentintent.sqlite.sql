@@ -163,6 +163,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "paymentintent_events_request" ON "paymentinte
 CREATE UNIQUE INDEX IF NOT EXISTS "paymentintent_events_batch" ON "paymentintent_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "paymentintent_events_purged" ON "paymentintent_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "paymentintent_outbox" (
     "id" TEXT NOT NULL,

@@ -103,6 +103,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "pod_events_request" ON "pod_events" ("id", "r
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "pod_events_batch" ON "pod_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "pod_events_purged" ON "pod_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "pod_events_log" ON "pod_events" ("xid", "id", "rev", "n");
 

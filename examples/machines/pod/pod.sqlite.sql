@@ -104,6 +104,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "pod_events_request" ON "pod_events" ("id", "r
 CREATE UNIQUE INDEX IF NOT EXISTS "pod_events_batch" ON "pod_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "pod_events_purged" ON "pod_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "pod_outbox" (
     "id" TEXT NOT NULL,

@@ -147,6 +147,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_events_request" ON "riverjob_events"
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_events_batch" ON "riverjob_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "riverjob_events_purged" ON "riverjob_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "riverjob_events_log" ON "riverjob_events" ("xid", "id", "rev", "n");
 

@@ -144,6 +144,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_events_request" ON "riverjob_events"
 CREATE UNIQUE INDEX IF NOT EXISTS "riverjob_events_batch" ON "riverjob_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "riverjob_events_purged" ON "riverjob_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "riverjob_outbox" (
     "id" TEXT NOT NULL,

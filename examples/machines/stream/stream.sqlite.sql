@@ -115,6 +115,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "stream_events_request" ON "stream_events" ("i
 CREATE UNIQUE INDEX IF NOT EXISTS "stream_events_batch" ON "stream_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "stream_events_purged" ON "stream_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "stream_outbox" (
     "id" TEXT NOT NULL,

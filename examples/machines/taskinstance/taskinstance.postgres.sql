@@ -133,6 +133,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_events_request" ON "taskinstance
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_events_batch" ON "taskinstance_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "taskinstance_events_purged" ON "taskinstance_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "taskinstance_events_log" ON "taskinstance_events" ("xid", "id", "rev", "n");
 

@@ -152,6 +152,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_events_request" ON "taskinstance
 CREATE UNIQUE INDEX IF NOT EXISTS "taskinstance_events_batch" ON "taskinstance_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "taskinstance_events_purged" ON "taskinstance_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "taskinstance_outbox" (
     "id" TEXT NOT NULL,

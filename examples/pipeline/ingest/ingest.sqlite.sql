@@ -100,6 +100,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_request" ON "ingest_events" ("i
 CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_batch" ON "ingest_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "ingest_events_purged" ON "ingest_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ingest_outbox" (
     "id" TEXT NOT NULL,

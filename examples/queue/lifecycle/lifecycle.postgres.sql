@@ -108,6 +108,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_events_request" ON "lifecycle_event
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_events_batch" ON "lifecycle_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "lifecycle_events_purged" ON "lifecycle_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "lifecycle_events_log" ON "lifecycle_events" ("xid", "id", "rev", "n");
 

@@ -86,6 +86,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "task_events_request" ON "task_events" ("id", 
 CREATE UNIQUE INDEX IF NOT EXISTS "task_events_batch" ON "task_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "task_events_purged" ON "task_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "task_outbox" (
     "id" TEXT NOT NULL,

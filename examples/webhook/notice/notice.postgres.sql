@@ -97,6 +97,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "notice_events_request" ON "notice_events" ("i
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "notice_events_batch" ON "notice_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "notice_events_purged" ON "notice_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "notice_events_log" ON "notice_events" ("xid", "id", "rev", "n");
 

@@ -97,6 +97,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "notice_events_request" ON "notice_events" ("i
 CREATE UNIQUE INDEX IF NOT EXISTS "notice_events_batch" ON "notice_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "notice_events_purged" ON "notice_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "notice_outbox" (
     "id" TEXT NOT NULL,

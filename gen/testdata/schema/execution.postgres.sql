@@ -111,6 +111,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "execution_events_request" ON "execution_event
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "execution_events_batch" ON "execution_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "execution_events_purged" ON "execution_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "execution_events_log" ON "execution_events" ("xid", "id", "rev", "n");
 

@@ -116,6 +116,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "execution_events_request" ON "execution_event
 CREATE UNIQUE INDEX IF NOT EXISTS "execution_events_batch" ON "execution_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "execution_events_purged" ON "execution_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "execution_outbox" (
     "id" TEXT NOT NULL,

@@ -100,6 +100,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_request" ON "ingest_events" ("i
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "ingest_events_batch" ON "ingest_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "ingest_events_purged" ON "ingest_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "ingest_events_log" ON "ingest_events" ("xid", "id", "rev", "n");
 

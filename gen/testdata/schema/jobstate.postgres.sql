@@ -117,6 +117,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "jobstate_events_request" ON "jobstate_events"
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "jobstate_events_batch" ON "jobstate_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "jobstate_events_purged" ON "jobstate_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "jobstate_events_log" ON "jobstate_events" ("xid", "id", "rev", "n");
 

@@ -97,6 +97,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "jobstate_events_request" ON "jobstate_events"
 CREATE UNIQUE INDEX IF NOT EXISTS "jobstate_events_batch" ON "jobstate_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "jobstate_events_purged" ON "jobstate_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "jobstate_outbox" (
     "id" TEXT NOT NULL,

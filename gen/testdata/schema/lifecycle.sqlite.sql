@@ -126,6 +126,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_events_request" ON "lifecycle_event
 CREATE UNIQUE INDEX IF NOT EXISTS "lifecycle_events_batch" ON "lifecycle_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "lifecycle_events_purged" ON "lifecycle_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "lifecycle_outbox" (
     "id" TEXT NOT NULL,

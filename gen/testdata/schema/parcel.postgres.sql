@@ -123,6 +123,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "parcel_events_request" ON "parcel_events" ("i
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "parcel_events_batch" ON "parcel_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "parcel_events_purged" ON "parcel_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "parcel_events_log" ON "parcel_events" ("xid", "id", "rev", "n");
 

@@ -110,6 +110,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "parcel_events_request" ON "parcel_events" ("i
 CREATE UNIQUE INDEX IF NOT EXISTS "parcel_events_batch" ON "parcel_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "parcel_events_purged" ON "parcel_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "parcel_outbox" (
     "id" TEXT NOT NULL,

@@ -87,6 +87,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "task_events_request" ON "task_events" ("id", 
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "task_events_batch" ON "task_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "task_events_purged" ON "task_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "task_events_log" ON "task_events" ("xid", "id", "rev", "n");
 

@@ -328,6 +328,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_request" ON "ticket_events" ("i
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "ticket_events_purged" ON "ticket_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "ticket_events_log" ON "ticket_events" ("xid", "id", "rev", "n");
 

@@ -347,6 +347,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_request" ON "ticket_events" ("i
 CREATE UNIQUE INDEX IF NOT EXISTS "ticket_events_batch" ON "ticket_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "ticket_events_purged" ON "ticket_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "ticket_outbox" (
     "id" TEXT NOT NULL,

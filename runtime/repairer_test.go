@@ -191,9 +191,9 @@ func TestPurgeLooksAgain(t *testing.T) {
 			t.Parallel()
 			store := hooking(func(tx fsm.Tx) fsm.Tx {
 				if tt.row == nil {
-					return struct{ fsm.Tx }{tx} // no Mender
+					return struct{ fsm.Tx }{tx} // no Repairer
 				}
-				return &mending{tx, func(id string) (fsm.Row, error) {
+				return &repairerTx{tx, func(id string) (fsm.Row, error) {
 					row, err := tx.Row(id)
 					if err != nil {
 						return row, err
@@ -222,20 +222,20 @@ func TestPurgeLooksAgain(t *testing.T) {
 	}
 }
 
-// mending is a transaction with all that the one in memory can do, in which a row
+// repairerTx is a transaction with all that the one in memory can do, in which a row
 // may be another one.
-type mending struct {
+type repairerTx struct {
 	fsm.Tx
 	row func(id string) (fsm.Row, error)
 }
 
-func (x *mending) Row(id string) (fsm.Row, error) { return x.row(id) }
+func (x *repairerTx) Row(id string) (fsm.Row, error) { return x.row(id) }
 
-func (x *mending) Restore(row *fsm.Row, e *fsm.Event) error {
-	return x.Tx.(fsm.Mender).Restore(row, e)
+func (x *repairerTx) Restore(row *fsm.Row, e *fsm.Event) error {
+	return x.Tx.(fsm.Repairer).Restore(row, e)
 }
 
-func (x *mending) Bury(w *fsm.Write) (bool, error) { return x.Tx.(fsm.Mender).Bury(w) }
+func (x *repairerTx) Purge(w *fsm.Write) (bool, error) { return x.Tx.(fsm.Repairer).Purge(w) }
 
 var errBack = errors.New("take it back")
 
@@ -255,7 +255,7 @@ func TestPurgeOfASecondTry(t *testing.T) {
 			return fsm.ErrMoved
 		}
 		return table.Update(ctx, func(tx fsm.Tx) error {
-			return f(&mending{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }})
+			return f(&repairerTx{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }})
 		})
 	}
 	if n, err := m.Purge(t.Context(), old()); n != 0 || err != nil || tries != 2 {

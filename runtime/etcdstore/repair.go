@@ -10,19 +10,19 @@ import (
 )
 
 var (
-	_ fsm.Forgetter = (*txn)(nil)
-	_ fsm.Graveyard = reader{}
-	_ fsm.Redactor  = (*txn)(nil)
+	_ fsm.Forgetter       = (*txn)(nil)
+	_ fsm.TombstoneReader = reader{}
+	_ fsm.Redactor        = (*txn)(nil)
 )
 
-// The operations of the mark that a buried record leaves, and of the events that
+// The operations of the mark that a purged record leaves, and of the events that
 // were emptied.
 const (
 	opPurge  = "__purge"
 	opPurged = "__purged"
 )
 
-// isMark reports whether an event says that its record was buried.
+// isMark reports whether an event says that its record was purged.
 func isMark(e *fsm.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
 
 // Restore puts a row in the place of what is stored under its id. What the
@@ -150,8 +150,8 @@ func (x *txn) regroup(key, id string) {
 	}
 }
 
-// Bury removes a finished record.
-func (x *txn) Bury(w *fsm.Write) (bool, error) {
+// Purge removes a finished record.
+func (x *txn) Purge(w *fsm.Write) (bool, error) {
 	t, id := x.t, w.Prev.ID
 	waiting := false
 	err := x.walk(t.keys.outboxes(id), true, func(entry) (bool, error) {
@@ -266,8 +266,8 @@ func between(sp span, kept []string) (list []span) {
 	return append(list, sp)
 }
 
-// Graves returns the marks of records that were buried before a time.
-func (r reader) Graves(afterID string, before time.Time, limit int) ([]fsm.Event, error) {
+// Tombstones returns the marks of records that were purged before a time.
+func (r reader) Tombstones(afterID string, before time.Time, limit int) ([]fsm.Event, error) {
 	if err := r.trackAll(); err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (r reader) Graves(afterID string, before time.Time, limit int) ([]fsm.Event
 	var last entry // of the record that the walk is at
 	look := func() error {
 		id, _, _ := strings.Cut(strings.TrimPrefix(last.key, prefix), "\x00")
-		mark, err := r.grave(id, last.value, before)
+		mark, err := r.tombstone(id, last.value, before)
 		if err == nil && mark != nil {
 			marks = append(marks, *mark)
 		}
@@ -302,9 +302,9 @@ func (r reader) Graves(afterID string, before time.Time, limit int) ([]fsm.Event
 	return marks, err
 }
 
-// grave returns the mark that a log ends with, of a record that was buried before
+// tombstone returns the mark that a log ends with, of a record that was purged before
 // a time. text is the last event.
-func (r reader) grave(id string, text []byte, before time.Time) (*fsm.Event, error) {
+func (r reader) tombstone(id string, text []byte, before time.Time) (*fsm.Event, error) {
 	mark, err := decodeEvent(id, text)
 	if err != nil || !isMark(&mark) || !mark.At.Before(before) {
 		return nil, nil // what cannot be read is no mark; the audit tells of it
@@ -320,7 +320,7 @@ func (r reader) grave(id string, text []byte, before time.Time) (*fsm.Event, err
 	return &mark, nil
 }
 
-// Forget removes what is left of a record that was buried before a time.
+// Forget removes what is left of a record that was purged before a time.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	if err := x.claim(partRow + id); err != nil {
 		return false, err
@@ -344,7 +344,7 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	if err != nil || last == nil {
 		return false, err
 	}
-	if mark, err := x.grave(id, last, before); mark == nil || err != nil {
+	if mark, err := x.tombstone(id, last, before); mark == nil || err != nil {
 		return false, err
 	}
 	requests := below(t.keys.request(id, ""))

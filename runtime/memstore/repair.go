@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	_ fsm.Forgetter = (*view)(nil)
-	_ fsm.Graveyard = (*view)(nil)
-	_ fsm.Redactor  = (*view)(nil)
+	_ fsm.Forgetter       = (*view)(nil)
+	_ fsm.TombstoneReader = (*view)(nil)
+	_ fsm.Redactor        = (*view)(nil)
 )
 
-// The operations of the mark that a buried record leaves, and of the events that
+// The operations of the mark that a purged record leaves, and of the events that
 // were emptied.
 const (
 	opPurge  = "__purge"
@@ -27,7 +27,7 @@ type spot struct{ rev, n int64 }
 
 func spotOf(e *fsm.Event) spot { return spot{e.Rev, e.N} }
 
-// mark reports whether an event says that its record was buried.
+// mark reports whether an event says that its record was purged.
 func mark(e fsm.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
 
 // Restore puts a row in the place of what is stored under its id.
@@ -48,8 +48,8 @@ func (v *view) Restore(row *fsm.Row, e *fsm.Event) error {
 	return nil
 }
 
-// Bury removes a finished record.
-func (v *view) Bury(w *fsm.Write) (bool, error) {
+// Purge removes a finished record.
+func (v *view) Purge(w *fsm.Write) (bool, error) {
 	t, id := v.table, w.Prev.ID
 	for key := range t.outbox {
 		if key.id == id {
@@ -167,11 +167,11 @@ func (t *table) resettle(tx *Tx, key requestKey, id string, left map[spot]fsm.Ev
 	t.requests[key] = next
 }
 
-// Graves returns the marks of records that were buried before a time.
-func (v *view) Graves(after string, before time.Time, limit int) ([]fsm.Event, error) {
+// Tombstones returns the marks of records that were purged before a time.
+func (v *view) Tombstones(after string, before time.Time, limit int) ([]fsm.Event, error) {
 	var marks []fsm.Event
 	for _, id := range slices.Sorted(maps.Keys(v.table.events)) {
-		if last := v.table.grave(id, before); last != nil && id > after {
+		if last := v.table.tombstone(id, before); last != nil && id > after {
 			marks = append(marks, *last)
 		}
 		if limit > 0 && len(marks) == limit {
@@ -181,9 +181,9 @@ func (v *view) Graves(after string, before time.Time, limit int) ([]fsm.Event, e
 	return marks, nil
 }
 
-// grave returns the mark that a log ends with, of a record that was buried before
+// tombstone returns the mark that a log ends with, of a record that was purged before
 // a time.
-func (t *table) grave(id string, before time.Time) *fsm.Event {
+func (t *table) tombstone(id string, before time.Time) *fsm.Event {
 	events := t.events[id]
 	if _, there := t.rows[id]; there || len(events) == 0 {
 		return nil
@@ -194,13 +194,13 @@ func (t *table) grave(id string, before time.Time) *fsm.Event {
 	return nil
 }
 
-// Forget removes what is left of a record that was buried before a time.
+// Forget removes what is left of a record that was purged before a time.
 func (v *view) Forget(id string, before time.Time) (bool, error) {
 	if v.tx.done {
 		return false, errEnded
 	}
 	t := v.table
-	if t.grave(id, before) == nil {
+	if t.tombstone(id, before) == nil {
 		return false, nil
 	}
 	events := t.events[id]

@@ -10,10 +10,10 @@ import (
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// mendTests are about what outlives a record's life: the chain over its log, and
-// its removal and repair. A store whose Tx is no fsm.Mender refuses the latter
+// repairTests are about what outlives a record's life: the chain over its log, and
+// its removal and repair. A store whose Tx is no fsm.Repairer refuses the latter
 // two and changes nothing.
-var mendTests = []test{
+var repairTests = []test{
 	{"each event is chained to the one before it", func(b *bench) {
 		d := b.open()
 		out := d.hold("p1", "a")
@@ -70,7 +70,7 @@ var mendTests = []test{
 		sent("p2")
 		d.register("p3", "a")
 		o := fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
-		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil && !b.cannotMend() {
+		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil && !b.cannotRepair() {
 			d.Errorf("purged %d, %v; their effects are not delivered yet", n, err)
 		}
 		if _, err := d.Startup(d.ctx); err != nil {
@@ -79,7 +79,7 @@ var mendTests = []test{
 		if _, err := d.Deliver(d.ctx); err != nil {
 			d.Fatal(err)
 		}
-		if b.cannotMend() {
+		if b.cannotRepair() {
 			before := d.dump()
 			if _, err := d.Purge(d.ctx, o); err == nil {
 				d.Error("a store that cannot remove records removed some")
@@ -216,7 +216,7 @@ var mendTests = []test{
 		}
 	}},
 	{"two who purge converge", func(b *bench) {
-		if b.cannotMend() {
+		if b.cannotRepair() {
 			return // what the store says then is tested above
 		}
 		d := b.open()
@@ -264,7 +264,7 @@ var mendTests = []test{
 		d.same(before, d.dump())
 	}},
 	{"a row is put in its place", func(b *bench) {
-		if b.cannotMend() {
+		if b.cannotRepair() {
 			return // Repair of a sound record is all that such a store is asked for
 		}
 		d := b.open()
@@ -279,7 +279,7 @@ var mendTests = []test{
 		before := d.dump()
 		restore := func(end error) error {
 			return d.table.Update(d.ctx, func(tx fsm.Tx) error {
-				if err := tx.(fsm.Mender).Restore(&row, &e); err != nil {
+				if err := tx.(fsm.Repairer).Restore(&row, &e); err != nil {
 					return err
 				}
 				if e.N != 1 {
@@ -323,12 +323,12 @@ func (b *bench) cannotForget() bool {
 	return !can
 }
 
-// cannotMend reports whether the store's Tx is no Mender.
-func (b *bench) cannotMend() bool {
+// cannotRepair reports whether the store's Tx is no Repairer.
+func (b *bench) cannotRepair() bool {
 	b.Helper()
 	can := false
 	b.update(func(tx fsm.Tx) error {
-		_, can = tx.(fsm.Mender)
+		_, can = tx.(fsm.Repairer)
 		return nil
 	})
 	return !can

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	_ fsm.Forgetter = (*txn)(nil)
-	_ fsm.Graveyard = (*reader)(nil)
-	_ fsm.Redactor  = (*txn)(nil)
+	_ fsm.Forgetter       = (*txn)(nil)
+	_ fsm.TombstoneReader = (*reader)(nil)
+	_ fsm.Redactor        = (*txn)(nil)
 )
 
 // Restore puts a row in the place of what is stored under its id. The triggers of the
@@ -36,7 +36,7 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 		err = x.showAll()
 	}
 	if err != nil {
-		return x.mendFault(err)
+		return x.repairFault(err)
 	}
 	w.Row = nil
 	err = x.record(w)
@@ -64,20 +64,20 @@ func (x *txn) replace(row *fsm.Row) (int64, error) {
 	return x.change(x.t.statement(`UPDATE %s SET %s WHERE "id" = ?`, x.t.name, set), append(args, row.ID)...)
 }
 
-// mendFault gives an error of the database the words of the engine.
-func (x *txn) mendFault(err error) error {
+// repairFault gives an error of the database the words of the engine.
+func (x *txn) repairFault(err error) error {
 	if x.err != nil {
 		return x.err
 	}
 	if x.t.dialect.failure(err) == failOpen {
 		return err
 	}
-	return x.t.fault("mend", err)
+	return x.t.fault("repair", err)
 }
 
-// Bury removes a finished record in the order that the schema allows: the mark in
+// Purge removes a finished record in the order that the schema allows: the mark in
 // the log, the row, the events.
-func (x *txn) Bury(w *fsm.Write) (bool, error) {
+func (x *txn) Purge(w *fsm.Write) (bool, error) {
 	x.unlink()
 	x.last = w
 	id := w.Prev.ID
@@ -102,34 +102,34 @@ func (x *txn) Bury(w *fsm.Write) (bool, error) {
 			WHERE "id" = ? AND "operation" <> '__purge'`, events), id)
 	}
 	if err != nil {
-		return false, x.mendFault(fmt.Errorf("bury %q: %w", id, err))
+		return false, x.repairFault(fmt.Errorf("purge %q: %w", id, err))
 	}
 	return true, nil
 }
 
-// graves is the condition on an event that it ends the log of a record that was
-// buried before a time.
-func (t *table) graves() string {
+// tombstones is the condition on an event that it ends the log of a record that was
+// purged before a time.
+func (t *table) tombstones() string {
 	events := t.part("_events")
 	return fmt.Sprintf(`%[1]s."operation" = '__purge' AND %[1]s."n" > 0 AND %[1]s."at" < ?
 		AND NOT EXISTS (SELECT 1 FROM %[2]s AS r WHERE r."id" = %[1]s."id")
 		AND NOT EXISTS (SELECT 1 FROM %[1]s AS l WHERE l."id" = %[1]s."id" AND (l."rev", l."n") > (%[1]s."rev", %[1]s."n"))`, events, t.name)
 }
 
-// Graves returns the marks of records that were buried before a time.
-func (r *reader) Graves(after string, before time.Time, limit int) ([]fsm.Event, error) {
+// Tombstones returns the marks of records that were purged before a time.
+func (r *reader) Tombstones(after string, before time.Time, limit int) ([]fsm.Event, error) {
 	text := r.t.statement(`SELECT %s, "chain" FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
-		quoted(eventColumns), r.t.part("_events"), r.t.graves(), r.t.dialect.limit("?"))
+		quoted(eventColumns), r.t.part("_events"), r.t.tombstones(), r.t.dialect.limit("?"))
 	return r.events(text, after, r.t.bind(before), unlimited(limit))
 }
 
-// Forget removes what is left of a buried record in the order that the schema
+// Forget removes what is left of a purged record in the order that the schema
 // allows: the mark says so, the other events, the mark.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	x.unlink()
 	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
 	events := x.t.part("_events")
-	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.graves()), id, x.t.bind(before))
+	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.tombstones()), id, x.t.bind(before))
 	if err == nil && n == 0 {
 		return false, nil
 	}
@@ -140,7 +140,7 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?`, events), id)
 	}
 	if err != nil {
-		return false, x.mendFault(fmt.Errorf("forget %q: %w", id, err))
+		return false, x.repairFault(fmt.Errorf("forget %q: %w", id, err))
 	}
 	return true, nil
 }
@@ -162,7 +162,7 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 	q := txQuerier{x.tx, patience(0)}
 	if shred := x.t.dialect.shred(); shred != "" {
 		if _, err := q.exec(x.ctx, shred); err != nil {
-			return false, x.mendFault(err)
+			return false, x.repairFault(err)
 		}
 	}
 	err = x.t.dialect.unguarded(x.ctx, q, x.t, func() error { return x.erase(w, edited) })
@@ -170,7 +170,7 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 		err = x.showAll()
 	}
 	if err != nil {
-		return false, x.mendFault(err)
+		return false, x.repairFault(err)
 	}
 	return false, nil
 }
