@@ -50,7 +50,7 @@ test campaigns: export GOGC ?= 400
 .PHONY: campaigns
 campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)
 	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
-		$(GO) test -count=1 -timeout 30m ./internal/claims ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
+		$(GO) test -count=1 -timeout 30m ./internal/claims ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./internal/migration ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64
@@ -116,8 +116,8 @@ faults: ## break processes, disks, servers and connections; print the figures, i
 	[[ -z $$failed ]] || { echo 'some of these tests have failed: see above' >&2; exit 1; }
 
 .PHONY: migrations
-migrations: ## N (1000) random evolutions of a machine among tables of users, in SQLite and half as many in PostgreSQL, and kills; prints the figures
-	$(GO) test ./internal/migration -run '^(TestUsersData|TestMigrateIsKilled)$$' -count=1 -v -timeout 60m -args -evolutions $(if $(filter-out 200,$(N)),$(N),1000) | grep -v ' seed '
+migrations: ## N (1000) random evolutions of a machine among tables of users, in SQLite and half as many in PostgreSQL, kills, and writers of old versions beside; prints the figures
+	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/migration -run '^(TestUsersData|TestMigrateIsKilled|TestMigrateUnderFire)$$' -count=1 -v -timeout 60m -args -evolutions $(if $(filter-out 200,$(N)),$(N),1000) | grep -v ' seed '
 
 .PHONY: mutation
 mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)

@@ -3,13 +3,17 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"log"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -242,8 +246,151 @@ func ranked(ctx context.Context, one *v1.Machine, two *v2.Machine) {
 	}
 }
 
+// What a process of its own does: it is told what, the database, and where that is.
+var processes = map[string]func(ctx context.Context){
+	"write1": func(ctx context.Context) {
+		m, err := v1.Open(ctx, reached(ctx))
+		check(err)
+		write(func(id string) (int64, error) {
+			out, err := m.Post(ctx, v1.PostRequest{ID: id, RequestID: "post " + id, Street: id})
+			return out.Record.Rev, err
+		}, func(id, word string) (int64, error) {
+			out, err := m.Tag(ctx, fsm.Ref{ID: id}, v1.TagRequest{RequestID: "tag " + word, Word: word})
+			return out.Record.Rev, err
+		})
+	},
+	"write2": func(ctx context.Context) {
+		m, err := v2.Open(ctx, reached(ctx))
+		check(err)
+		write(func(id string) (int64, error) {
+			out, err := m.Post(ctx, v2.PostRequest{ID: id, RequestID: "post " + id, Street: id})
+			return out.Record.Rev, err
+		}, func(id, word string) (int64, error) {
+			out, err := m.Tag(ctx, fsm.Ref{ID: id}, v2.TagRequest{RequestID: "tag " + word, Word: word})
+			return out.Record.Rev, err
+		})
+	},
+	"migrate1": func(ctx context.Context) { migrate(ctx, v1.Migrate) },
+	"migrate2": func(ctx context.Context) { migrate(ctx, v2.Migrate) },
+	"migrate3": func(ctx context.Context) { migrate(ctx, v3.Migrate) },
+	"check2": func(ctx context.Context) {
+		m, err := v2.Open(ctx, reached(ctx))
+		check(err)
+		verify(m.Audit(ctx), func(id string) iter.Seq2[fsm.Event, error] { return m.History(ctx, id) })
+	},
+	"check3": func(ctx context.Context) {
+		m, err := v3.Open(ctx, reached(ctx))
+		check(err)
+		verify(m.Audit(ctx), func(id string) iter.Seq2[fsm.Event, error] { return m.History(ctx, id) })
+	},
+}
+
+func reached(ctx context.Context) (store fsm.Store) {
+	var err error
+	if os.Args[2] == "sqlite" {
+		store, err = sqlite.Open(os.Args[3])
+	} else {
+		store, err = postgres.Open(ctx, os.Args[3])
+	}
+	check(err)
+	return store
+}
+
+// migrate says when it begins and when it is done. A script migrates a server's tables.
+func migrate(ctx context.Context, by func(context.Context, fsm.Store) error) {
+	if len(os.Args) < 5 {
+		store := reached(ctx)
+		fmt.Println("begin")
+		check(by(ctx, store))
+		fmt.Println("done")
+		return
+	}
+	script, err := os.ReadFile(os.Args[4])
+	check(err)
+	db, err := sql.Open("pgx", os.Args[3])
+	check(err)
+	conn, err := db.Conn(ctx)
+	check(err)
+	fmt.Println("begin")
+	_, err = conn.ExecContext(ctx, string(script))
+	check(err)
+	fmt.Println("done")
+}
+
+// write makes errands and tags them until its input ends, and says what was acknowledged
+// under which request. A call whose end it does not know it makes again. It ends with
+// "stopped" when it is told that its version is over.
+func write(post func(id string) (int64, error), tag func(id, word string) (int64, error)) {
+	over := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		close(over)
+	}()
+	call := func(id, request string, make func() (int64, error)) bool {
+		for {
+			select {
+			case <-over:
+				return false
+			default:
+			}
+			rev, err := make()
+			switch {
+			case err == nil:
+				fmt.Println("ack", id, rev, request)
+				return true
+			case errors.Is(err, fsm.ErrSchemaMismatch):
+				fmt.Println("stopped")
+				return false
+			case errors.Is(err, fsm.ErrBusy), errors.Is(err, fsm.ErrAmbiguous):
+			default:
+				check(err)
+			}
+		}
+	}
+	for n := 0; ; n++ {
+		id := fmt.Sprintf("e-%d-%d", os.Getpid(), n)
+		if !call(id, "post "+id, func() (int64, error) { return post(id) }) {
+			return
+		}
+		for i := range 2 {
+			word := fmt.Sprintf("%s-%d", id, i)
+			if !call(id, "tag "+word, func() (int64, error) { return tag(id, word) }) {
+				return
+			}
+		}
+	}
+}
+
+// verify reads what was acknowledged, looks for each of it, and audits.
+func verify(audit iter.Seq2[fsm.Finding, error], history func(id string) iter.Seq2[fsm.Event, error]) {
+	lines, n := bufio.NewScanner(os.Stdin), 0
+	for lines.Scan() {
+		word := strings.SplitN(lines.Text(), " ", 4)
+		found := 0
+		for e, err := range history(word[1]) {
+			check(err)
+			if e.RequestID == word[3] && fmt.Sprint(e.Rev) == word[2] {
+				found++
+			}
+		}
+		if found != 1 {
+			log.Fatalf("%q was acknowledged and is there %d times", lines.Text(), found)
+		}
+		n++
+	}
+	for f, err := range audit {
+		check(err)
+		log.Fatalf("the audit finds %s", f)
+	}
+	fmt.Println("ok", n)
+}
+
 func main() {
 	ctx := context.Background()
+	if len(os.Args) > 1 && processes[os.Args[1]] != nil {
+		processes[os.Args[1]](ctx)
+		return
+	}
 	p := open(ctx)
 	check(v1.Migrate(ctx, p.one))
 	one, err := v1.Open(ctx, p.one)
