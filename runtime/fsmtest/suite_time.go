@@ -140,6 +140,9 @@ func (s *suite[R]) triggers(t *testing.T, st Store) {
 
 func (s *suite[R]) trigger(t *testing.T, st Store, o *operation, text string, from *state) {
 	h := s.newHarness(t, st)
+	if _, err := s.d.Open(h.ctx, h.store, &Effects{}); err != nil { // one that is opened beside it has sources of its own
+		t.Fatal(err)
+	}
 	row, ok := s.m.triggered(o, text, from)
 	if !ok {
 		t.Skip("no record in this state has a deadline")
