@@ -27,21 +27,9 @@ func counts(u *fsm.UniqueRule, state string) bool {
 	return u.States == nil || slices.Contains(u.States, state)
 }
 
-// placeNo returns the number of a row's place under a rule; false when it has none.
-func (t *table) placeNo(u *fsm.UniqueRule, row *fsm.Row) (int, bool) {
-	if !counts(u, row.State) {
-		return 0, false
-	}
-	h := fnv.New32a()
-	h.Write([]byte(u.Name))
-	for _, name := range u.Columns {
-		v := row.Values[t.schema.Column(name)]
-		if v == nil {
-			return 0, false
-		}
-		fmt.Fprintf(h, "\x00%v", v)
-	}
-	return int(h.Sum32() % placeNumbers), true
+// has reports whether a row has a place under a rule.
+func (t *table) has(u *fsm.UniqueRule, row *fsm.Row) bool {
+	return counts(u, row.State) && !slices.ContainsFunc(u.Columns, func(name string) bool { return row.Values[t.schema.Column(name)] == nil })
 }
 
 // enters reports whether a write takes a place, and touches whether its record has one
@@ -52,7 +40,7 @@ func (t *table) enters(w *fsm.Write) (enters, touches bool) {
 	}
 	for i := range t.schema.Uniques {
 		u := &t.schema.Uniques[i]
-		_, has := t.placeNo(u, w.Row)
+		has := t.has(u, w.Row)
 		had := w.Prev.Rev > 0 && counts(u, w.PrevState)
 		touches = touches || had || has
 		enters = enters || has && (!had || slices.ContainsFunc(u.Columns, func(name string) bool { return slices.Contains(w.Changed, t.schema.Column(name)) }))
@@ -63,20 +51,27 @@ func (t *table) enters(w *fsm.Write) (enters, touches bool) {
 // exchanges reports whether a move takes a place and has another one, before or afterwards.
 // A creation by itself has none while it waits for the next: its statement gives way.
 func (t *table) exchanges(w *fsm.Write) bool {
+	if w.Prev.Rev == 0 || len(t.schema.Uniques) == 0 {
+		return false
+	}
 	enters, _ := t.enters(w)
-	return enters && w.Prev.Rev > 0 && (w.Old == nil || len(t.placesOf(w.Row, w.Old)) > 1)
+	return enters && (w.Old == nil || len(t.placesOf(w.Row, w.Old)) > 1)
 }
 
 // placesOf returns the numbers of the places of rows, in order, each once.
 func (t *table) placesOf(rows ...*fsm.Row) (numbers []int) {
 	for i := range t.schema.Uniques {
+		u := &t.schema.Uniques[i]
 		for _, row := range rows {
-			if row == nil {
+			if row == nil || !t.has(u, row) {
 				continue
 			}
-			if n, has := t.placeNo(&t.schema.Uniques[i], row); has {
-				numbers = append(numbers, n)
+			h := fnv.New32a()
+			h.Write([]byte(u.Name))
+			for _, name := range u.Columns {
+				fmt.Fprintf(h, "\x00%v", row.Values[t.schema.Column(name)])
 			}
+			numbers = append(numbers, int(h.Sum32()%placeNumbers))
 		}
 	}
 	slices.Sort(numbers)

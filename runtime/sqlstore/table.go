@@ -94,7 +94,7 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 	if err := t.fits(w); err != nil {
 		return err
 	}
-	if several := t.exchanges(w); t.dialect.writers() != 1 && (w.Row == nil || several) {
+	if several := t.dialect.writers() != 1 && t.exchanges(w); several || w.Row == nil && t.dialect.writers() != 1 {
 		return t.Update(ctx, func(tx fsm.Tx) error {
 			if several { // its row comes before its places
 				if _, err := tx.Row(w.Prev.ID); err != nil && !errors.Is(err, fsm.ErrNotFound) {
