@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -77,6 +78,74 @@ func (c *changes) writes(n *names) []jen.Code {
 		}
 	}
 	return append(saved, code...)
+}
+
+// overflow is the condition that a field cannot hold the value it is about to get.
+type overflow struct {
+	field *spec.Field
+	when  *jen.Statement // nil: always
+}
+
+// overflows lists what the effects, which come on top of the changes, can ask of a
+// field that it cannot hold: one more than the greatest number, where no fact that
+// holds keeps the counter below another number, and a time after the year 9999.
+func (s scope) overflows(o *spec.Operation, e *spec.Effects, facts []*spec.Fact) []overflow {
+	var found []overflow
+	for _, a := range e.Set {
+		if a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 {
+			found = append(found, overflow{a.Field, raw("!inYears(now.Add(%s))", durationExpr(a.Value.Plus))})
+		}
+	}
+	for _, r := range e.Increment {
+		c := s.changes.of(r.Field)
+		base := s.stored(r.Field)
+		if c != nil && c.step == 0 {
+			base = c.operand
+		}
+		switch {
+		case below(facts, r.Field), base.num != nil && *base.num < math.MaxInt64, setBelow(o, r.Field):
+		case c == nil && below(guarded(o), r.Field):
+		case base.num != nil:
+			found = append(found, overflow{field: r.Field})
+		case c != nil && c.step > 0:
+			found = append(found, overflow{r.Field, raw(base.val+" ==").Qual("math", "MaxInt64").Op("-").Lit(int(c.step))})
+		default:
+			found = append(found, overflow{r.Field, raw(base.val+" ==").Qual("math", "MaxInt64")})
+		}
+	}
+	return found
+}
+
+// guarded lists the facts that hold of the stored record once the guards have passed.
+func guarded(o *spec.Operation) []*spec.Fact {
+	var facts []*spec.Fact
+	for _, r := range o.Require {
+		facts = append(facts, r.When...)
+	}
+	return facts
+}
+
+// setBelow reports whether a creation sets the counter to an input whose bounds keep
+// it below the greatest number.
+func setBelow(o *spec.Operation, f *spec.Field) bool {
+	return slices.ContainsFunc(o.Effects.Set, func(a spec.Assign) bool {
+		if a.Field != f || a.Value.Input == nil {
+			return false
+		}
+		_, high := inputBounds(o, a.Value.Input)
+		return high != nil && *high < math.MaxInt64
+	})
+}
+
+// below reports whether one of the facts, if all hold, keeps a number below another one.
+func below(facts []*spec.Fact, f *spec.Field) bool {
+	under := func(x spec.Term, op, orEqual spec.FactOp, fact *spec.Fact, y spec.Term) bool {
+		number := y.Kind == spec.TermInt && y.Int < math.MaxInt64
+		return x.Kind == spec.TermField && x.Field == f && (fact.Op == op || number && (fact.Op == orEqual || fact.Op == spec.Eq))
+	}
+	return slices.ContainsFunc(facts, func(x *spec.Fact) bool {
+		return under(x.Left, spec.Lt, spec.Le, x, x.Right) || under(x.Right, spec.Gt, spec.Ge, x, x.Left)
+	})
 }
 
 // apply adds effects to changes. Right sides read the stored record; increment

@@ -118,7 +118,7 @@ func (e *operationEmitter) body() error {
 		}
 	}
 	e.sequences()
-	if err := e.s.apply(&e.o.Effects, e.looked); err != nil {
+	if ends, err := e.effects(&e.o.Effects, nil); ends || err != nil {
 		return err
 	}
 	if len(e.o.Choose) > 0 {
@@ -346,6 +346,21 @@ func (e *operationEmitter) sequences() {
 	}
 }
 
+// effects adds effects to what is about to change, and before it what refuses a
+// value that its field cannot hold. It reports whether every call is refused.
+func (e *operationEmitter) effects(x *spec.Effects, facts []*spec.Fact) (ends bool, err error) {
+	for _, o := range e.s.overflows(e.o, x, facts) {
+		refusal := e.fail("refuseOverflow", ", %q", o.field.Name)
+		if o.when == nil {
+			e.add(refusal)
+			return true, nil
+		}
+		e.used["inYears"] = e.used["inYears"] || o.field.Type.Kind == spec.KindTime
+		e.add(jen.If(o.when).Block(refusal))
+	}
+	return false, e.s.apply(x, e.looked)
+}
+
 // looked reports whether a fact of the operation, after its effects, looks at
 // the field: in a branch, or in an invariant of a state it can lead to.
 func (e *operationEmitter) looked(f *spec.Field) bool {
@@ -464,7 +479,7 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 		e.add(jen.Return(e.note("")).Op(",").Nil())
 		return nil
 	}
-	if err := e.s.apply(&b.Effects, e.looked); err != nil {
+	if ends, err := e.effects(&b.Effects, b.When); ends || err != nil {
 		return err
 	}
 	if b.Same {

@@ -133,4 +133,8 @@ func (p *pure) refusals(f *jen.File) {
 		named("refuseInvariant refuses a step after which the record would break a rule: it was stored by somebody else.",
 			"refuseInvariant", "op Operation, rule string", "fsm.CodeInvariant", raw("r.Name = rule"))
 	}
+	if p.used["refuseOverflow"] {
+		named("refuseOverflow refuses a step after which a field would have to hold more than it can.",
+			"refuseOverflow", "op Operation, field string", "fsm.CodeOverflow", raw("r.Name = field"))
+	}
 }

@@ -28,6 +28,7 @@ const (
 	CodeGuard          Code = "guard"
 	CodeNotUnique      Code = "not_unique"
 	CodeInvariant      Code = "invariant"
+	CodeOverflow       Code = "overflow"
 	CodeEffect         Code = "effect"
 	CodeQuarantined    Code = "quarantined"
 	CodePurged         Code = "purged"
@@ -70,6 +71,7 @@ var (
 	ErrGuard          = errors.New("a guard refuses")
 	ErrNotUnique      = errors.New("another record holds this place")
 	ErrInvariant      = errors.New("the record would break an invariant")
+	ErrOverflow       = errors.New("a field cannot hold its new value")
 	ErrEffect         = errors.New("the effect failed")
 	ErrQuarantined    = errors.New("the record is quarantined")
 	ErrPurged         = errors.New("the record was purged; its id and its requests are not used again")
@@ -105,7 +107,7 @@ type Ground struct {
 	Operation string
 	Allowed   []string // with CodeWrongState and CodeTerminal: the states that would have been right
 	Guard     string   // with CodeGuard: the guard, or the branch's error
-	Name      string   // the constraint (CodeNotUnique), the invariant (CodeInvariant) or the input (CodeInvalidInput)
+	Name      string   // the constraint (CodeNotUnique), the invariant (CodeInvariant), the field (CodeOverflow) or the input (CodeInvalidInput)
 	Message   string   // more about the cause; may be empty
 	Rev       int64    // with CodeStale: the current revision
 	Expected  int64    // with CodeStale: the revision that the call expected
@@ -166,7 +168,7 @@ func (r *Refusal) Error() string {
 		if r.Message == "" && r.Cause != nil {
 			b.WriteString(": " + r.Cause.Error())
 		}
-	case CodeNotUnique, CodeInvariant, CodeInvalidInput:
+	case CodeNotUnique, CodeInvariant, CodeOverflow, CodeInvalidInput:
 		b.WriteString(sentinels[r.Code].Error())
 		if r.Name != "" {
 			b.WriteString(": " + r.Name)
@@ -265,6 +267,7 @@ var sentinels = map[Code]error{
 	CodeGuard:          ErrGuard,
 	CodeNotUnique:      ErrNotUnique,
 	CodeInvariant:      ErrInvariant,
+	CodeOverflow:       ErrOverflow,
 	CodeEffect:         ErrEffect,
 	CodeQuarantined:    ErrQuarantined,
 	CodePurged:         ErrPurged,

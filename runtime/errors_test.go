@@ -28,6 +28,7 @@ var sentinels = []struct {
 	{fsm.CodeGuard, fsm.ErrGuard, fsm.ReadAgain},
 	{fsm.CodeNotUnique, fsm.ErrNotUnique, fsm.ReadAgain},
 	{fsm.CodeInvariant, fsm.ErrInvariant, fsm.GiveUp},
+	{fsm.CodeOverflow, fsm.ErrOverflow, fsm.GiveUp},
 	{fsm.CodeEffect, fsm.ErrEffect, fsm.SameCall},
 	{fsm.CodeQuarantined, fsm.ErrQuarantined, fsm.GiveUp},
 	{fsm.CodeSchemaMismatch, fsm.ErrSchemaMismatch, fsm.GiveUp},

@@ -334,7 +334,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 // may be taken, and not of the call or the store.
 func ofRecord(c Code) bool {
 	switch c {
-	case CodeWrongState, CodeTerminal, CodeGuard, CodeInvariant, CodeQuarantined:
+	case CodeWrongState, CodeTerminal, CodeGuard, CodeInvariant, CodeOverflow, CodeQuarantined:
 		return true
 	}
 	return false

@@ -213,7 +213,7 @@ func load(t *testing.T) loaded {
 	const runtime = "github.com/fsmgen/fsmgen/runtime"
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
 		runtime, runtime+"/fsmtest", runtime+"/memstore", runtime+"/sqlite", "context", "database/sql", "database/sql/driver", "embed",
-		"errors", "fmt", "iter", "path/filepath", "slices", "strconv", "testing", "time")
+		"errors", "fmt", "iter", "math", "path/filepath", "slices", "strconv", "testing", "time")
 	if err != nil {
 		t.Fatal(err)
 	}

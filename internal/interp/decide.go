@@ -62,11 +62,17 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	if creation {
 		for _, f := range m.Fields {
 			if f.Type.Kind == spec.KindSequence {
+				if v, broken := checkField(f, Int(others.Next[f.Name])); broken { // the store gave none
+					return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, Name: v.Rule, Message: v.Message}
+				}
 				after = after.with(m, f, Int(others.Next[f.Name]))
 			}
 		}
 	}
-	after = apply(m, &op.Effects, r, after, c)
+	after, over := apply(m, &op.Effects, r, after, c)
+	if over != nil {
+		return Decision{}, overflow(op, r, over)
+	}
 	d := Decision{From: r.State, Effect: op.Effect}
 	to, same := target(op)
 	if len(op.Choose) > 0 {
@@ -79,7 +85,9 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 		case b.RecordOnly:
 			return recordOnly(r, ""), nil
 		default:
-			after = apply(m, &b.Effects, r, after, c)
+			if after, over = apply(m, &b.Effects, r, after, c); over != nil {
+				return Decision{}, overflow(op, r, over)
+			}
 			to, same = b.To, b.Same
 		}
 	}
@@ -161,6 +169,11 @@ func wrongState(op *spec.Operation, s *spec.State) *Refusal {
 		r.Allowed = append(r.Allowed, from.State.Name)
 	}
 	return r
+}
+
+// overflow refuses a step after which a field would have to hold more than it can.
+func overflow(op *spec.Operation, r Record, f *spec.Field) *Refusal {
+	return &Refusal{Code: CodeOverflow, Operation: op.Name, State: name(r.State), Name: f.Name}
 }
 
 func guardRefusal(c Call, r Record, g *spec.Guard) *Refusal {

@@ -1,22 +1,34 @@
 package interp
 
 import (
+	"math"
 	"time"
 
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // apply returns target with the effects on it. Every right side reads the
-// stored record; fields that are not named keep what target has.
-func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) Record {
+// stored record; fields that are not named keep what target has. It names the
+// first field that cannot hold its new value: no number wraps, and no time leaves
+// the years that a record can hold.
+func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) (after Record, over *spec.Field) {
+	exceeds := func(f *spec.Field, does bool) {
+		if does && over == nil {
+			over = f
+		}
+	}
 	for _, a := range e.Set {
-		target = target.with(m, a.Field, valueOf(m, a, stored, c))
+		v := valueOf(m, a, stored, c)
+		exceeds(a.Field, a.Value.Kind == spec.ValueNow && a.Value.Plus > 0 && !inYears(v.AsTime()))
+		target = target.with(m, a.Field, v)
 	}
 	for _, f := range e.Clear {
 		target = target.with(m, f.Field, Absent)
 	}
 	for _, f := range e.Increment {
-		target = target.with(m, f.Field, Int(target.Value(m, f.Field).Num+1))
+		n := target.Value(m, f.Field).Num
+		exceeds(f.Field, n == math.MaxInt64)
+		target = target.with(m, f.Field, Int(n+1))
 	}
 	for _, a := range e.Add {
 		added := valueOf(m, a, stored, c)
@@ -25,7 +37,7 @@ func apply(m *spec.Machine, e *spec.Effects, stored, target Record, c Call) Reco
 		}
 		target = target.with(m, a.Field, target.Value(m, a.Field).Union(added))
 	}
-	return target
+	return target, over
 }
 
 // valueOf returns the right side of an assignment.

@@ -70,5 +70,6 @@ func storedWord(f *spec.Field, name string) string {
 // is decided, and no rule is looked at. The groups that a creation belongs to
 // are those of the record with the values being set.
 func Effects(m *spec.Machine, e *spec.Effects, r Record, c Call) Record {
-	return apply(m, e, r, r, c)
+	after, _ := apply(m, e, r, r, c)
+	return after
 }

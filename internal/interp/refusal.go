@@ -23,6 +23,7 @@ const (
 	CodeGuard          = "guard"
 	CodeNotUnique      = "not_unique"
 	CodeInvariant      = "invariant"
+	CodeOverflow       = "overflow"
 )
 
 // Refusal says why a call was refused. A refused call changes nothing.
@@ -32,7 +33,7 @@ type Refusal struct {
 	State     string   // of the stored record; empty for a creation
 	Allowed   []string // with CodeWrongState and CodeTerminal: the states that would have been right
 	Guard     string   // with CodeGuard: the guard, or the error of the branch that rejects
-	Name      string   // the constraint (CodeNotUnique), the fact (CodeInvariant) or the input (CodeInvalidInput)
+	Name      string   // the constraint (CodeNotUnique), the fact (CodeInvariant), the field (CodeOverflow) or the input (CodeInvalidInput)
 	Sentinel  string   // the name under `error` or `reject`: not_owner is the caller's ErrNotOwner
 	Message   string   // more about the cause; may be empty
 	Rev       int64    // with CodeStale: the revision the record has

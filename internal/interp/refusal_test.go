@@ -31,7 +31,7 @@ func TestCodesDiffer(t *testing.T) {
 	codes := []string{
 		interp.CodeNotFound, interp.CodeExists, interp.CodeWrongState, interp.CodeTerminal, interp.CodeStale, interp.CodeNothingToDo,
 		interp.CodeInvalidInput, interp.CodeActorMissing, interp.CodeReasonMissing, interp.CodeRequestMissing, interp.CodeRequestReused,
-		interp.CodeGuard, interp.CodeNotUnique, interp.CodeInvariant,
+		interp.CodeGuard, interp.CodeNotUnique, interp.CodeInvariant, interp.CodeOverflow,
 	}
 	for _, c := range codes {
 		if seen[c] {

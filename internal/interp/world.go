@@ -61,7 +61,7 @@ func (w World) others(m *spec.Machine, r Record, c Call) Others {
 	count := make(map[string]int64)
 	grouped := r
 	if len(c.Op.Creates) > 0 {
-		grouped = apply(m, &c.Op.Effects, r, r, c) // `same` means the value being set
+		grouped = Effects(m, &c.Op.Effects, r, c) // `same` means the value being set
 	}
 	for _, req := range c.Op.Require {
 		if p := req.Guard.Peers; p != nil {
@@ -174,7 +174,7 @@ func (w World) existing(m *spec.Machine, r Record, c Call) (Record, bool) {
 	if d.Unique != nil {
 		in = d.Unique.In
 	}
-	made := apply(m, &c.Op.Effects, r, r, c)
+	made := Effects(m, &c.Op.Effects, r, c)
 	made.ID = "" // a record under the id that is asked for is found as any other
 	found := w.same(m, d.Fields, in, made)
 	if len(found) == 0 {

@@ -1,6 +1,10 @@
 package prove
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
 
 func le(x, y int, c int64) formula { return formula{op: atMost, x: x, y: y, c: c} }
 func eq(x, y int, c int64) formula { return formula{op: equal, x: x, y: y, c: c} }
@@ -33,7 +37,7 @@ func TestSolve(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, sol := solve(tt.fs, func(int) int64 { return 0 }, newMeter())
+			got, sol := solve(tt.fs, func(int) int64 { return 0 }, newMeter(&spec.Machine{}))
 			if got != tt.want {
 				t.Fatalf("verdict %d, want %d", got, tt.want)
 			}
@@ -96,7 +100,7 @@ func TestSolveIsMetered(t *testing.T) {
 	for i := range most + 1 {
 		chain = append(chain, le(i+1, i+2, -1))
 	}
-	m := newMeter()
+	m := newMeter(&spec.Machine{})
 	if got, _ := solve(chain, func(int) int64 { return 0 }, m); got != undecided {
 		t.Errorf("verdict %d on a long chain, want undecided", got)
 	}
@@ -125,7 +129,7 @@ func TestSolveIsNotMultipliedByComponents(t *testing.T) {
 	for i := range 40 {
 		fs = append(fs, anyOf(le(2*i+1, 2*i+2, -1), le(2*i+2, 2*i+1, -1)))
 	}
-	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter()); got != possible {
+	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter(&spec.Machine{})); got != possible {
 		t.Errorf("verdict %d, want possible", got)
 	}
 	fs = append(fs, pigeons(4, 3)...)
@@ -135,7 +139,7 @@ func TestSolveIsNotMultipliedByComponents(t *testing.T) {
 			fs[i].kids[k].y += 100
 		}
 	}
-	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter()); got != impossible {
+	if got, _ := solve(fs, func(int) int64 { return 0 }, newMeter(&spec.Machine{})); got != impossible {
 		t.Errorf("verdict %d, want impossible", got)
 	}
 }

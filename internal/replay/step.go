@@ -323,6 +323,7 @@ func explained(r *interp.Refusal) string {
 		interp.CodeWrongState: "it is not possible in state " + r.State, interp.CodeTerminal: "nothing is possible in state " + r.State,
 		interp.CodeInvalidInput: "the input " + r.Name + " cannot be taken", interp.CodeActorMissing: "it names no actor", interp.CodeReasonMissing: "it gives no reason",
 		interp.CodeGuard: "the guard " + r.Guard + " does not hold", interp.CodeInvariant: "the record would break a rule: " + r.Name,
+		interp.CodeOverflow: r.Name + " cannot hold its new value",
 	}[r.Code]
 	if text == "" {
 		text = r.Error()

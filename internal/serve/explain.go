@@ -42,6 +42,7 @@ var titles = map[string]string{
 	interp.CodeRequestReused: "The request id was used for something else", interp.CodeSystemActor: "The actor system is the engine's own",
 	interp.CodeGuard:     "A guard says no",
 	interp.CodeNotUnique: "Another record has the same", interp.CodeInvariant: "The target state would not hold",
+	interp.CodeOverflow: "A field cannot hold its new value",
 }
 
 // explainer explains one refusal.
@@ -78,6 +79,8 @@ func explain(m *spec.Machine, w interp.World, c interp.Call, refusal *interp.Ref
 		e.unique(refusal)
 	case interp.CodeInvariant:
 		e.invariant(refusal)
+	case interp.CodeOverflow:
+		e.need("%s would go beyond what it can hold: a counter ends at 9223372036854775807, a time with the year 9999", refusal.Name)
 	case interp.CodeNothingToDo:
 		e.nothing()
 	case interp.CodeStale:

@@ -1,6 +1,7 @@
 package fsmtest
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ type verdict struct {
 	// Of a refusal.
 	code    fsm.Code // empty: the call is taken
 	guard   string   // with CodeGuard: the guard, or the branch's error
-	names   []string // with CodeInvariant and CodeInvalidInput: what may be named
+	names   []string // with CodeInvariant, CodeOverflow and CodeInvalidInput: what may be named
 	error   string   // the name of the machine's own sentinel
 	allowed []string // with CodeWrongState and CodeTerminal
 
@@ -86,11 +87,16 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 		after.CreatedAt = c.At
 		for _, name := range m.order {
 			if f := m.fields[name]; f.kind == fsm.KindSequence {
+				if c.Peers[name] < 1 {
+					return refused(fsm.CodeInvariant, name)
+				}
 				after.Values[f.index] = c.Peers[name]
 			}
 		}
 	}
-	m.apply(o, o.effects, r, &after, c)
+	if over := m.apply(o, o.effects, r, &after, c); over != "" {
+		return refused(fsm.CodeOverflow, over)
+	}
 	to, way := at.to, "move"
 	if at.kind == cellChoose {
 		i := slices.IndexFunc(o.branches, func(b *branch) bool {
@@ -110,7 +116,9 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 		case b.RecordOnly:
 			return verdict{row: r, recordOnly: true, way: way}
 		}
-		m.apply(o, b.effects, r, &after, c)
+		if over := m.apply(o, b.effects, r, &after, c); over != "" {
+			return refused(fsm.CodeOverflow, over)
+		}
 		if to = b.To; to == "same" {
 			to = from.Name
 		}
@@ -154,13 +162,17 @@ func (m *model) allHold(facts []fact, o *operation, r fsm.Row, c Call) bool {
 	return true
 }
 
-// apply writes the effects on target; right sides read the stored record.
-func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, c Call) {
+// apply writes the effects on target; right sides read the stored record. It names the
+// first field that cannot hold its new value.
+func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, c Call) (over string) {
 	for _, a := range e.set {
 		f := m.fields[a.field]
 		v := m.value(o, f, a, stored, c)
 		if v == nil {
 			v = f.empty()
+		}
+		if at, ok := v.(time.Time); ok && strings.HasPrefix(a.value, "now + ") && at.Year() > 9999 && over == "" {
+			over = a.field
 		}
 		target.Values[f.index] = v
 	}
@@ -171,6 +183,9 @@ func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, 
 	for _, name := range e.increment {
 		f := m.fields[name]
 		n, _ := target.Values[f.index].(int64)
+		if n == math.MaxInt64 && over == "" {
+			over = name
+		}
 		target.Values[f.index] = n + 1
 	}
 	for _, a := range e.add {
@@ -186,6 +201,7 @@ func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, 
 		}
 		target.Values[f.index] = setOf(items...)
 	}
+	return over
 }
 
 // value reads the right side of an assignment.
@@ -298,11 +314,7 @@ func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
 
 // fitsFields says whether an int input keeps the bounds of the fields it is set into.
 func (m *model) fitsFields(o *operation, in *input, n int64) bool {
-	sets := slices.Clone(o.effects.set)
-	for _, b := range o.branches {
-		sets = append(sets, b.effects.set...)
-	}
-	for _, a := range sets {
+	for _, a := range sets(o) {
 		from := strings.TrimPrefix(a.value, "input.")
 		if a.value == "input" || a.value == "input or absent" || a.value == "input or same" {
 			from = a.field

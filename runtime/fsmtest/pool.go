@@ -2,6 +2,7 @@ package fsmtest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +94,7 @@ func (m *model) newDims(o *operation) []dim {
 				values = append([]any{nil}, values...)
 			}
 			if f.kind == fsm.KindCounter && m.increments(o, name) { // a corrupt row, one step below the bounds
-				values = append(values, int64(-1))
+				values = append(values, int64(-1), int64(math.MaxInt64), int64(math.MaxInt64-1))
 			}
 			list = append(list, dim{dimField + name, values, read[dimField+name], f})
 		}
@@ -112,6 +113,9 @@ func (m *model) newDims(o *operation) []dim {
 		values := m.pool(p, dimInput+in.Name, in.typ, 50+i, "new "+in.Name)
 		if in.optional {
 			values = append([]any{nil}, values...)
+		}
+		if m.counted(o, in.Name) {
+			values = append(values, int64(math.MaxInt64))
 		}
 		list = append(list, dim{dimInput + in.Name, values, read[dimInput+in.Name] || len(values) > 1, nil})
 	}
@@ -132,6 +136,14 @@ func (m *model) newDims(o *operation) []dim {
 		}
 	}
 	return list
+}
+
+// counted reports whether a creation sets a counter to an input and then counts it up.
+func (m *model) counted(o *operation, input string) bool {
+	return slices.ContainsFunc(o.effects.set, func(a assign) bool {
+		from, named := strings.CutPrefix(a.value, "input.")
+		return (named && from == input || a.value == "input" && a.field == input) && m.increments(o, a.field)
+	})
 }
 
 // increments reports whether an operation counts a field up in some way that it moves.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
@@ -82,6 +85,7 @@ func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]i
 	rep := &reporter{t: t}
 	defer rep.done()
 	n := 0
+	var late *theCase
 	for c := range s.m.cases(o, st) {
 		n++
 		v := s.m.decide(o, c.row, c.call)
@@ -95,6 +99,9 @@ func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]i
 			rep.errorf("the table says that %s cannot happen\n\trecord: %s\n\tcall:   %s", v.way, s.m.showRow(c.row), c.call)
 		}
 		ways[v.way]++
+		if late == nil {
+			late = s.m.late(o, c)
+		}
 		if len(v.failing) == 1 {
 			alone[v.failing[0]] = true
 		}
@@ -102,10 +109,36 @@ func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]i
 			rep.errorf("%s\n\trecord: %s\n\tcall:   %s\n\twant:   %s", problem, s.m.showRow(c.row), c.call, s.m.showVerdict(v))
 		}
 	}
+	if late != nil {
+		if problem := s.onCase(o, *late, s.m.decide(o, late.row, late.call)); problem != "" {
+			rep.errorf("%s\n\trecord: %s\n\tcall:   %s", problem, s.m.showRow(late.row), late.call)
+		}
+	}
 	s.caseCount += n
 	if n == 0 {
 		t.Errorf("no case for %s: the table allows no record", o.Name)
 	}
+}
+
+// sets lists the assignments of an operation and of its branches.
+func sets(o *operation) []assign {
+	list := slices.Clone(o.effects.set)
+	for _, b := range o.branches {
+		list = append(list, b.effects.set...)
+	}
+	return list
+}
+
+// late is a case that moves, made at the last instant that a record can hold, where
+// the operation gives a deadline: none fits behind it. It is nil for any other case.
+func (m *model) late(o *operation, c theCase) *theCase {
+	deadline := func(a assign) bool { return strings.HasPrefix(a.value, "now + ") }
+	if v := m.decide(o, c.row, c.call); v.code != "" || v.recordOnly || !slices.ContainsFunc(sets(o), deadline) {
+		return nil
+	}
+	c = c.clone()
+	c.call.At = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+	return &c
 }
 
 // onCase runs one case and says what is wrong, or "".

@@ -167,8 +167,15 @@ func (s *suite[R]) trace(t *testing.T) {
 	engine = "pure"
 	for _, o := range s.m.operations {
 		for _, from := range s.from(o) {
+			var late *theCase
 			for c := range s.m.casesUpTo(o, from, traceLimit) {
 				s.tracePure(o, c)
+				if late == nil {
+					late = s.m.late(o, c)
+				}
+			}
+			if late != nil {
+				s.tracePure(o, *late)
 			}
 		}
 	}

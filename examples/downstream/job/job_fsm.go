@@ -11,6 +11,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -424,6 +425,9 @@ func (j *Job) Claim(req ClaimRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpClaim)
 	}
+	if j.Attempts == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpClaim, "attempts")
+	}
 	if j.Problem.Present() {
 		return Event{}, j.refuseInvariant(OpClaim, "problem is absent")
 	}
@@ -756,6 +760,14 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

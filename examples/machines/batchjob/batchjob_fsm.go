@@ -11,6 +11,7 @@ package batchjob
 import (
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -884,6 +885,9 @@ func (j *Job) Run(req RunRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpRun)
 	}
+	if j.Attempt == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpRun, "attempt")
+	}
 	if j.Attempts < 1 || j.Attempts > 10 {
 		return Event{}, j.refuseInvariant(OpRun, "attempts")
 	}
@@ -1600,6 +1604,14 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

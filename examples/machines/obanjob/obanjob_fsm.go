@@ -11,6 +11,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -881,6 +882,9 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpSnooze)
 	}
+	if j.MaxAttempts == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpSnooze, "max_attempts")
+	}
 	if j.Priority < 0 || j.Priority > 9 {
 		return Event{}, j.refuseInvariant(OpSnooze, "priority")
 	}
@@ -1106,6 +1110,9 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 	}
 	switch {
 	case j.Attempt >= j.MaxAttempts:
+		if j.MaxAttempts == math.MaxInt64 {
+			return Event{}, j.refuseOverflow(OpRetry, "max_attempts")
+		}
 		if j.Priority < 0 || j.Priority > 9 {
 			return Event{}, j.refuseInvariant(OpRetry, "priority")
 		}
@@ -1474,6 +1481,14 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

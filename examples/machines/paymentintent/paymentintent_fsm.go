@@ -12,6 +12,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -1192,6 +1193,9 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 	case StateRequiresConfirmation:
 	default:
 		return Event{}, j.refuseState(OpConfirm)
+	}
+	if j.Confirmations == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpConfirm, "confirmations")
 	}
 	switch {
 	case req.Outcome == ConfirmOutcomeAction && req.NextAction.Present():
@@ -2383,6 +2387,14 @@ func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Ref
 func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *PaymentIntent) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

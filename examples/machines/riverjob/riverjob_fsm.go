@@ -12,6 +12,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -767,6 +768,9 @@ func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpFetch)
 	}
+	if j.Attempt == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpFetch, "attempt")
+	}
 	newAttemptedBy := j.AttemptedBy.With(req.Actor)
 	if j.Priority < 1 || j.Priority > 4 {
 		return Event{}, j.refuseInvariant(OpFetch, "priority")
@@ -1025,6 +1029,9 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 		j.move(StateCancelled, now)
 		return Event{Operation: OpSnooze, Name: EventSnoozed, From: from, To: StateCancelled, Rev: j.Rev, At: now}, nil
 	case !req.Until.After(now):
+		if j.MaxAttempts == math.MaxInt64 {
+			return Event{}, j.refuseOverflow(OpSnooze, "max_attempts")
+		}
 		if j.Priority < 1 || j.Priority > 4 {
 			return Event{}, j.refuseInvariant(OpSnooze, "priority")
 		}
@@ -1049,6 +1056,9 @@ func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
 		j.move(StateAvailable, now)
 		return Event{Operation: OpSnooze, Name: EventSnoozed, From: from, To: StateAvailable, Rev: j.Rev, At: now}, nil
 	default:
+		if j.MaxAttempts == math.MaxInt64 {
+			return Event{}, j.refuseOverflow(OpSnooze, "max_attempts")
+		}
 		if j.Priority < 1 || j.Priority > 4 {
 			return Event{}, j.refuseInvariant(OpSnooze, "priority")
 		}
@@ -1227,6 +1237,9 @@ func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
 	case j.State == StateAvailable && j.ScheduledAt.Before(now):
 		return j.note(OpRetry, EventRetried, "", now), nil
 	case j.Attempt >= j.MaxAttempts:
+		if j.MaxAttempts == math.MaxInt64 {
+			return Event{}, j.refuseOverflow(OpRetry, "max_attempts")
+		}
 		if j.Priority < 1 || j.Priority > 4 {
 			return Event{}, j.refuseInvariant(OpRetry, "priority")
 		}
@@ -1597,6 +1610,14 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

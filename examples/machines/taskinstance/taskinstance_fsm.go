@@ -12,6 +12,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -1016,6 +1017,9 @@ func (j *TaskInstance) Start(req StartRequest, now time.Time) (Event, error) {
 	case StateQueued:
 	default:
 		return Event{}, j.refuseState(OpStart)
+	}
+	if j.TryNumber == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpStart, "try_number")
 	}
 	if j.MapIndex < -1 {
 		return Event{}, j.refuseInvariant(OpStart, "map_index")
@@ -2198,6 +2202,14 @@ func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refu
 func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *TaskInstance) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -458,6 +459,12 @@ func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
 	if j.RunAfter.After(now) {
 		return Event{}, j.refuseOn(&groundStartDue)
 	}
+	if !inYears(now.Add(10 * time.Minute)) {
+		return Event{}, j.refuseOverflow(OpStart, "stalls_at")
+	}
+	if j.Attempts == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpStart, "attempts")
+	}
 	if j.Attempts+1 < 1 {
 		return Event{}, j.refuseInvariant(OpStart, "attempts >= 1")
 	}
@@ -534,6 +541,9 @@ func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
 	case StateRunning:
 	default:
 		return Event{}, j.refuseState(OpProgress)
+	}
+	if !inYears(now.Add(10 * time.Minute)) {
+		return Event{}, j.refuseOverflow(OpProgress, "stalls_at")
 	}
 	if j.Attempts < 1 {
 		return Event{}, j.refuseInvariant(OpProgress, "attempts >= 1")
@@ -774,6 +784,9 @@ func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error
 	if !j.StallsAt.Present() {
 		return Event{}, j.refuseOn(&groundRetryStalledHasStalled)
 	}
+	if !inYears(now.Add(1 * time.Minute)) {
+		return Event{}, j.refuseOverflow(OpRetryStalled, "run_after")
+	}
 	j.RunAfter = now.Add(1 * time.Minute)
 	j.StallsAt = fsm.Optional[time.Time]{}
 	from := j.State
@@ -941,6 +954,14 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

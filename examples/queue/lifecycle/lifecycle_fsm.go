@@ -12,6 +12,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -489,6 +490,9 @@ func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
 	}
 	if !now.Before(req.Lease) {
 		return Event{}, j.refuseOn(&groundClaimNextLeaseAhead)
+	}
+	if j.Attempt == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpClaimNext, "attempt")
 	}
 	if j.Result.Present() {
 		return Event{}, j.refuseInvariant(OpClaimNext, "result is absent")
@@ -1027,6 +1031,14 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

@@ -388,6 +388,9 @@ func Publish(id string, req PublishRequest, peers PublishPeers, now time.Time) (
 	if peers.Number < 1 {
 		return Notice{}, Event{}, j.refuseInvariant(OpPublish, "number")
 	}
+	if !inYears(now.Add(1 * time.Hour)) {
+		return Notice{}, Event{}, j.refuseOverflow(OpPublish, "give_up_at")
+	}
 	j.Number = peers.Number
 	j.Topic = req.Topic
 	j.Body = req.Body
@@ -491,6 +494,9 @@ func (j *Notice) Retry(req RetryRequest, now time.Time) (Event, error) {
 	case StateDead:
 	default:
 		return Event{}, j.refuseState(OpRetry)
+	}
+	if !inYears(now.Add(1 * time.Hour)) {
+		return Event{}, j.refuseOverflow(OpRetry, "give_up_at")
 	}
 	j.GiveUpAt = fsm.Some(now.Add(1 * time.Hour))
 	from := j.State
@@ -647,6 +653,14 @@ func (j *Notice) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	return r
 }
 
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Notice) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
+	return r
+}
+
 // The states in which an operation is possible, for refusals.
 var (
 	confirmStates = []string{"due"}
@@ -670,4 +684,10 @@ var terminal = [...]fsm.Ground{
 	OpGiveUp:  {Code: fsm.CodeTerminal, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
 	OpRetry:   {Code: fsm.CodeTerminal, Machine: "notice", Operation: "retry", Allowed: retryStates},
 	OpDrop:    {Code: fsm.CodeTerminal, Machine: "notice", Operation: "drop", Allowed: dropStates},
+}
+
+// inYears reports whether every store can hold the time.
+func inYears(t time.Time) bool {
+	s := t.Unix()
+	return s >= -62135596800 && s < 253402300800
 }

@@ -11,6 +11,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -505,6 +506,9 @@ func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
 	if j.Approver != fsm.Some(req.Actor) {
 		return j.note(OpVote, EventVote, "approved", now), nil
 	}
+	if j.Votes == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpVote, "votes")
+	}
 	switch {
 	case j.State == StateSmall && j.Votes+1 >= 2:
 		if j.Amount < 0 {
@@ -747,6 +751,14 @@ func (j *Claim) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Claim) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Claim) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

@@ -10,6 +10,7 @@ package effects
 import (
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -507,6 +508,9 @@ func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
 	if err := fsm.CheckID(id); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "id", err.Error())
 	}
+	if !inYears(now.Add(90 * time.Second)) {
+		return Thing{}, Event{}, j.refuseOverflow(OpMake, "wake")
+	}
 	j.Size = 3
 	j.Active = true
 	j.At = now
@@ -777,9 +781,15 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpTry)
 	}
+	if j.Tries == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpTry, "tries")
+	}
 	newNames := j.Names.With(req.Name)
 	switch {
 	case j.Tries+1 >= 9:
+		if j.Tries == math.MaxInt64-1 {
+			return Event{}, j.refuseOverflow(OpTry, "tries")
+		}
 		newNames = newNames.With(req.Other)
 		if j.Size < 1 || j.Size > 10 {
 			return Event{}, j.refuseInvariant(OpTry, "size")
@@ -806,6 +816,9 @@ func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
 		j.move(j.State, now)
 		return Event{Operation: OpTry, Name: EventTry, From: j.State, To: j.State, Rev: j.Rev, At: now}, nil
 	default:
+		if !inYears(now.Add(2 * time.Hour)) {
+			return Event{}, j.refuseOverflow(OpTry, "wake")
+		}
 		if j.Size < 1 || j.Size > 10 {
 			return Event{}, j.refuseInvariant(OpTry, "size")
 		}
@@ -858,6 +871,12 @@ func (j *Thing) Settle(req SettleRequest, now time.Time) (Event, error) {
 	case StateMade:
 	default:
 		return Event{}, j.refuseState(OpSettle)
+	}
+	if !inYears(now.Add(10 * time.Minute)) {
+		return Event{}, j.refuseOverflow(OpSettle, "at")
+	}
+	if j.Tries == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpSettle, "tries")
 	}
 	if j.Size < 1 || j.Size > 10 {
 		return Event{}, j.refuseInvariant(OpSettle, "size")
@@ -1095,6 +1114,14 @@ func (j *Thing) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Thing) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -533,6 +534,9 @@ func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
 	}
 	if j.Name != req.Name || j.Name == req.Actor {
 		return Event{}, j.refuseOn(&groundHitTextEq)
+	}
+	if j.Hits == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpHit, "hits")
 	}
 	if j.Size < 0 || j.Size > 100 {
 		return Event{}, j.refuseInvariant(OpHit, "size")
@@ -1152,6 +1156,14 @@ func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Probe) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

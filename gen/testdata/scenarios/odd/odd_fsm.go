@@ -14,6 +14,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -620,6 +621,9 @@ func (j *Odd) Go(req GoRequest, peers GoPeers, now time.Time) (Event, error) {
 	if !j.Req.Has(req.String) {
 		return Event{}, j.refuseOn(&groundGoInterface)
 	}
+	if j.J == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpGo, "j")
+	}
 	if j.Func.Or(0) < 1 || j.Func.Or(0) > 9 {
 		return Event{}, j.refuseInvariant(OpGo, "func")
 	}
@@ -879,6 +883,14 @@ func (j *Odd) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Odd) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

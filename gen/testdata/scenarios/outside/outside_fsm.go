@@ -661,6 +661,9 @@ func (j *Order) Retry(req RetryRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpRetry)
 	}
+	if !inYears(now.Add(24 * time.Hour)) {
+		return Event{}, j.refuseOverflow(OpRetry, "due")
+	}
 	if j.Sum < 0 {
 		return Event{}, j.refuseInvariant(OpRetry, "sum")
 	}
@@ -862,6 +865,14 @@ func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Order) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 

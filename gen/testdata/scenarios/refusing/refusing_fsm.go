@@ -11,6 +11,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -445,6 +446,9 @@ func (j *Line) Rise(req RiseRequest, now time.Time) (Event, error) {
 	default:
 		return Event{}, j.refuseState(OpRise)
 	}
+	if j.Low == math.MaxInt64 {
+		return Event{}, j.refuseOverflow(OpRise, "low")
+	}
 	switch {
 	case j.Low+1 < j.High:
 		if j.Low+1 > j.High {
@@ -624,6 +628,14 @@ func (j *Line) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 func (j *Line) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.CodeInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Line) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.CodeOverflow)
+	r.Name = field
 	return r
 }
 
