@@ -116,11 +116,12 @@ func exampleCall(m *spec.Machine, o *spec.Operation, w prove.Way) (interp.Record
 func exampleRecord(m *spec.Machine, e *prove.Example) interp.Record {
 	r := interp.NewRecord(m, "record-1").In(e.From)
 	r.Rev = 1
-	for _, f := range m.Fields {
+	r = r.WithAll(m, func(f *spec.Field) interp.Value {
 		if d := e.Before[f]; d.Present {
-			r = r.With(m, f.Name, datumValue(d))
+			return datumValue(d)
 		}
-	}
+		return interp.Absent
+	})
 	for _, f := range m.Builtin {
 		switch d := e.Before[f]; f.Name {
 		case "created_at":
@@ -243,26 +244,37 @@ func (x witness) entries(m *spec.Machine, o *spec.Operation) []string {
 	return list
 }
 
+// readsKey is the key of the fields that some fact or effect of a machine reads.
+type readsKey struct{}
+
 // reads reports whether some fact or effect of a machine reads a field.
 func reads(m *spec.Machine, f *spec.Field) bool {
-	facts := slices.Clone(m.Invariant)
-	for _, s := range m.States {
-		facts = append(facts, s.Invariant...)
-	}
-	var sets []spec.Assign
-	for _, o := range m.Operations {
-		for _, r := range o.Require {
-			facts = append(facts, r.When...)
+	return spec.Derived(m, readsKey{}, func(m *spec.Machine) map[*spec.Field]bool {
+		read := map[*spec.Field]bool{}
+		add := func(facts []*spec.Fact) {
+			for _, x := range facts {
+				read[x.Left.Field], read[x.Right.Field] = true, true
+			}
 		}
-		for _, b := range o.Choose {
-			facts = append(facts, b.When...)
+		add(m.Invariant)
+		for _, s := range m.States {
+			add(s.Invariant)
 		}
-		for _, e := range allEffects(o) {
-			sets = append(sets, e.Set...)
+		for _, o := range m.Operations {
+			for _, r := range o.Require {
+				add(r.When)
+			}
+			for _, b := range o.Choose {
+				add(b.When)
+			}
+			for _, e := range allEffects(o) {
+				for _, a := range e.Set {
+					read[a.Value.Field] = true
+				}
+			}
 		}
-	}
-	return slices.ContainsFunc(facts, func(x *spec.Fact) bool { return slices.Contains(fieldsIn(x), f) }) ||
-		slices.ContainsFunc(sets, func(a spec.Assign) bool { return a.Value.Field == f })
+		return read
+	})[f]
 }
 
 // rawText is a text of JSON in Go.

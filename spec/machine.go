@@ -480,10 +480,8 @@ type ProjectionMove struct {
 
 // Field returns the declared or built-in field of that name, or nil.
 func (m *Machine) Field(name string) *Field {
-	for _, f := range m.Fields {
-		if f.Name == name {
-			return f
-		}
+	if i := place(m, m.Fields, fieldPlaces{}, (*Field).name, name); i >= 0 {
+		return m.Fields[i]
 	}
 	for _, f := range m.Builtin {
 		if f.Name == name {
@@ -493,22 +491,26 @@ func (m *Machine) Field(name string) *Field {
 	return nil
 }
 
+// FieldIndex returns where a declared field stands among [Machine.Fields], or -1.
+func (m *Machine) FieldIndex(f *Field) int {
+	if i := place(m, m.Fields, fieldPlaces{}, (*Field).name, f.Name); i >= 0 && m.Fields[i] == f {
+		return i
+	}
+	return -1
+}
+
 // State returns the state of that name, or nil.
 func (m *Machine) State(name string) *State {
-	for _, s := range m.States {
-		if s.Name == name {
-			return s
-		}
+	if i := place(m, m.States, statePlaces{}, (*State).name, name); i >= 0 {
+		return m.States[i]
 	}
 	return nil
 }
 
 // Operation returns the operation of that name, or nil.
 func (m *Machine) Operation(name string) *Operation {
-	for _, o := range m.Operations {
-		if o.Name == name {
-			return o
-		}
+	if i := place(m, m.Operations, operationPlaces{}, (*Operation).name, name); i >= 0 {
+		return m.Operations[i]
 	}
 	return nil
 }

@@ -21,9 +21,11 @@ var Shapes = []Shape{
 	{Name: "fields", Source: func(n int) string { return Dense(12, n) }},
 	{Name: "branches", Source: branches},
 	{Name: "variants", Source: variants},
-	{Name: "guards", Source: guards, Open: "the prover keeps bounds between all pairs of numbers of one question"},
+	{Name: "guards", Source: guards},
+	{Name: "chain", Source: chain},
+	{Name: "wide", Source: wide},
 	{Name: "unreachable", Source: unreachable, Refused: true},
-	{Name: "records", Source: records, Open: "fields are looked up by name, one after the other"},
+	{Name: "records", Source: records},
 	{Name: "triggers", Source: triggers},
 	{Name: "lists", Source: lists},
 }
@@ -180,6 +182,50 @@ func guards(n int) string {
 		p.add("  o%d: {from: open, to: same, require: [g%d, g%d], set: {f%d: input}}", i, i, (i+1)%n, i)
 	}
 	p.add("  all: {from: open, to: over, require: [%s]}", names("g", n))
+	return p.String()
+}
+
+// chain is fields in an order that every state keeps, and an operation that moves
+// each of them.
+func chain(n int) string {
+	var p page
+	p.WriteString(head + "fields:\n")
+	for i := range n + 1 {
+		p.add("  f%d: int", i)
+	}
+	p.add("invariant: [%s]", each(n, func(i int) string { return fmt.Sprintf("f%d <= f%d", i, i+1) }))
+	p.add("states: {open: {}, over: {final: true}}\nguards:")
+	p.add("  sorted: {when: [%s], error: disorder}", each(n, func(i int) string { return fmt.Sprintf("input.f%d <= input.f%d", i, i+1) }))
+	for i := 1; i < n; i++ {
+		p.add("  g%d: {when: [f%d <= input.f%d, input.f%d <= f%d], error: e%d}", i, i-1, i, i, i+1, i)
+	}
+	p.add("operations:\n  make: {creates: open, require: [sorted], set: {%s}}", each(n+1, func(i int) string { return fmt.Sprintf("f%d: input", i) }))
+	for i := 1; i < n; i++ {
+		p.add("  o%d: {from: open, to: same, require: [g%d], set: {f%d: input}}", i, i, i)
+	}
+	p.add("  finish: {from: open, to: over}")
+	return p.String()
+}
+
+// wide is fields that all hang on one other, and may be absent.
+func wide(n int) string {
+	var p page
+	p.WriteString(head + "fields:\n  top: int 0..\n")
+	for i := range n {
+		p.add("  f%d: optional int 0..9", i)
+	}
+	p.add("states:\n  open: {absent: [%s]}\n  full: {invariant: [%s]}\n  over: {final: true}\nguards:", names("f", n),
+		each(n, func(i int) string { return fmt.Sprintf("f%d <= top", i) }))
+	p.add("  fits: {when: [%s], error: too_big}", each(n, func(i int) string { return fmt.Sprintf("input.f%d <= top", i) }))
+	for i := range n {
+		p.add("  g%d: {when: input.f%d <= top, error: e%d}", i, i, i)
+	}
+	p.add("operations:\n  make: {creates: open, set: {top: input}}")
+	p.add("  fill: {from: open, to: full, require: [fits], set: {%s}}", each(n, func(i int) string { return fmt.Sprintf("f%d: input", i) }))
+	for i := range n {
+		p.add("  o%d: {from: full, to: same, require: [g%d], set: {f%d: input}}", i, i, i)
+	}
+	p.add("  finish: {from: full, to: over}")
 	return p.String()
 }
 

@@ -87,6 +87,18 @@ func (r Record) With(m *spec.Machine, field string, v Value) Record {
 	return r.with(m, f, v)
 }
 
+// WithAll returns the record with all those fields changed that have a value in the
+// function.
+func (r Record) WithAll(m *spec.Machine, value func(*spec.Field) Value) Record {
+	r.Fields = slices.Clone(r.Fields)
+	for i, f := range m.Fields {
+		if v := value(f); v.Kind != KindAbsent {
+			r.Fields[i] = v
+		}
+	}
+	return r
+}
+
 // In returns the record in another state.
 func (r Record) In(s *spec.State) Record {
 	r.State = s
@@ -109,9 +121,8 @@ func (r Record) Equal(o Record) bool {
 		slices.Equal(r.Fields, o.Fields)
 }
 
-// fieldIndex is a linear search: machines have a handful of fields.
 func fieldIndex(m *spec.Machine, f *spec.Field) int {
-	i := slices.Index(m.Fields, f)
+	i := m.FieldIndex(f)
 	if i < 0 {
 		panic(fmt.Sprintf("interp: field %q is not of machine %s", f.Name, m.Name))
 	}

@@ -97,12 +97,13 @@ func (w *work) choose(s *part, record after) {
 		holds := s.assumed(b.When, read)
 		use := &w.branches[i]
 		use.asked = true
-		if s.can(holds) {
+		switch {
+		case s.can(holds, passed):
+			use.meets, use.reached = true, true
+			w.take(s, b, slices.Concat(holds, passed), record)
+		case s.can(holds):
 			use.meets = true
-			if s.can(holds, passed) {
-				use.reached = true
-				w.take(s, b, slices.Concat(holds, passed), record)
-			} else if use.source == nil {
+			if use.source == nil {
 				use.source, use.above = s.from, s.covering(holds, above, read)
 			}
 		}

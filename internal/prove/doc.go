@@ -41,9 +41,9 @@
 // It knows nothing of other records: `none` and `fewer` may go either way here.
 // It does not calculate with numbers beyond 2^56; a fact that names one is not
 // assumed, and where it is to be proven it is reported. It looks at no more than
-// 10000 cases and at 200 numbers that depend on each other per question, and the
-// questions of one machine together are metered; what is not decided is reported. Its numbers have
-// no end, which is sound because a step that would wrap is refused. What stands in a JSON
+// 10000 cases and at the members of sets among 200 strings per question, and the
+// questions of one machine together are metered, by its cells; what is not decided
+// is reported as such. Its numbers have no end, which is sound because a step that would wrap is refused. What stands in a JSON
 // payload, real clocks and records that other programs wrote are matters of run
 // time: every store checks a record when it loads it.
 //

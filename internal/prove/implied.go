@@ -21,7 +21,7 @@ func Implied(m *spec.Machine, op *spec.Operation) []*spec.Guard {
 			froms = append(froms, r.State)
 		}
 	}
-	words, meter := wordsOf(m), newMeter()
+	words, meter := wordsOf(m), newMeter(m)
 	refuses := make([]bool, len(op.Require))
 	for _, from := range froms {
 		s := &part{problem: newProblem(m, op, words), from: from, meter: meter}

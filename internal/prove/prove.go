@@ -27,7 +27,7 @@ type Finding struct {
 
 // Machine proves every transition of a machine.
 func Machine(m *spec.Machine) Report {
-	w := &work{m: m, words: wordsOf(m), meter: newMeter(), empty: map[*spec.State]bool{}}
+	w := &work{m: m, words: wordsOf(m), meter: newMeter(m), empty: map[*spec.State]bool{}}
 	for _, op := range m.Operations {
 		w.shape(op)
 		w.merged = map[mergeKey]int{}
@@ -63,12 +63,27 @@ type part struct {
 	given []formula   // the source's facts and the guards
 	own   []formula   // the source's SHOULD, which own writes keep
 	meter *meter
+	base  *base
 }
 
-// check decides whether the facts can be true together with what is given.
-func (s *part) check(fs ...[]formula) (verdict, *solution) {
+// ask decides whether the facts can be true together with what is given; check asks
+// for an example besides, can for the answer only.
+func (s *part) ask(example bool, fs ...[]formula) (verdict, *solution) {
 	if s.meter.work < 0 {
 		return undecided, nil
+	}
+	if !example {
+		if s.base == nil {
+			s.base = &base{state: &state{bools: map[int]bool{}, meter: s.meter, heap: &heap{}}}
+			s.base.grow(1)
+		}
+		s.base.add(s.given[s.base.given:])
+		s.base.add(s.facts[s.base.facts:])
+		s.base.given, s.base.facts = len(s.given), len(s.facts)
+		v := s.base.ask(fs...)
+		if v == impossible || v == possible && s.sets == 0 && len(s.covers) == 0 && s.meter.work >= 0 {
+			return v, nil
+		}
 	}
 	list := slices.Concat(fs...)
 	list = append(list, s.given...)
@@ -80,11 +95,17 @@ func (s *part) check(fs ...[]formula) (verdict, *solution) {
 	}
 	list = append(list, members...)
 	list = append(list, s.facts...)
-	return solve(list, func(n int) int64 { return s.nums[n].want }, s.meter)
+	var want func(int) int64
+	if example {
+		want = func(n int) int64 { return s.nums[n].want }
+	}
+	return solve(list, want, s.meter)
 }
 
+func (s *part) check(fs ...[]formula) (verdict, *solution) { return s.ask(true, fs...) }
+
 func (s *part) can(fs ...[]formula) bool {
-	v, _ := s.check(fs...)
+	v, _ := s.ask(false, fs...)
 	return v != impossible
 }
 

@@ -273,7 +273,7 @@ func TestUndecidedIsReported(t *testing.T) {
 	}
 	src = strings.Replace(src, ", z is present]", "]", 1)
 	src = strings.Replace(src, "present: [z]", "invariant: [a == 1]", 1)
-	want := []string{"FSM302 go: one -> two can leave `a == 1` false"}
+	want := []string{"FSM302 go: one -> two may leave `a == 1` false, which was not decided"}
 	if diff := cmp.Diff(want, findings(t, src)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

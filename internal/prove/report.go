@@ -55,6 +55,7 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 	case !readable:
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "a number in it is too large for the proof to calculate with"})
 	case v == undecided:
+		f.Message = strings.Replace(f.Message, " can leave ", " may leave ", 1) + ", which was not decided"
 		f.Related = append(f.Related, spec.Related{Pos: pos, Message: "the facts around it have too many cases to decide; it may hold"})
 	case len(s.large) > 0: // the solution does not tell what those numbers are
 	default:

@@ -1,13 +1,18 @@
 package prove
 
-import "slices"
+import (
+	"maps"
+	"slices"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
 
 // meter is what the questions about one machine may still cost together, so
 // that no file, however it was made, takes more than some seconds. What is not
 // paid for is not decided. Real machines need a thousandth of it.
 type meter struct {
 	cases int // of questions that are not easy
-	work  int // formulas looked at, and bounds between numbers kept
+	work  int // formulas looked at, and differences followed
 }
 
 const (
@@ -15,11 +20,20 @@ const (
 	budget = 10000
 	// easy is how many cases a question may need without being metered.
 	easy = 200
-	// most is how many numbers may depend on each other in one question.
+	// most is how many strings a question about sets may have.
 	most = 200
 )
 
-func newMeter() *meter { return &meter{cases: 100_000, work: 8_000_000} }
+// newMeter is the meter of a machine: what is allowed grows with its cells, as
+// what is needed does.
+func newMeter(m *spec.Machine) *meter {
+	const least, greatest, perCell = 8_000_000, 400_000_000, 100
+	cells := len(m.States) + len(m.Fields) + len(m.Invariant)
+	for _, op := range m.Operations {
+		cells += len(op.Choose)
+	}
+	return &meter{cases: 100_000, work: min(least+perCell*cells*len(m.Operations), greatest)}
+}
 
 // verdict is the answer to "can all of this be true at once".
 type verdict uint8
@@ -38,7 +52,8 @@ type solution struct {
 
 // solve decides whether all formulas can be true at once. It falls apart into
 // components without a common atom, which are decided one by one, so that a
-// choice in one never multiplies the cases of another.
+// choice in one never multiplies the cases of another. Without want nobody asks
+// for the solution, and any will do.
 func solve(fs []formula, want func(num int) int64, m *meter) (verdict, *solution) {
 	found := &solution{bools: map[int]bool{}, nums: map[int]int64{}}
 	result := possible
@@ -53,21 +68,20 @@ func solve(fs []formula, want func(num int) int64, m *meter) (verdict, *solution
 		}
 	}()
 	for _, part := range components(fs) {
-		s := newState(part)
-		m.work -= s.n * s.n
-		if s.n > most {
-			result = undecided
-			continue
-		}
+		s := newState(part, m)
+		s.any = want == nil
 		end, v := s.search(part, &left)
-		switch v {
-		case impossible:
+		switch {
+		case v == impossible:
 			return impossible, nil
-		case undecided:
+		case v == undecided:
 			result = undecided
-			continue
+		case want != nil:
+			end.fill(found, want)
 		}
-		end.fill(found, want)
+	}
+	if m.work < 0 {
+		return undecided, nil
 	}
 	return result, found
 }
@@ -121,21 +135,35 @@ func components(fs []formula) [][]formula {
 	return parts
 }
 
-// state is what is known in one case: boolean atoms, and for each pair of
-// numbers the least upper bound of their difference. The bounds are closed
-// under addition at all times, so that a contradiction shows at once.
+// state is what is known in one case: boolean atoms, differences of numbers as
+// edges of a graph, and values of the numbers that keep all of them. Each new
+// difference moves only those values that it reaches, so a contradiction shows at
+// once and a long chain costs no more than its length.
 type state struct {
 	bools map[int]bool
-	index map[int]int // from number to row; shared by all cases
-	names []int       // from row to number; shared
-	n     int
-	bound []int64 // n × n: bound[x*n+y] >= x - y
+	set   []int       // the atoms of bools, in the order in which they were set
+	index map[int]int // from number to row; nil: they are the same
+	names []int       // from row to number, with an index
+	first []int32     // row -> its last edge in edges, or -1
+	edges []edge
+	at    []int64 // row -> a value that keeps all differences
+	used  []int32 // row -> how many edges touch it
+	meter *meter
+	any   bool // any solution will do
+	heap  *heap
 }
 
-const unbounded = int64(1) << 61
+// edge says that row to is at most c above row from.
+type edge struct {
+	from, to, next int32
+	c              int64
+}
 
-func newState(fs []formula) *state {
-	s := &state{bools: map[int]bool{}, index: map[int]int{0: 0}, names: []int{0}}
+// far is beyond all values that are calculated with.
+const far = int64(1) << 61
+
+func newState(fs []formula, m *meter) *state {
+	s := &state{bools: map[int]bool{}, index: map[int]int{0: 0}, names: []int{0}, meter: m, heap: &heap{}}
 	for i := range fs {
 		fs[i].atoms(func(k int) {
 			if k%2 == 0 {
@@ -147,58 +175,191 @@ func newState(fs []formula) *state {
 			}
 		})
 	}
-	s.n = len(s.names)
-	if s.n > most {
-		return s
-	}
-	s.bound = make([]int64, s.n*s.n)
-	for i := range s.bound {
-		if i%(s.n+1) != 0 {
-			s.bound[i] = unbounded
-		}
-	}
+	s.grow(len(s.names))
 	return s
+}
+
+// grow makes room for so many rows.
+func (s *state) grow(n int) {
+	for len(s.first) < n {
+		s.first, s.at, s.used = append(s.first, -1), append(s.at, 0), append(s.used, 0)
+	}
+}
+
+// row is where a number stands.
+func (s *state) row(num int) int {
+	if s.index != nil {
+		return s.index[num]
+	}
+	s.grow(num + 1)
+	return num
 }
 
 func (s *state) clone() *state {
 	c := *s
-	c.bools = make(map[int]bool, len(s.bools)+4)
-	for k, v := range s.bools {
-		c.bools[k] = v
-	}
-	c.bound = slices.Clone(s.bound)
+	c.bools = maps.Clone(s.bools)
+	c.first, c.edges, c.at, c.set = slices.Clone(s.first), slices.Clone(s.edges), slices.Clone(s.at), slices.Clone(s.set)
+	c.used = slices.Clone(s.used)
+	s.meter.work -= len(s.edges)
 	return &c
 }
 
-// plus adds bounds; what grows beyond all constants is no bound any more.
-func plus(a, b int64) int64 {
-	if a >= unbounded || b >= unbounded || a+b >= unbounded {
-		return unbounded
+// undo takes back what was added since there were so many edges and atoms. The
+// values stay: they kept more than they have to.
+func (s *state) undo(edges, atoms int) {
+	for i := len(s.edges) - 1; i >= edges; i-- {
+		e := s.edges[i]
+		s.first[e.from] = e.next
+		s.used[e.from]--
+		s.used[e.to]--
 	}
-	return max(a+b, -unbounded)
+	for _, v := range s.set[atoms:] {
+		delete(s.bools, v)
+	}
+	s.edges, s.set = s.edges[:edges], s.set[:atoms]
 }
 
-// bind adds x - y <= c and reports whether that is possible.
+// bind adds x - y <= c and reports whether that is possible. Values only fall: x as
+// far as it has to, and after it whatever is bound to it, those first that fall
+// furthest. When y itself has to fall there is no solution.
 func (s *state) bind(x, y int, c int64) bool {
-	n := s.n
-	if s.bound[x*n+y] <= c {
+	s.edges = append(s.edges, edge{from: int32(y), to: int32(x), next: s.first[y], c: c}) //nolint:gosec // rows are few
+	s.first[y] = int32(len(s.edges) - 1)                                                  //nolint:gosec // so are edges
+	s.used[x]++
+	s.used[y]++
+	switch {
+	case s.at[x] <= s.at[y]+c:
+		return true
+	case s.used[y] == 1 && x != y && y != 0 && s.at[x]-c < far: // nothing else asks for y: it rises instead
+		s.at[y] = s.at[x] - c
 		return true
 	}
-	if plus(s.bound[y*n+x], c) < 0 {
-		return false
-	}
-	for i := range n {
-		via := plus(s.bound[i*n+x], c)
-		if via >= unbounded {
-			continue
+	h := s.heap.begin(len(s.first))
+	h.put(x, s.at[y]+c-s.at[x])
+	for len(h.list) > 0 {
+		row, fall := h.take()
+		v := s.at[row] + fall
+		switch {
+		case row == y:
+			return false
+		case v < -far:
+			s.meter.work = -1 // nobody calculates with that
+			return true
 		}
-		for j := range n {
-			if d := plus(via, s.bound[y*n+j]); d < s.bound[i*n+j] {
-				s.bound[i*n+j] = d
+		h.moved = append(h.moved, v)
+		for e := s.first[row]; e >= 0; e = s.edges[e].next {
+			s.meter.work--
+			to := int(s.edges[e].to)
+			if d := v + s.edges[e].c - s.at[to]; d < 0 {
+				h.put(to, d)
 			}
 		}
 	}
+	for i, row := range h.done {
+		s.at[row] = h.moved[i]
+	}
 	return true
+}
+
+// least returns the least upper bound of x - y that follows, if it is at most c.
+func (s *state) least(x, y int, c int64) (int64, bool) {
+	// The way from y to x, each step measured by what it leaves between the values.
+	room := c + s.at[y] - s.at[x]
+	if room < 0 {
+		return 0, false
+	}
+	h := s.heap.begin(len(s.first))
+	h.put(y, 0)
+	for len(h.list) > 0 {
+		row, way := h.take()
+		if row == x {
+			return way + s.at[x] - s.at[y], true
+		}
+		for e := s.first[row]; e >= 0; e = s.edges[e].next {
+			s.meter.work--
+			to := int(s.edges[e].to)
+			if d := way + s.edges[e].c + s.at[row] - s.at[to]; d <= room {
+				h.put(to, d)
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s *state) atMost(x, y int, c int64) bool {
+	_, ok := s.least(x, y, c)
+	return ok
+}
+
+// heap gives back rows, the one with the least distance first, each once.
+type heap struct {
+	list  []distance
+	best  []int64 // row -> the least distance put so far
+	seen  []int32 // row -> the round of best; negative: it was taken
+	round int32
+	done  []int   // the rows that were taken
+	moved []int64 // for bind: their new values
+}
+
+type distance struct {
+	row int
+	d   int64
+}
+
+func (h *heap) begin(rows int) *heap {
+	for len(h.seen) < rows {
+		h.seen, h.best = append(h.seen, 0), append(h.best, 0)
+	}
+	h.round++
+	h.list, h.done, h.moved = h.list[:0], h.done[:0], h.moved[:0]
+	return h
+}
+
+func (h *heap) put(row int, d int64) {
+	if h.seen[row] == -h.round || h.seen[row] == h.round && h.best[row] <= d {
+		return
+	}
+	h.seen[row], h.best[row] = h.round, d
+	h.list = append(h.list, distance{row, d})
+	for i := len(h.list) - 1; i > 0; {
+		up := (i - 1) / 2
+		if h.list[up].d <= h.list[i].d {
+			break
+		}
+		h.list[up], h.list[i] = h.list[i], h.list[up]
+		i = up
+	}
+}
+
+// take removes the nearest row, and with it entries of rows that were taken already.
+func (h *heap) take() (row int, d int64) {
+	first := h.list[0]
+	h.drop()
+	h.seen[first.row] = -h.round
+	h.done = append(h.done, first.row)
+	for len(h.list) > 0 && h.seen[h.list[0].row] == -h.round {
+		h.drop()
+	}
+	return first.row, first.d
+}
+
+func (h *heap) drop() {
+	last := len(h.list) - 1
+	h.list[0] = h.list[last]
+	h.list = h.list[:last]
+	for i := 0; ; {
+		least := i
+		for _, k := range [2]int{2*i + 1, 2*i + 2} {
+			if k < last && h.list[k].d < h.list[least].d {
+				least = k
+			}
+		}
+		if least == i {
+			return
+		}
+		h.list[least], h.list[i] = h.list[i], h.list[least]
+		i = least
+	}
 }
 
 // known evaluates a formula as far as the case decides it.
@@ -218,15 +379,51 @@ func (s *state) known(f *formula) (value, decided bool) {
 		v, d := s.bools[f.v]
 		return v == (f.op == isTrue), d
 	}
-	x, y := s.index[f.x], s.index[f.y]
-	up, down := s.bound[x*s.n+y], s.bound[y*s.n+x] // x-y <= up, x-y >= -down
+	x, y := s.row(f.x), s.row(f.y)
 	if f.op == atMost {
-		return up <= f.c, up <= f.c || down <= -f.c-1
+		if s.atMost(x, y, f.c) {
+			return true, true
+		}
+		return false, s.atMost(y, x, -f.c-1)
 	}
-	if up < f.c || down < -f.c {
+	if s.atMost(x, y, f.c-1) || s.atMost(y, x, -f.c-1) {
 		return false, true
 	}
-	return true, up <= f.c && down <= -f.c
+	return true, s.atMost(x, y, f.c) && s.atMost(y, x, -f.c)
+}
+
+// met picks for each choice one alternative that the values at hand keep, and makes
+// it true: then they are a solution.
+func (s *state) met(open []formula) bool {
+	chosen := maps.Clone(s.bools)
+	var kept func(f *formula) bool
+	kept = func(f *formula) bool {
+		switch f.op {
+		case and:
+			for i := range f.kids {
+				if !kept(&f.kids[i]) {
+					return false
+				}
+			}
+			return true
+		case or:
+			return slices.ContainsFunc(f.kids, func(k formula) bool { return kept(&k) })
+		case isTrue, isFalse:
+			if v, decided := chosen[f.v]; decided {
+				return v == (f.op == isTrue)
+			}
+			chosen[f.v] = f.op == isTrue
+			return true
+		}
+		d := s.at[s.row(f.x)] - s.at[s.row(f.y)]
+		return d == f.c || f.op == atMost && d < f.c
+	}
+	for i := range open {
+		if !kept(&open[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // assert makes a formula true. What needs a choice is returned as open.
@@ -247,29 +444,20 @@ func (s *state) assert(f formula, open []formula) ([]formula, bool) {
 		return append(open, f), true
 	case isTrue, isFalse:
 		v, d := s.bools[f.v]
-		s.bools[f.v] = f.op == isTrue
+		if !d {
+			s.bools[f.v], s.set = f.op == isTrue, append(s.set, f.v)
+		}
 		return open, !d || v == (f.op == isTrue)
 	case atMost:
-		return open, s.bind(s.index[f.x], s.index[f.y], f.c)
+		return open, s.bind(s.row(f.x), s.row(f.y), f.c)
 	}
-	x, y := s.index[f.x], s.index[f.y]
+	x, y := s.row(f.x), s.row(f.y)
 	return open, s.bind(x, y, f.c) && s.bind(y, x, -f.c)
 }
 
-// search looks for a case in which all formulas are true. It changes s.
-func (s *state) search(fs []formula, left *int) (*state, verdict) {
-	*left--
-	if *left < 0 {
-		return nil, undecided
-	}
-	var open []formula
+// propagate makes those choices first that are none any more, and returns the others.
+func (s *state) propagate(open []formula) ([]formula, bool) {
 	var ok bool
-	for _, f := range fs {
-		if open, ok = s.assert(f, open); !ok {
-			return nil, impossible
-		}
-	}
-	// Choices that are none any more are made first.
 	for again := true; again; {
 		again = false
 		var rest []formula
@@ -289,10 +477,10 @@ func (s *state) search(fs []formula, left *int) (*state, verdict) {
 			switch {
 			case done:
 			case len(kids) == 0:
-				return nil, impossible
+				return nil, false
 			case len(kids) == 1:
 				if rest, ok = s.assert(kids[0], rest); !ok {
-					return nil, impossible
+					return nil, false
 				}
 				again = true
 			default:
@@ -301,7 +489,26 @@ func (s *state) search(fs []formula, left *int) (*state, verdict) {
 		}
 		open = rest
 	}
-	if len(open) == 0 {
+	return open, true
+}
+
+// search looks for a case in which all formulas are true. It changes s.
+func (s *state) search(fs []formula, left *int) (*state, verdict) {
+	*left--
+	if *left < 0 || s.meter.work < 0 {
+		return nil, undecided
+	}
+	var open []formula
+	var ok bool
+	for _, f := range fs {
+		if open, ok = s.assert(f, open); !ok {
+			return nil, impossible
+		}
+	}
+	if open, ok = s.propagate(open); !ok {
+		return nil, impossible
+	}
+	if len(open) == 0 || s.any && s.met(open) {
 		return s, possible
 	}
 	pick := 0
@@ -328,25 +535,83 @@ func (s *state) search(fs []formula, left *int) (*state, verdict) {
 }
 
 // fill writes one solution of the case. The numbers are fixed one after the
-// other, each as near as possible to what want asks for: a closed system of
-// differences allows every value within its bounds.
+// other, each as near as possible to what want asks for: every value between the
+// bounds that follow can be taken.
 func (s *state) fill(to *solution, want func(num int) int64) {
-	for v, b := range s.bools {
-		to.bools[v] = b
-	}
+	maps.Copy(to.bools, s.bools)
 	for row, num := range s.names {
 		if row == 0 {
 			continue
 		}
 		v := want(num)
-		if high := s.bound[row*s.n]; high < unbounded {
-			v = min(v, high)
+		edges, atoms := len(s.edges), len(s.set)
+		if !s.bind(row, 0, v) {
+			s.undo(edges, atoms)
+			low, _ := s.least(0, row, far)
+			v = -low
+			s.bind(row, 0, v)
 		}
-		if low := s.bound[row]; low < unbounded {
-			v = max(v, -low)
+		edges = len(s.edges)
+		if !s.bind(0, row, -v) {
+			s.undo(edges, atoms)
+			v, _ = s.least(row, 0, far)
+			s.bind(0, row, -v)
 		}
-		s.bind(row, 0, v)
-		s.bind(0, row, -v)
 		to.nums[num] = v
 	}
+}
+
+// base is what a part asks its questions on top of: what is given there, made true
+// once. Most questions are answered here, at the cost of what they reach; what is
+// left goes to [solve].
+type base struct {
+	*state
+	open         []formula
+	given, facts int // how many of them are in it
+	broken       bool
+}
+
+// add makes more formulas true for all questions to come.
+func (b *base) add(fs []formula) {
+	b.meter.work -= len(fs)
+	ok := true
+	for _, f := range fs {
+		if b.open, ok = b.assert(f, b.open); !ok {
+			b.broken = true
+		}
+	}
+	if len(fs) > 0 && !b.met(b.open) && !b.broken {
+		if b.open, ok = b.propagate(b.open); !ok {
+			b.broken = true
+		}
+	}
+}
+
+// ask decides whether formulas can be true, where that takes no search.
+func (b *base) ask(fs ...[]formula) verdict {
+	if b.broken {
+		return impossible
+	}
+	edges, atoms := len(b.edges), len(b.set)
+	defer b.undo(edges, atoms)
+	open, ok := []formula(nil), true
+	for _, list := range fs {
+		b.meter.work -= len(list)
+		for _, f := range list {
+			if open, ok = b.assert(f, open); !ok {
+				return impossible
+			}
+		}
+	}
+	b.meter.work -= len(b.open)
+	if b.met(open) && b.met(b.open) && b.met(slices.Concat(open, b.open)) {
+		return possible
+	}
+	if open, ok = b.propagate(open); !ok {
+		return impossible
+	}
+	if b.met(slices.Concat(open, b.open)) {
+		return possible
+	}
+	return undecided
 }

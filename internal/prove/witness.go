@@ -19,7 +19,7 @@ type Way struct {
 // reports whether an example is one after all: the search goes on in the next
 // source state where it is not.
 func Ways(m *spec.Machine, op *spec.Operation, holds func(Way) bool) []Way {
-	w := &search{work: work{m: m, words: wordsOf(m), meter: newMeter()}, op: op, holds: holds}
+	w := &search{work: work{m: m, words: wordsOf(m), meter: newMeter(m)}, op: op, holds: holds}
 	for i, req := range op.Require {
 		if !slices.ContainsFunc(op.Require[:i], func(r *spec.Requirement) bool { return r.Guard == req.Guard }) {
 			w.ways = append(w.ways, Way{Guard: req.Guard, Never: true})
@@ -160,7 +160,7 @@ func Breaks(m *spec.Machine, state *spec.State, fact *spec.Fact) (found *Example
 // ofState begins a proof about the records of a state.
 func ofState(m *spec.Machine, state *spec.State) (*work, *part) {
 	op := &spec.Operation{Name: "record", From: []spec.StateRef{{State: state}}, By: spec.BySystem}
-	w := &work{m: m, words: wordsOf(m), meter: newMeter()}
+	w := &work{m: m, words: wordsOf(m), meter: newMeter(m)}
 	s := &part{problem: newProblem(m, op, w.words), from: state, meter: w.meter}
 	s.touch()
 	return w, s
