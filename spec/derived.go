@@ -30,10 +30,10 @@ func (f *Field) name() string     { return f.Name }
 func (s *State) name() string     { return s.Name }
 func (o *Operation) name() string { return o.Name }
 
-// place returns where something of that name stands in a list of the machine, or -1.
+// indexOf returns where something of that name stands in a list of the machine, or -1.
 // A long list has a map, which is believed where it is right: tests change copies
 // of a machine.
-func place[T any](m *Machine, list []T, key any, name func(T) string, wanted string) int {
+func indexOf[T any](m *Machine, list []T, key any, name func(T) string, wanted string) int {
 	const short = 8
 	if len(list) > short && m.derived != nil {
 		at := Derived(m, key, func(*Machine) map[string]int {

@@ -480,7 +480,7 @@ type ProjectionMove struct {
 
 // Field returns the declared or built-in field of that name, or nil.
 func (m *Machine) Field(name string) *Field {
-	if i := place(m, m.Fields, fieldPlaces{}, (*Field).name, name); i >= 0 {
+	if i := indexOf(m, m.Fields, fieldPlaces{}, (*Field).name, name); i >= 0 {
 		return m.Fields[i]
 	}
 	for _, f := range m.Builtin {
@@ -493,7 +493,7 @@ func (m *Machine) Field(name string) *Field {
 
 // FieldIndex returns where a declared field stands among [Machine.Fields], or -1.
 func (m *Machine) FieldIndex(f *Field) int {
-	if i := place(m, m.Fields, fieldPlaces{}, (*Field).name, f.Name); i >= 0 && m.Fields[i] == f {
+	if i := indexOf(m, m.Fields, fieldPlaces{}, (*Field).name, f.Name); i >= 0 && m.Fields[i] == f {
 		return i
 	}
 	return -1
@@ -501,7 +501,7 @@ func (m *Machine) FieldIndex(f *Field) int {
 
 // State returns the state of that name, or nil.
 func (m *Machine) State(name string) *State {
-	if i := place(m, m.States, statePlaces{}, (*State).name, name); i >= 0 {
+	if i := indexOf(m, m.States, statePlaces{}, (*State).name, name); i >= 0 {
 		return m.States[i]
 	}
 	return nil
@@ -509,7 +509,7 @@ func (m *Machine) State(name string) *State {
 
 // Operation returns the operation of that name, or nil.
 func (m *Machine) Operation(name string) *Operation {
-	if i := place(m, m.Operations, operationPlaces{}, (*Operation).name, name); i >= 0 {
+	if i := indexOf(m, m.Operations, operationPlaces{}, (*Operation).name, name); i >= 0 {
 		return m.Operations[i]
 	}
 	return nil
