@@ -385,11 +385,11 @@ func Publish(id string, req PublishRequest, peers PublishPeers, now time.Time) (
 	if err := fsm.CheckID(id); err != nil {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "id", err.Error())
 	}
-	if peers.Number < 1 {
-		return Notice{}, Event{}, j.refuseInvariant(OpPublish, "number")
-	}
 	if !inYears(now.Add(1 * time.Hour)) {
 		return Notice{}, Event{}, j.refuseOverflow(OpPublish, "give_up_at")
+	}
+	if peers.Number < 1 {
+		return Notice{}, Event{}, j.refuseInvariant(OpPublish, "number")
 	}
 	j.Number = peers.Number
 	j.Topic = req.Topic
