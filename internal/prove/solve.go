@@ -574,7 +574,7 @@ type base struct {
 // add makes more formulas true for all questions to come.
 func (b *base) add(fs []formula) {
 	b.meter.work -= len(fs)
-	ok := true
+	var ok bool
 	for _, f := range fs {
 		if b.open, ok = b.assert(f, b.open); !ok {
 			b.broken = true
@@ -594,7 +594,8 @@ func (b *base) ask(fs ...[]formula) verdict {
 	}
 	edges, atoms := len(b.edges), len(b.set)
 	defer b.undo(edges, atoms)
-	open, ok := []formula(nil), true
+	var open []formula
+	var ok bool
 	for _, list := range fs {
 		b.meter.work -= len(list)
 		for _, f := range list {

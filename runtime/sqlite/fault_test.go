@@ -51,7 +51,7 @@ func (f *faulty) tell(text string) {
 	defer f.mu.Unlock()
 	f.told = append(f.told, text)
 	for _, c := range f.conns {
-		c.ExecContext(context.Background(), text, nil) //nolint:errcheck // it may be closed
+		c.ExecContext(context.Background(), text, nil)
 	}
 }
 

@@ -76,13 +76,6 @@ func (c *crossing) waiting() (n int) {
 	return n
 }
 
-// await returns when n sessions wait.
-func (c *crossing) await(n int) {
-	for c.waiting() < n && c.t.Context().Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // watchedStore is a store whose transactions say what they have done.
 type watchedStore struct {
 	*Store
@@ -201,6 +194,9 @@ func (o *order) open(after func(what string), how watchedStore) parcelMachine {
 	tab, err := store.Table(o.schema)
 	if err == nil {
 		err = tab.Migrate(o.t.Context())
+	}
+	if err != nil {
+		o.t.Fatal(err)
 	}
 	how.Store, how.after = store, after
 	nothing := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
