@@ -62,9 +62,6 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	if creation {
 		for _, f := range m.Fields {
 			if f.Type.Kind == spec.KindSequence {
-				if v, broken := checkField(f, Int(others.Next[f.Name])); broken { // the store gave none
-					return Decision{}, &Refusal{Code: CodeInvariant, Operation: op.Name, Name: v.Rule, Message: v.Message}
-				}
 				after = after.with(m, f, Int(others.Next[f.Name]))
 			}
 		}

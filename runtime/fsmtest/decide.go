@@ -87,9 +87,6 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 		after.CreatedAt = c.At
 		for _, name := range m.order {
 			if f := m.fields[name]; f.kind == fsm.KindSequence {
-				if c.Peers[name] < 1 {
-					return refused(fsm.CodeInvariant, name)
-				}
 				after.Values[f.index] = c.Peers[name]
 			}
 		}
