@@ -52,6 +52,10 @@ campaigns: ## the short forms of campaigns: faults, random machines, all generat
 	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
 		$(GO) test -count=1 -timeout 30m ./internal/claims ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./internal/migration ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
 
+.PHONY: cost-table
+cost-table: ## processor time of check, gen, build and generated tests for machines of 10 to 2000 states; an hour
+	$(GO) run ./internal/cost/table
+
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64
 	$(GO) run ./internal/portable . runtime/fsmotel examples/downstream internal/schemacheck internal/bench
