@@ -89,7 +89,7 @@ func arrayOf(numbers []int) string {
 
 // reserve locks the places that writes take, leave or change a record in. A transaction
 // that has come to its first place locks nothing, for it may be the only one; when it is
-// not, it begins anew as one that locks.
+// not, it begins again as one that locks.
 func (x *txn) reserve(ws ...*fsm.Write) error {
 	if x.err != nil || x.t.dialect.writers() == 1 {
 		return x.err

@@ -131,6 +131,9 @@ func (x *txn) Row(id string) (fsm.Row, error) {
 	}
 	row, err := x.one(x.t.sql.holdRow, id)
 	if err == nil && len(x.t.schema.Uniques) > 0 {
+		if x.was != nil && x.was.ID != id && !x.changed {
+			x.mode.places = true // it locks several records before it writes: a batch, which would have to begin again
+		}
 		x.was = &row
 	}
 	return row, err
