@@ -21,6 +21,12 @@ func newPools() *pools {
 }
 
 func (p *pools) bound(node string, y typ) {
+	switch y.kind { // what an unbounded number has to come below
+	case fsm.KindCounter:
+		p.bounds[node] = append(p.bounds[node], 0, 1)
+	case fsm.KindSequence:
+		p.bounds[node] = append(p.bounds[node], 1, 2)
+	}
 	if y.min != nil {
 		p.bounds[node] = append(p.bounds[node], *y.min, *y.min+1)
 	}
