@@ -39,20 +39,20 @@ func table(states, fields []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder of temporary files
+	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "fsmgen")
 	if _, err := run(".", "go", "build", "-o", program, "./cmd/fsmgen"); err != nil {
 		return err
 	}
-	fmt.Println("processor time in seconds, and in microseconds per cell (states x operations)")
-	fmt.Printf("%6s %6s %8s  %16s  %16s  %16s  %16s\n", "states", "fields", "cells", "check", "gen", "build", "tests")
+	fmt.Fprintln(os.Stdout, "processor time in seconds, and in microseconds per cell (states x operations)")
+	fmt.Fprintf(os.Stdout, "%6s %6s %8s  %16s  %16s  %16s  %16s\n", "states", "fields", "cells", "check", "gen", "build", "tests")
 	for _, states := range states {
 		for _, fields := range fields {
 			s, err1 := strconv.Atoi(states)
 			f, err2 := strconv.Atoi(fields)
 			err := errors.Join(err1, err2)
 			if err == nil && s*f > most {
-				fmt.Printf("%6d %6d  left out\n", s, f)
+				fmt.Fprintf(os.Stdout, "%6d %6d  left out\n", s, f)
 			} else if err == nil {
 				err = row(dir, program, s, f)
 			}
@@ -70,7 +70,7 @@ func row(dir, program string, states, fields int) error {
 	source := cost.Dense(states, fields)
 	m, found := spec.Parse("big.yaml", []byte(source))
 	if m == nil || found.HasErrors() {
-		return fmt.Errorf("%d states, %d fields: %v", states, fields, found)
+		return fmt.Errorf("%d states, %d fields: %w", states, fields, found)
 	}
 	mod := filepath.Join(dir, fmt.Sprintf("m%d_%d", states, fields))
 	root, err0 := os.Getwd()
@@ -88,7 +88,7 @@ func row(dir, program string, states, fields int) error {
 		}
 	}
 	cells := states * len(m.Operations)
-	fmt.Printf("%6d %6d %8d", states, fields, cells)
+	fmt.Fprintf(os.Stdout, "%6d %6d %8d", states, fields, cells)
 	for _, c := range [][]string{
 		{"go", "test", "-run=^$", own + "/runtime/fsmtest"}, // compiles what is imported, and is not told
 		{program, "check", "big.yaml"},
@@ -102,10 +102,10 @@ func row(dir, program string, states, fields int) error {
 			return err
 		}
 		if len(c) < 3 || c[1] != "test" {
-			fmt.Printf("  %8.2f %7.1f", took.Seconds(), float64(took.Microseconds())/float64(cells))
+			fmt.Fprintf(os.Stdout, "  %8.2f %7.1f", took.Seconds(), float64(took.Microseconds())/float64(cells))
 		}
 	}
-	fmt.Println()
+	fmt.Fprintln(os.Stdout)
 	return nil
 }
 
