@@ -1,6 +1,7 @@
 package claims_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
@@ -117,4 +119,24 @@ func TestJobsMadeAtOnce(t *testing.T) {
 	if n, err := m.Count(t.Context(), lifecycle.StateQueued); err != nil || n[lifecycle.StateQueued] != 301 {
 		t.Errorf("%v jobs, %v; want 301", n, err)
 	}
+}
+
+// openSlots opens the machine that parks, in a database that may be others' as well.
+func openSlots(ctx context.Context, kind, address string) (*slot.Machine, fsm.Store, error) {
+	var store fsm.Store
+	var err error
+	if kind == "sqlite" {
+		store, err = sqlite.Open(address)
+	} else {
+		store, err = postgres.Open(ctx, address, postgres.WithMaxSessions(4), postgres.WithLogger(slog.New(slog.DiscardHandler)))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	err = slot.Migrate(ctx, store)
+	m := (*slot.Machine)(nil)
+	if err == nil {
+		m, err = slot.Open(ctx, store)
+	}
+	return m, store, err
 }

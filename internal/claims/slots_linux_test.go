@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -19,29 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/claims/slot"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
-
-// openSlots opens the machine that parks, in a database that may be others' as well.
-func openSlots(ctx context.Context, kind, address string) (*slot.Machine, fsm.Store, error) {
-	var store fsm.Store
-	var err error
-	if kind == "sqlite" {
-		store, err = sqlite.Open(address)
-	} else {
-		store, err = postgres.Open(ctx, address, postgres.WithMaxSessions(4), postgres.WithLogger(slog.New(slog.DiscardHandler)))
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	err = slot.Migrate(ctx, store)
-	m := (*slot.Machine)(nil)
-	if err == nil {
-		m, err = slot.Open(ctx, store)
-	}
-	return m, store, err
-}
 
 // drainer is a worker's process: each time that it is told to go on, it works until it
 // hears that there is nothing to do while it holds nothing, and says since when.
