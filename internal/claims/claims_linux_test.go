@@ -219,7 +219,7 @@ func (w *worker) words(word string) map[string]int {
 }
 
 // Jobs that may be done now and later are each done once, by a worker that lived,
-// however many processes work on them and whoever of them is killed. None of a
+// however many processes work on them and whichever of them is killed. None of a
 // living worker's jobs is taken from it, and the server meets no deadlock.
 func TestProcesses(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func drainer(kind, address, name string, in io.Reader) error {
 
 // Jobs that are ready, that are not due, that a guard, a full lane or a taken key holds
 // back: each is done once, by a worker that lived, however many processes work and
-// whoever of them is killed. When all have heard that there is nothing to do, nothing is
+// whichever of them is killed. When all have heard that there is nothing to do, nothing is
 // there that they could have taken. The server meets no deadlock.
 func TestProcessesThatPark(t *testing.T) {
 	t.Parallel()

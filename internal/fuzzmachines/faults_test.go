@@ -92,8 +92,8 @@ func TestPlantedFaults(t *testing.T) {
 		sum.planted, sum.noticed, sum.equivalent = sum.planted+x.planted, sum.noticed+x.noticed, sum.equivalent+x.equivalent
 	}
 	t.Logf("%d machines, %d faults, %d noticed, %d equivalent", len(machines), sum.planted, sum.noticed, sum.equivalent)
-	if sum.noticed*100 < floor*sum.planted {
-		t.Errorf("%d of %d faults are noticed, want %d %%", sum.noticed, sum.planted, floor)
+	if sum.planted < len(machines) || sum.noticed*100 < floor*sum.planted {
+		t.Errorf("%d of %d faults are noticed, want %d %% and at least one fault in each machine", sum.noticed, sum.planted, floor)
 	}
 }
 

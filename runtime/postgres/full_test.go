@@ -51,8 +51,8 @@ func TestFullServer(t *testing.T) {
 	}
 }
 
-// A schema that gets another name under open sessions, another one taking its place:
-// no row lands in the tables that have the names now, and the error says what it is.
+// A schema that gets another name under open sessions: the error says what it is, and
+// the store goes on when the name is back. No other schema takes the name here.
 func TestSchemaIsRenamed(t *testing.T) {
 	t.Parallel()
 	d := newDepot(t, pgtest.DSN(t))

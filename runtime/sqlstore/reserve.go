@@ -43,7 +43,8 @@ func (t *table) enters(w *fsm.Write) (enters, touches bool) {
 		has := t.has(u, w.Row)
 		had := w.Prev.Rev > 0 && counts(u, w.PrevState)
 		touches = touches || had || has
-		enters = enters || has && (!had || slices.ContainsFunc(u.Columns, func(name string) bool { return slices.Contains(w.Changed, t.schema.Column(name)) }))
+		moves := slices.ContainsFunc(u.Columns, func(name string) bool { return slices.Contains(w.Changed, t.schema.Column(name)) })
+		enters = enters || has && (!had || moves)
 	}
 	return enters, touches
 }
