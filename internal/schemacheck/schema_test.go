@@ -145,8 +145,13 @@ func judge(text string) (valid, refused bool, found spec.Diagnostics) {
 	for _, d := range found {
 		refused = refused && slices.Contains(structural, d.Code)
 	}
+	if m != nil && slices.ContainsFunc(m.Allow, func(a *spec.Allow) bool { return !code.MatchString(a.Code) }) {
+		return false, true, found // the checker's FSM027; an editor hears it from the schema
+	}
 	return m != nil, refused, found
 }
+
+var code = regexp.MustCompile(`^FSM[0-9]{3}$`)
 
 // undecided are cases whose only findings are structural but which a schema
 // cannot tell, by a reason.
