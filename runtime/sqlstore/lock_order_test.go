@@ -76,7 +76,7 @@ func (c *crossing) waiting() (n int) {
 	return n
 }
 
-// watchedStore is a store whose transactions say what they have done.
+// watchedStore is a store whose transactions say what they have done; without after, none.
 type watchedStore struct {
 	*Store
 	after func(what string)
@@ -97,7 +97,10 @@ type watchedTx struct {
 
 func (s *watchedStore) Table(schema *fsm.Schema) (fsm.Table, error) {
 	t, err := s.Store.Table(schema)
-	if s.pairs {
+	switch {
+	case s.after == nil:
+		return t, err
+	case s.pairs:
 		return &pairedTable{watchedTable{t, s}}, err
 	}
 	return &watchedTable{t, s}, err
@@ -245,6 +248,7 @@ func (o *order) both(first, second func() error) {
 			if err := f(); err != nil {
 				o.t.Errorf("caller %d: %v", who, err)
 			}
+			o.arrived[who].Store(true)
 		})
 	}
 	all.Wait()
@@ -255,6 +259,74 @@ func bills(ids ...string) (items []fsm.Item[storetest.Parcel]) {
 		items = append(items, fsm.Item[storetest.Parcel]{At: fsm.Ref{ID: id}, Call: storetest.Bill(storetest.Meta{})})
 	}
 	return items
+}
+
+// relabel is a call that gives a parcel another label, which stands for its place.
+func relabel(label string) fsm.Call[storetest.Parcel] {
+	c := storetest.Annotate(storetest.Meta{}, fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Optional[bool]{})
+	c.Inputs = append(c.Inputs, fsm.Input{Name: "label", Value: label, Kind: fsm.KindString})
+	decide := c.Decide
+	c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		step, err := decide(p, id, peers, now)
+		p.Label = fsm.Some(label)
+		return step, err
+	}
+	return c
+}
+
+// ofOneNumber returns two labels whose places have one number.
+func ofOneNumber(t *testing.T, schema *fsm.Schema) (x, y string) {
+	t.Helper()
+	tab := &table{schema: schema}
+	known := map[int]string{}
+	for i := range placeNumbers + 1 {
+		label := fmt.Sprint("l", i)
+		row := storetest.Encode(&storetest.Parcel{State: "waiting", Label: fsm.Some(label)})
+		n := numbersOf(tab.placesOf(&row))[0]
+		if other, ok := known[n]; ok {
+			return other, label
+		}
+		known[n] = label
+	}
+	t.Fatal("no two places have one number")
+	return "", ""
+}
+
+func (o *order) register(m parcelMachine, label string) storetest.Parcel {
+	o.t.Helper()
+	out, err := m.Create(o.t.Context(), storetest.Register(storetest.Meta{}, storetest.RegisterInput{Label: fsm.Some(label), Lane: "a"}))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return out.Record
+}
+
+func (o *order) exec(text string) {
+	o.t.Helper()
+	if _, err := o.db.Exec(text); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// meetWithinStatements lets labels change and makes each statement that moves a parcel wait when its new row
+// is there and the unique index has no entry of it yet: until there are two of them, or
+// somebody waits for a lock.
+func (o *order) meetWithinStatements() {
+	o.t.Helper()
+	o.exec(`CREATE SEQUENCE arrivals START 2; CREATE FUNCTION meet(label text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM nextval('public.arrivals');
+		WHILE (SELECT last_value FROM public.arrivals) < 2
+				AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock') LOOP
+			PERFORM pg_sleep(0.001), pg_stat_clear_snapshot();
+		END LOOP;
+		RETURN label;
+	END $$`)
+	const rule = `"parcel_unique_dedupe_register"`
+	var text string
+	if err := o.db.QueryRow(`SELECT pg_get_indexdef('` + rule + `'::regclass)`).Scan(&text); err != nil {
+		o.t.Fatal(err)
+	}
+	o.exec(`ALTER TABLE parcel DISABLE TRIGGER USER; DROP INDEX ` + rule + `; CREATE INDEX meeting ON parcel (meet(label)); ` + text + `; ALTER SEQUENCE arrivals RESTART 1`)
 }
 
 // Each rule of the order of locks is what keeps the server from deadlocks: without it
@@ -340,6 +412,46 @@ func TestOrderOfLocks(t *testing.T) {
 				return err
 			}
 			o.both(func() error { return register(first, "x", "y") }, func() error { return register(second, "y", "x") })
+		}},
+		// Each waits within its statement, between its row and the entry of an index.
+		{"4, places of one number are several, too", func(d *loose) { d.places = true }, func(o *order, _ bool) {
+			first, second := o.open(nil, watchedStore{}), o.open(nil, watchedStore{})
+			x, y := ofOneNumber(o.t, o.schema)
+			var held []storetest.Parcel
+			for _, label := range []string{x, y} {
+				held = append(held, o.register(first, label))
+			}
+			o.meetWithinStatements()
+			swap := func(m parcelMachine, p storetest.Parcel, label string) error {
+				if _, err := m.Apply(o.t.Context(), p, relabel(label)); !errors.Is(err, fsm.ErrNotUnique) {
+					return fmt.Errorf("got %v, want ErrNotUnique", err)
+				}
+				return nil
+			}
+			o.both(func() error { return swap(first, held[0], y) }, func() error { return swap(second, held[1], x) })
+		}},
+		// A record is at y, and its log says at x. A batch takes both.
+		{"4, a repair locks its places, too", func(d *loose) { d.places = true }, func(o *order, _ bool) {
+			repairs, batches := o.open(nil, watchedStore{}), o.open(o.at(1, "write", 1), watchedStore{})
+			id := o.register(repairs, "x").ID
+			o.make(repairs, false, "a", "a")
+			o.exec(`ALTER TABLE parcel DISABLE TRIGGER USER; UPDATE parcel SET label = 'y' WHERE label = 'x'`)
+			o.both(func() error {
+				for !o.arrived[1].Load() && o.t.Context().Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				_, repaired, err := repairs.Repair(o.t.Context(), id, "root", "asked")
+				if err == nil && !repaired {
+					err = errors.New("nothing was repaired")
+				}
+				return err
+			}, func() error {
+				items := []fsm.Item[storetest.Parcel]{{At: fsm.Ref{ID: "p1"}, Call: relabel("x")}, {At: fsm.Ref{ID: "p2"}, Call: relabel("y")}}
+				if _, err := batches.ApplyMany(o.t.Context(), items); err != nil && !errors.Is(err, fsm.ErrNotUnique) {
+					return err // else the repair came first
+				}
+				return nil
+			})
 		}},
 	}
 	for _, scene := range scenes {

@@ -167,7 +167,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	}
 	g.column("updated_at", "timestamptz", n, func(a *array, i int) { a.add(w(i).Row.UpdatedAt) })
 	if key.places {
-		g.column("places", "text", n, func(a *array, i int) { a.add(arrayOf(t.placesOf(w(i).Row))) })
+		g.column("places", "text", n, func(a *array, i int) { a.add(arrayOf(numbersOf(t.placesOf(w(i).Row)))) })
 	}
 	for c, name := range eventColumns {
 		if _, said := key.said(c); !said {

@@ -25,6 +25,10 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	if err := x.t.fits(w); err != nil {
 		return err
 	}
+	ruled := len(x.t.schema.Uniques) > 0 // any place: the row that is stored may be in any
+	if err := x.reserveAs(ruled, ruled, w); err != nil {
+		return err
+	}
 	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, patience(0)}, x.t, func() error {
 		n, err := x.replace(row)
 		if err != nil || n > 0 {

@@ -59,21 +59,32 @@ func (t *table) exchanges(w *fsm.Write) bool {
 	return enters && (w.Old == nil || len(t.placesOf(w.Row, w.Old)) > 1)
 }
 
-// placesOf returns the numbers of the places of rows, in order, each once.
-func (t *table) placesOf(rows ...*fsm.Row) (numbers []int) {
+// placesOf returns the places of rows, each once.
+func (t *table) placesOf(rows ...*fsm.Row) (places []string) {
 	for i := range t.schema.Uniques {
 		u := &t.schema.Uniques[i]
 		for _, row := range rows {
 			if row == nil || !t.has(u, row) {
 				continue
 			}
-			h := fnv.New32a()
-			h.Write([]byte(u.Name))
+			place := []byte(u.Name)
 			for _, name := range u.Columns {
-				fmt.Fprintf(h, "\x00%v", row.Values[t.schema.Column(name)])
+				place = fmt.Appendf(place, "\x00%v", row.Values[t.schema.Column(name)])
 			}
-			numbers = append(numbers, int(h.Sum32()%placeNumbers))
+			places = append(places, string(place))
 		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// numbersOf returns the numbers under which places are locked, in order, each once.
+// Two places may have one number.
+func numbersOf(places []string) (numbers []int) {
+	for _, place := range places {
+		h := fnv.New32a()
+		h.Write([]byte(place))
+		numbers = append(numbers, int(h.Sum32()%placeNumbers))
 	}
 	slices.Sort(numbers)
 	return slices.Compact(numbers)
@@ -92,13 +103,18 @@ func arrayOf(numbers []int) string {
 // that has come to its first place locks nothing, for it may be the only one; when it is
 // not, it begins again as one that locks.
 func (x *txn) reserve(ws ...*fsm.Write) error {
-	if x.err != nil || x.t.dialect.writers() == 1 {
-		return x.err
-	}
 	enters, touches := false, false
 	for _, w := range ws {
 		e, has := x.t.enters(w)
 		enters, touches = enters || e, touches || has
+	}
+	return x.reserveAs(enters, touches, ws...)
+}
+
+// reserveAs is reserve where it is known whether the writes take and touch places.
+func (x *txn) reserveAs(enters, touches bool, ws ...*fsm.Write) error {
+	if x.err != nil || x.t.dialect.writers() == 1 {
+		return x.err
 	}
 	first := !x.placed
 	x.placed = x.placed || touches
@@ -118,11 +134,11 @@ func (x *txn) reserve(ws ...*fsm.Write) error {
 		}
 		rows = append(rows, w.Row, before)
 	}
-	numbers := x.t.placesOf(rows...)
-	if len(numbers) == 0 || len(numbers) == 1 && !x.mode.places {
+	places := x.t.placesOf(rows...)
+	if len(places) == 0 || len(places) == 1 && !x.mode.places {
 		return nil
 	}
-	return x.lockPlaces(numbers, !first || x.adopted)
+	return x.lockPlaces(numbersOf(places), !first || x.adopted)
 }
 
 // formerly returns the row that a write changes; nil where there is none.
