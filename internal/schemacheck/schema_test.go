@@ -190,7 +190,7 @@ func TestSpecificationsOfTheRepository(t *testing.T) {
 // FSMGEN_SCHEMA_FULL=1 takes all of them.
 func TestDamagedSpecifications(t *testing.T) {
 	t.Parallel()
-	sample := 20 // many of the small ones are alike
+	sample := 60 // many of the small ones are alike
 	if os.Getenv("FSMGEN_SCHEMA_FULL") != "" {
 		sample = 1
 	}
