@@ -6,26 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-)
 
-// Item is one call of a batch.
-type Item[R any] struct {
-	At   Target
-	Call Call[R]
-}
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
 
 // Apply makes one call on one record. A target that holds the record (the
 // record itself, or an Outcome) takes one write when nothing speaks against it;
 // a Ref is read first. A held record that was edited, or is
 // otherwise not what is stored, counts as the Ref that it is: a decision stands
 // only on the stored record.
-func (m *Machine[R]) Apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
-	return watched(ctx, m, c.observed(idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c) }, seenOne)
+func (m *Machine[R]) Apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R]) (Outcome[R], error) {
+	return watched(ctx, m, observed(&c, idOf[R](at)), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, false) }, seenOne)
 }
 
-func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R], error) {
+func (m *Machine[R]) apply(ctx context.Context, at fsmimpl.Target, c fsmimpl.Call[R], engine bool) (Outcome[R], error) {
 	ctx = m.begin(ctx)
-	q, ref, err := m.target(at, c)
+	q, ref, err := m.target(at, c, engine)
 	if err != nil {
 		return Outcome[R]{}, err
 	}
@@ -47,15 +44,15 @@ func (m *Machine[R]) apply(ctx context.Context, at Target, c Call[R]) (Outcome[R
 
 // applyStored makes a call on the record that is stored. Fast, when not nil, says
 // what became of the first try.
-func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, fast func() (bool, error)) (Outcome[R], error) {
+func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref driver.Ref, fast func() (bool, error)) (Outcome[R], error) {
 	var out Outcome[R]
 	u := m.unit(q.op, ref.ID, q.requestAt(ref.Rev))
 	u.fast = fast
-	u.try = func(tx Tx, again bool) (err error) {
+	u.try = func(tx driver.Tx, again bool) (err error) {
 		out, err = m.applyIn(ctx, tx, q, ref, again)
 		return err
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		outs, err := m.known(r, q, ref.ID, q.requestAt(max(ref.Rev, q.tried)))
 		if len(outs) > 0 {
 			out = outs[0]
@@ -64,7 +61,7 @@ func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, fa
 	}
 	run := m.run
 	if fast != nil {
-		u.glance = func(r Reader) (done bool, err error) {
+		u.glance = func(r driver.Reader) (done bool, err error) {
 			out, done, err = m.answered(r, q, ref)
 			return done, err
 		}
@@ -80,7 +77,7 @@ func (m *Machine[R]) applyStored(ctx context.Context, q *request[R], ref Ref, fa
 // answered reads the answer to a call on a held record that has moved: what its
 // request led to, or that it comes too late. done is false where only a
 // transaction can tell.
-func (m *Machine[R]) answered(r Reader, q *request[R], ref Ref) (out Outcome[R], done bool, err error) {
+func (m *Machine[R]) answered(r driver.Reader, q *request[R], ref driver.Ref) (out Outcome[R], done bool, err error) {
 	outs, err := m.known(r, q, ref.ID, q.requestAt(ref.Rev))
 	var refused *Refusal
 	switch {
@@ -118,17 +115,17 @@ func (m *Machine[R]) unless(q *request[R], id string, otherwise error) error {
 
 // recordsOnly reports whether the cell of an operation and a state, a stored word,
 // only records: then a call asks for no revision, since it overwrites nothing.
-func recordsOnly[R any](op *Operation[R], state string) bool {
+func recordsOnly[R any](op *fsmimpl.Operation[R], state string) bool {
 	return slices.Contains(op.Recorded, state) && !slices.Contains(op.From, state)
 }
 
 // compares reports whether a call is for the revision only that its caller names.
 func (m *Machine[R]) compares(q *request[R]) bool {
-	return m.schema.ExpectedRev != Never || q.op.By == BySystem
+	return m.schema.ExpectedRev != driver.Never || q.op.By == fsmimpl.BySystem
 }
 
 // stale refuses a call for a revision that is not the record's.
-func (m *Machine[R]) stale(q *request[R], row *Row, ref Ref) *Refusal {
+func (m *Machine[R]) stale(q *request[R], row *driver.Row, ref driver.Ref) *Refusal {
 	r := m.refusal(CodeStale, q.op, ref.ID, row.State)
 	r.Rev, r.Expected = row.Rev, ref.Rev
 	return r
@@ -136,7 +133,7 @@ func (m *Machine[R]) stale(q *request[R], row *Row, ref Ref) *Refusal {
 
 // decideHeld decides on a record that its caller holds. It returns nil where the
 // stored one has to be asked.
-func (m *Machine[R]) decideHeld(q *request[R], held *R, ref Ref) *step[R] {
+func (m *Machine[R]) decideHeld(q *request[R], held *R, ref driver.Ref) *step[R] {
 	row := m.d.Encode(held)
 	if row.Ref() != ref || m.suspect(held, &row) {
 		return nil
@@ -153,12 +150,12 @@ func (m *Machine[R]) decideHeld(q *request[R], held *R, ref Ref) *step[R] {
 // gives tx. After an error the transaction is to be rolled back, unless the
 // error is a *Refusal that was decided before anything was written; in an atomic
 // effect the engine sees to that.
-func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (Outcome[R], error) {
-	q, ref, err := m.target(at, c)
+func (m *Machine[R]) ApplyIn(ctx context.Context, tx driver.Tx, at fsmimpl.Target, c fsmimpl.Call[R]) (Outcome[R], error) {
+	q, ref, err := m.target(at, c, false)
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	out, err := watched(ctx, m, c.observed(ref.ID), func(ctx context.Context) (Outcome[R], error) {
+	out, err := watched(ctx, m, observed(&c, ref.ID), func(ctx context.Context) (Outcome[R], error) {
 		return within(ctx, m.store, func() (Outcome[R], error) { return m.applyIn(ctx, tx, q, ref, false) })
 	}, seenOne)
 	if err != nil {
@@ -170,19 +167,19 @@ func (m *Machine[R]) ApplyIn(ctx context.Context, tx Tx, at Target, c Call[R]) (
 // ApplyMany makes calls on several records in one transaction, in their order:
 // all of them or none. The error of a call that is refused names its index.
 // Calls whose request is known are replayed.
-func (m *Machine[R]) ApplyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) ApplyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]Outcome[R], error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
-	call := items[0].Call.observedMany(len(items))
+	call := observedMany(&items[0].Call, len(items))
 	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.applyMany(ctx, items) }, seenMany)
 }
 
-func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) applyMany(ctx context.Context, items []fsmimpl.Item[R]) ([]Outcome[R], error) {
 	ctx = m.begin(ctx)
 	work := make([]target[R], len(items))
 	for i, it := range items {
-		q, ref, err := m.target(it.At, it.Call)
+		q, ref, err := m.target(it.At, it.Call, false)
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
@@ -192,7 +189,7 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 	u := m.unit(work[0].q.op, work[0].ref.ID, work[0].q.requestAt(work[0].ref.Rev))
 	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAll(work) }, outs)
 	ids := idsOf(work)
-	u.try = func(tx Tx, again bool) (err error) {
+	u.try = func(tx driver.Tx, again bool) (err error) {
 		if err := lockAll(tx, ids); err != nil {
 			return err
 		}
@@ -203,7 +200,7 @@ func (m *Machine[R]) applyMany(ctx context.Context, items []Item[R]) ([]Outcome[
 		}
 		return nil
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		for i, w := range work {
 			known, err := m.known(r, w.q, w.ref.ID, w.q.requestAt(max(w.ref.Rev, w.q.tried)))
 			if err != nil || len(known) == 0 {
@@ -234,7 +231,7 @@ func idsOf[R any](work []target[R]) []string {
 }
 
 // lockAll locks records in the one order in which several are waited for.
-func lockAll(tx Tx, ids []string) error {
+func lockAll(tx driver.Tx, ids []string) error {
 	for _, id := range ids {
 		if _, err := tx.Row(id); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -244,13 +241,13 @@ func lockAll(tx Tx, ids []string) error {
 }
 
 // nowhere reports whether a target is nil, as such or as a pointer to a record.
-func nowhere[R any](at Target) bool {
+func nowhere[R any](at fsmimpl.Target) bool {
 	p, ok := any(at).(*R)
 	return at == nil || ok && p == nil
 }
 
 // idOf returns the id of a target's record, if there is one.
-func idOf[R any](at Target) string {
+func idOf[R any](at fsmimpl.Target) string {
 	if nowhere[R](at) {
 		return ""
 	}
@@ -258,12 +255,12 @@ func idOf[R any](at Target) string {
 }
 
 // target prepares a call on a record that exists.
-func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
+func (m *Machine[R]) target(at fsmimpl.Target, c fsmimpl.Call[R], engine bool) (*request[R], driver.Ref, error) {
 	if nowhere[R](at) {
-		return nil, Ref{}, fmt.Errorf("%s: the call names no record", m.schema.Machine)
+		return nil, driver.Ref{}, fmt.Errorf("%s: the call names no record", m.schema.Machine)
 	}
 	ref := at.Ref()
-	q, err := m.prepare(c, ref.ID)
+	q, err := m.prepare(c, ref.ID, engine)
 	if err != nil {
 		return nil, ref, err
 	}
@@ -275,14 +272,14 @@ func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
 		invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
 		invalid.Name, invalid.Message = "id", "the call names no record"
 		return nil, ref, invalid
-	case ref.Rev < 0, ref.Rev == 0 && m.schema.ExpectedRev == Required:
+	case ref.Rev < 0, ref.Rev == 0 && m.schema.ExpectedRev == driver.Required:
 		invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
 		invalid.Name = "rev"
 		invalid.Message = "this machine needs the revision that the call was decided on; hand in the record, or a Ref with it"
 		return nil, ref, invalid
 	}
 	switch {
-	case q.op.By == BySystem:
+	case q.op.By == fsmimpl.BySystem:
 	case q.engine:
 		q.RequestID = systemID(q.op, ref.Rev)
 	case q.RequestID == "":
@@ -294,7 +291,7 @@ func (m *Machine[R]) target(at Target, c Call[R]) (*request[R], Ref, error) {
 // requestAt returns the request id of a call on a record at the revision that
 // it was decided on; empty while a system operation does not know it.
 func (q *request[R]) requestAt(rev int64) string {
-	if q.op.By != BySystem {
+	if q.op.By != fsmimpl.BySystem {
 		return q.RequestID
 	}
 	if rev == 0 {
@@ -304,7 +301,7 @@ func (q *request[R]) requestAt(rev int64) string {
 }
 
 // holds returns the record that a target holds.
-func holds[R any](at Target) (R, bool) {
+func holds[R any](at fsmimpl.Target) (R, bool) {
 	switch t := any(at).(type) {
 	case R:
 		return t, true
@@ -320,7 +317,7 @@ func holds[R any](at Target) (R, bool) {
 // applyIn makes one call within a transaction: the request first, then its inputs,
 // then the revision, unless the cell only records, then the decision on the stored
 // record.
-func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref, again bool) (Outcome[R], error) {
+func (m *Machine[R]) applyIn(ctx context.Context, tx driver.Tx, q *request[R], ref driver.Ref, again bool) (Outcome[R], error) {
 	var none Outcome[R]
 	lookup := func(requestID string) ([]Outcome[R], error) {
 		if q.own && !again {
@@ -374,7 +371,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx Tx, q *request[R], ref Ref,
 
 // advance takes the step of a call and those that follow it in its transaction.
 // row is nil for a creation.
-func (m *Machine[R]) advance(ctx context.Context, tx Tx, q *request[R], row *Row, rec R, id string, o origin) (Outcome[R], error) {
+func (m *Machine[R]) advance(ctx context.Context, tx driver.Tx, q *request[R], row *driver.Row, rec R, id string, o origin) (Outcome[R], error) {
 	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, id, o)
 	if err != nil {
 		return Outcome[R]{}, err

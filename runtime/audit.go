@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Finding is something that an audit found.
@@ -45,7 +48,7 @@ func (f Finding) String() string {
 
 // Probe asks the world about a record; generated code makes one out of the
 // machine's Probes.
-type Probe[R any] func(ctx context.Context, r R) ([]Violation, error)
+type Probe[R any] func(ctx context.Context, r R) ([]fsmimpl.Violation, error)
 
 // AuditOptions are the settings of an audit.
 type AuditOptions[R any] struct {
@@ -97,7 +100,7 @@ func (m *Machine[R]) audit(ctx context.Context, o *AuditOptions[R], run *checkRu
 			o.Progress(done, total)
 		}
 	}
-	for row, err := range m.rows(ctx, Query{}) {
+	for row, err := range m.rows(ctx, driver.Query{}) {
 		var found []Finding
 		if err == nil {
 			found, err = m.auditRecord(ctx, row.ID, o.Probes)
@@ -136,8 +139,8 @@ func (m *Machine[R]) audit(ctx context.Context, o *AuditOptions[R], run *checkRu
 
 // total counts the records.
 func (m *Machine[R]) total(ctx context.Context) (n int64, err error) {
-	err = m.table.View(ctx, func(r Reader) (err error) {
-		n, err = r.Count(Query{})
+	err = m.table.View(ctx, func(r driver.Reader) (err error) {
+		n, err = r.Count(driver.Query{})
 		return err
 	})
 	return n, err
@@ -146,7 +149,7 @@ func (m *Machine[R]) total(ctx context.Context) (n int64, err error) {
 func (m *Machine[R]) auditOrphans(ctx context.Context, yield func(Finding) bool) error {
 	for after := ""; ; {
 		var ids []string
-		err := m.table.View(ctx, func(r Reader) (err error) {
+		err := m.table.View(ctx, func(r driver.Reader) (err error) {
 			ids, err = r.Orphans(after, pageSize)
 			return err
 		})
@@ -170,7 +173,7 @@ func (m *Machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[
 	x := &inspection[R]{m: m, id: id}
 	var rec R
 	decoded := false
-	err := m.table.View(ctx, func(r Reader) error {
+	err := m.table.View(ctx, func(r driver.Reader) error {
 		*x = inspection[R]{m: m, id: id}
 		decoded = false
 		row, err := r.Row(id)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // What a pass over the log may hold of a group.
@@ -16,12 +18,12 @@ const (
 // group is what is known of the records with one key.
 type group struct {
 	key      string
-	where    []Cond
+	where    []driver.Cond
 	number   uint64
 	records  map[string]int64 // by stored state
 	together []taken          // steps whose order is not known yet
-	last     Entry            // of them
-	latest   Entry            // of them, by the time that they say
+	last     driver.Entry     // of them
+	latest   driver.Entry     // of them, by the time that they say
 	blind    bool             // there are too many of them
 	found    *Finding         // the first step that is wrong
 	more     int              // and how many after it
@@ -30,7 +32,7 @@ type group struct {
 
 // taken is a step of one record, as its group sees it.
 type taken struct {
-	ref      Ref
+	ref      driver.Ref
 	from, to string // stored states; empty: not in the group
 	version  int
 	judged   bool
@@ -38,7 +40,7 @@ type taken struct {
 
 // step hands a step to its group. Steps that may have been taken in another order
 // are judged when all of them are there.
-func (f *follower[R]) step(g *group, e *Entry, s taken) {
+func (f *follower[R]) step(g *group, e *driver.Entry, s taken) {
 	if g == nil {
 		return
 	}
@@ -47,7 +49,7 @@ func (f *follower[R]) step(g *group, e *Entry, s taken) {
 		f.settle(g)
 		g.blind, unsure = false, false
 	}
-	g.last = Entry{Event: Event{ID: e.ID, Rev: e.Rev, N: e.N, At: e.At}, Cursor: e.Cursor}
+	g.last = driver.Entry{Event: driver.Event{ID: e.ID, Rev: e.Rev, N: e.N, At: e.At}, Cursor: e.Cursor}
 	if !unsure || e.At.After(g.latest.At) {
 		g.latest = g.last
 	}
@@ -120,7 +122,7 @@ func (f *follower[R]) judge(g *group, steps []taken) (wrong *Finding, more int) 
 		before := f.p.State(g.records)
 		g.apply(s)
 		after := f.p.State(g.records)
-		if !s.judged || f.p.leads(before, after) {
+		if !s.judged || f.p.Leads(before, after) {
 			continue
 		}
 		if wrong != nil {
@@ -189,7 +191,7 @@ func (f *follower[R]) told(ctx context.Context, g *group) (bool, error) {
 	if told, err := bad(g.found.ID); told || err != nil {
 		return told, err
 	}
-	for row, err := range f.m.rows(ctx, Query{Where: g.where}) {
+	for row, err := range f.m.rows(ctx, driver.Query{Where: g.where}) {
 		if err != nil {
 			return false, err
 		}
@@ -205,8 +207,8 @@ func (f *follower[R]) told(ctx context.Context, g *group) (bool, error) {
 
 // shares reports whether another record holds a place of a unique rule that row
 // holds.
-func (m *Machine[R]) shares(ctx context.Context, row *Row) (shares bool, err error) {
-	err = m.table.View(ctx, func(r Reader) error {
+func (m *Machine[R]) shares(ctx context.Context, row *driver.Row) (shares bool, err error) {
+	err = m.table.View(ctx, func(r driver.Reader) error {
 		for i := range m.schema.Uniques {
 			q, holds := placeOf(m.schema, &m.schema.Uniques[i], row)
 			if !holds {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // maxKeys is how many keys the audit remembers to have told, so that one that is
@@ -14,13 +16,13 @@ const maxKeys = 1 << 12
 // auditIndexes yields the keys of the store's own indexes that do not say what
 // their records say. What follows from something that is told already is left
 // out: the records have another fault, or share a place of one of the rules.
-func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*UniqueRule, yield func(Finding) bool) error {
+func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*driver.UniqueRule, yield func(Finding) bool) error {
 	told := map[string]bool{}
 	for place := ""; ; {
-		var wrong []Misindexed
-		err := m.table.View(ctx, func(r Reader) (err error) {
+		var wrong []driver.Misindexed
+		err := m.table.View(ctx, func(r driver.Reader) (err error) {
 			wrong = nil
-			if in, is := r.(Indexed); is {
+			if in, is := r.(driver.Indexed); is {
 				wrong, place, err = in.Misindexed(place)
 			}
 			return err
@@ -50,13 +52,13 @@ func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*UniqueRule, yie
 }
 
 // followsFromMore reports whether something else is wrong with a record.
-func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*UniqueRule) (bool, error) {
+func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*driver.UniqueRule) (bool, error) {
 	found, err := m.auditRecord(ctx, id, nil)
 	if err != nil || slices.ContainsFunc(found, func(f Finding) bool { return f.Must }) {
 		return true, err
 	}
 	follows := false
-	err = m.table.View(ctx, func(r Reader) error {
+	err = m.table.View(ctx, func(r driver.Reader) error {
 		row, err := r.Row(id)
 		if errors.Is(err, ErrNotFound) {
 			follows, err = orphan(r, id)
@@ -70,7 +72,7 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*U
 			if !holds {
 				continue
 			}
-			for other, rowErr := range r.Rows(Query{States: q.States}) { // no index is asked
+			for other, rowErr := range r.Rows(driver.Query{States: q.States}) { // no index is asked
 				if rowErr != nil {
 					return rowErr
 				}
@@ -85,7 +87,7 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*U
 
 // orphan reports whether there is a log of an id without a row that was not
 // purged.
-func orphan(r Reader, id string) (bool, error) {
+func orphan(r driver.Reader, id string) (bool, error) {
 	for _, err := range r.Events(id, 0) {
 		if err != nil && !isUnreadable(err) {
 			return false, err
@@ -97,11 +99,11 @@ func orphan(r Reader, id string) (bool, error) {
 }
 
 // indexed reports whether the store finds a record under what it says.
-func indexed(r Reader, id string) (bool, error) {
-	in, is := r.(Indexed)
+func indexed(r driver.Reader, id string) (bool, error) {
+	in, is := r.(driver.Indexed)
 	for place := ""; is; {
 		wrong, next, err := in.Misindexed(place)
-		if err != nil || slices.ContainsFunc(wrong, func(w Misindexed) bool { return w.ID == id }) {
+		if err != nil || slices.ContainsFunc(wrong, func(w driver.Misindexed) bool { return w.ID == id }) {
 			return false, err
 		}
 		if place = next; place == "" {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // orderly reports whether some order of the steps, in which each record keeps its
@@ -27,7 +29,7 @@ func (f *follower[R]) orderly(g *group, steps []taken) bool {
 
 // orders is the search for one.
 type orders struct {
-	p    *Projection
+	p    *fsmimpl.Projection
 	g    group
 	left [][]taken // of each record
 	seen map[string]bool
@@ -70,7 +72,7 @@ func (o *orders) search(n int) bool {
 		s := steps[0]
 		before := o.p.State(o.g.records)
 		o.g.apply(s)
-		if !s.judged || o.p.leads(before, o.p.State(o.g.records)) {
+		if !s.judged || o.p.Leads(before, o.p.State(o.g.records)) {
 			o.left[i] = steps[1:]
 			if o.search(n - 1) {
 				return true

@@ -6,6 +6,9 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // What a pass over the log may hold. A log with more groups is read again, each
@@ -51,14 +54,14 @@ func (m *Machine[R]) auditProjectionIn(ctx context.Context, room int, yield func
 // follower follows the groups whose numbers are between from and to.
 type follower[R any] struct {
 	m        *Machine[R]
-	p        *Projection
+	p        *fsmimpl.Projection
 	room     int
 	from, to uint64
 	groups   map[string]*group
 	numbered map[uint64][]*group // the same, by number
 	groupOf  map[string]*group   // of some records
 	met      idFilter            // of all records that are or were in one of the groups
-	blurred  Blurred             // nil: the log tells the order
+	blurred  driver.Blurred      // nil: the log tells the order
 	purges   uint64              // the sum over the records that were emptied, less that over those that were purged
 }
 
@@ -68,10 +71,10 @@ func newFollower[R any](m *Machine[R], room int, from, to uint64) *follower[R] {
 }
 
 func (f *follower[R]) pass(ctx context.Context) error {
-	for after := Cursor(""); ; {
+	for after := driver.Cursor(""); ; {
 		n := 0
-		err := f.m.table.View(ctx, func(r Reader) error {
-			f.blurred, _ = r.(Blurred)
+		err := f.m.table.View(ctx, func(r driver.Reader) error {
+			f.blurred, _ = r.(driver.Blurred)
 			page, err := r.Log(after, pageSize)
 			if err != nil {
 				return err
@@ -100,14 +103,14 @@ func (f *follower[R]) pass(ctx context.Context) error {
 }
 
 // entry takes the next event of the log.
-func (f *follower[R]) entry(r Reader, e *Entry) {
+func (f *follower[R]) entry(r driver.Reader, e *driver.Entry) {
 	switch {
-	case e.Operation == opPurge && e.RecordOnly():
+	case e.Operation == driver.OpPurge && e.RecordOnly():
 		f.purged(&e.Event)
 		return
 	case e.RecordOnly():
 		return
-	case e.Operation == opPurged:
+	case e.Operation == driver.OpPurged:
 		if e.Rev == 1 {
 			f.purges += groupNumber(e.ID)
 		}
@@ -115,12 +118,12 @@ func (f *follower[R]) entry(r Reader, e *Entry) {
 	}
 	s := f.m.schema
 	step := taken{ref: e.Ref(), version: e.Version, judged: f.judges(&e.Event)}
-	changes, _ := e.Changes.members() // what cannot be read is told by other checks
+	changes, _ := e.Changes.Members() // what cannot be read is told by other checks
 	moved := slices.ContainsFunc(f.p.Key, func(name string) bool { return changes[name] != nil })
 	switch {
 	case e.Rev == 1:
-		var row Row
-		if foldEvent(s, &row, &e.Event) != nil {
+		var row driver.Row
+		if row.Fold(s, &e.Event) != nil {
 			return
 		}
 		step.to = e.To
@@ -146,18 +149,18 @@ func (f *follower[R]) entry(r Reader, e *Entry) {
 
 // judges reports whether a step is one that the machine can take. One of a later
 // version is not judged, nor what an older one did that this one cannot do.
-func (f *follower[R]) judges(e *Event) bool {
+func (f *follower[R]) judges(e *driver.Event) bool {
 	s := f.m.schema
 	if e.Version == s.Version {
-		return !ownEvent(s, e)
+		return !e.Own(s)
 	}
 	op := f.m.byStored[e.Operation]
-	return e.Version < s.Version && op != nil && slices.Contains(op.Moves, Move{e.From, e.To})
+	return e.Version < s.Version && op != nil && slices.Contains(op.Moves, fsmimpl.Move{From: e.From, To: e.To})
 }
 
 // find returns the group of a record as of a revision; nil when it is none of
 // those that are followed, or when the log does not tell.
-func (f *follower[R]) find(r Reader, id string, rev int64) *group {
+func (f *follower[R]) find(r driver.Reader, id string, rev int64) *group {
 	if g, known := f.groupOf[id]; known {
 		if g.dropped {
 			return nil
@@ -172,8 +175,8 @@ func (f *follower[R]) find(r Reader, id string, rev int64) *group {
 }
 
 // join notes a record's group and returns it; nil when it is not followed.
-func (f *follower[R]) join(row *Row) *group {
-	key, err := f.p.groupOf(f.m.schema, row)
+func (f *follower[R]) join(row *driver.Row) *group {
+	key, err := f.p.Group(f.m.schema, row)
 	if err != nil {
 		return nil
 	}
@@ -185,9 +188,9 @@ func (f *follower[R]) join(row *Row) *group {
 	if g == nil {
 		g = &group{key: key, number: n, records: map[string]int64{}}
 		for _, name := range f.p.Key {
-			c := Cond{Column: name, Op: OpEq, Value: row.Values[f.m.schema.Column(name)]}
+			c := driver.Cond{Column: name, Op: driver.OpEq, Value: row.Values[f.m.schema.Column(name)]}
 			if c.Value == nil {
-				c.Op = OpAbsent
+				c.Op = driver.OpAbsent
 			}
 			g.where = append(g.where, c)
 		}
@@ -225,10 +228,10 @@ func (f *follower[R]) narrow() {
 
 // purged forgets what the group of a purged record did so far, or all groups
 // where the purge does not say which it was.
-func (f *follower[R]) purged(e *Event) {
+func (f *follower[R]) purged(e *driver.Event) {
 	f.purges -= groupNumber(e.ID)
 	delete(f.groupOf, e.ID)
-	inputs, _ := e.Inputs.members()
+	inputs, _ := e.Inputs.Members()
 	if n, said := numberOf(inputs["group"]); said {
 		for _, g := range f.numbered[n] {
 			g.forget()

@@ -6,97 +6,99 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// reserved begins the request ids that the engine makes.
-const reserved = "sys:"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
 
 // request is one call on its way through the engine.
 type request[R any] struct {
-	Call[R]
-	op          *Operation[R]
+	fsmimpl.Call[R]
+	op          *fsmimpl.Operation[R]
 	at          time.Time
 	fingerprint string
-	inputs      JSON
+	inputs      driver.JSON
 	begun       time.Time // when the call was made
+	engine      bool      // a sweep makes it, as of its own time
 	own         bool      // RequestID was made here, so nobody can have used it before
 	tried       int64     // the revision of an earlier try, where the caller named none
 }
 
-// prepare checks what can be checked of a call without a record.
-func (m *Machine[R]) prepare(c Call[R], id string) (*request[R], error) {
+// prepare checks what can be checked of a call without a record. A call of the engine
+// itself is one of a sweep.
+func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*request[R], error) {
 	op := c.Operation
 	if op == nil || m.byName[op.Name] != op {
 		return nil, errors.New("the call's operation is not one of this machine")
 	}
-	q := &request[R]{Call: c, op: op, begun: m.now()}
+	q := &request[R]{Call: c, op: op, engine: engine, begun: m.now()}
 	invalid := func(name, format string, args ...any) error {
 		r := m.refusal(CodeInvalidInput, op, id, "")
 		r.Name, r.Message = name, fmt.Sprintf(format, args...)
 		return r
 	}
 	if id != "" {
-		if err := CheckID(id); err != nil {
+		if err := driver.CheckID(id); err != nil {
 			return nil, invalid("id", "%v", err)
 		}
 	}
 	switch {
-	case op.By == BySystem:
+	case op.By == fsmimpl.BySystem:
 		if c.RequestID != "" {
 			return nil, invalid("request_id", "a system operation gets its own")
 		}
-		q.Actor = SystemActor
-	case c.RequestID == "" && !c.engine && m.schema.RequestID == Required:
+		q.Actor = driver.SystemActor
+	case c.RequestID == "" && !engine && m.schema.RequestID == driver.Required:
 		return nil, m.refusal(CodeRequestMissing, op, id, "")
-	case c.RequestID != "" && m.schema.RequestID == Never:
+	case c.RequestID != "" && m.schema.RequestID == driver.Never:
 		return nil, invalid("request_id", "this machine takes none")
-	case strings.HasPrefix(c.RequestID, reserved):
-		return nil, invalid("request_id", "%q begins with %q, which is reserved", c.RequestID, reserved)
+	case strings.HasPrefix(c.RequestID, driver.Reserved):
+		return nil, invalid("request_id", "%q begins with %q, which is reserved", c.RequestID, driver.Reserved)
 	case c.RequestID != "":
-		if err := CheckID(c.RequestID); err != nil {
+		if err := driver.CheckID(c.RequestID); err != nil {
 			return nil, invalid("request_id", "%v", err)
 		}
 	}
 	switch {
-	case op.By != BySystem && q.Actor == SystemActor:
+	case op.By != fsmimpl.BySystem && q.Actor == driver.SystemActor:
 		return nil, m.refusal(CodeSystemActor, op, id, "")
-	case !c.At.IsZero() && !c.engine && !m.options.callerTime:
+	case !c.At.IsZero() && !engine && !m.options.callerTime:
 		return nil, m.refusal(CodeTimeGiven, op, id, "")
 	}
 	if q.Actor == "" && op.NeedActor {
 		return nil, m.refusal(CodeActorMissing, op, id, "")
 	}
 	if q.Actor != "" {
-		if err := CheckID(q.Actor); err != nil {
+		if err := driver.CheckID(q.Actor); err != nil {
 			return nil, invalid("actor", "%v", err)
 		}
 	}
-	if q.Reason == "" && op.By == ByOperator {
+	if q.Reason == "" && op.By == fsmimpl.ByOperator {
 		return nil, m.refusal(CodeReasonMissing, op, id, "")
 	}
-	if err := CheckText(q.Reason); err != nil {
+	if err := driver.CheckText(q.Reason); err != nil {
 		return nil, invalid("reason", "%v", err)
 	}
-	size := textSize(q.Reason)
+	size := driver.TextSize(q.Reason)
 	for k, v := range q.Labels {
-		if err := errors.Join(CheckText(k), CheckText(v)); err != nil {
+		if err := errors.Join(driver.CheckText(k), driver.CheckText(v)); err != nil {
 			return nil, invalid("labels", "%q: %v", k, err)
 		}
-		size += textSize(k) + textSize(v)
+		size += driver.TextSize(k) + driver.TextSize(v)
 	}
-	q.at = Time(c.At)
+	q.at = driver.Time(c.At)
 	m.tick(q)
 	if y := q.at.Year(); y < 1 || y > 9999 {
 		return nil, invalid("at", "the year %d is not in 1 to 9999", y)
 	}
 	var err error
-	if q.inputs, err = inputObject(c.Inputs); err != nil {
+	if q.inputs, err = driver.InputObject(c.Inputs); err != nil {
 		return nil, m.badInput(err, op, id)
 	}
-	if size += len(q.inputs.text); size > m.options.most {
+	if size += len(q.inputs.String()); size > m.options.most {
 		return nil, m.oversize(op, id, "", "it has %d bytes, at most %d are possible", size, m.options.most)
 	}
-	q.fingerprint, err = Fingerprint(op.Stored, q.Actor, q.Reason, c.Inputs)
+	q.fingerprint, err = driver.Fingerprint(op.Stored, q.Actor, q.Reason, c.Inputs)
 	return q, err
 }
 
@@ -110,17 +112,17 @@ func (m *Machine[R]) tick(q *request[R]) {
 
 // ownID gives the request an id that finds it again after a lost answer.
 func (q *request[R]) ownID() {
-	q.RequestID, q.own = reserved+"call:"+NewID(), true
+	q.RequestID, q.own = driver.Reserved+"call:"+driver.NewID(), true
 }
 
 // systemID returns the request id of a system operation, or of a trigger's call, at
 // a revision: the same for everybody who runs it there, so that they converge.
-func systemID[R any](op *Operation[R], rev int64) string {
-	return reserved + op.Stored + ":" + strconv.FormatInt(rev, 10)
+func systemID[R any](op *fsmimpl.Operation[R], rev int64) string {
+	return driver.Reserved + op.Stored + ":" + strconv.FormatInt(rev, 10)
 }
 
 // refusal returns a refusal of op. The state is a stored word, empty for none.
-func (m *Machine[R]) refusal(code Code, op *Operation[R], id, state string) *Refusal {
+func (m *Machine[R]) refusal(code Code, op *fsmimpl.Operation[R], id, state string) *Refusal {
 	g := Ground{Code: code, Machine: m.schema.Machine}
 	if op != nil {
 		g.Operation = op.Name
@@ -130,7 +132,7 @@ func (m *Machine[R]) refusal(code Code, op *Operation[R], id, state string) *Ref
 
 // load makes a record of a row and checks it. A row that breaks a MUST rule
 // comes back with a refusal beside it, one that cannot be decoded without.
-func (m *Machine[R]) load(op *Operation[R], row *Row) (R, error) {
+func (m *Machine[R]) load(op *fsmimpl.Operation[R], row *driver.Row) (R, error) {
 	rec, err := m.loadSound(op, row)
 	if _, loose := m.quarantine.Load(row.ID); loose && err == nil {
 		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
@@ -141,7 +143,7 @@ func (m *Machine[R]) load(op *Operation[R], row *Row) (R, error) {
 }
 
 // loadSound is load without what only the log tells.
-func (m *Machine[R]) loadSound(op *Operation[R], row *Row) (R, error) {
+func (m *Machine[R]) loadSound(op *fsmimpl.Operation[R], row *driver.Row) (R, error) {
 	rec, err := m.d.Decode(*row)
 	if err == nil {
 		err = insane(m.schema, row)
@@ -172,13 +174,13 @@ func (m *Machine[R]) broken(rec *R) []string {
 
 // suspect reports whether a record that a caller holds is not one to decide on
 // without asking the store.
-func (m *Machine[R]) suspect(rec *R, row *Row) bool {
+func (m *Machine[R]) suspect(rec *R, row *driver.Row) bool {
 	_, loose := m.quarantine.Load(row.ID)
 	return loose || insane(m.schema, row) != nil || m.broken(rec) != nil
 }
 
 // outcome makes the outcome of a call that wrote events and left row.
-func (m *Machine[R]) outcome(rec R, row *Row, events ...Event) Outcome[R] {
+func (m *Machine[R]) outcome(rec R, row *driver.Row, events ...driver.Event) Outcome[R] {
 	return Outcome[R]{
 		Record:       rec,
 		Events:       events,

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Create makes a record. A known request id is replayed; then a record with the
 // same dedupe value is returned as it is (Existing); then an id that is taken is
 // refused with ErrExists. Without an ID in the call the engine makes one.
-func (m *Machine[R]) Create(ctx context.Context, c Call[R]) (Outcome[R], error) {
-	return watched(ctx, m, c.observed(c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne)
+func (m *Machine[R]) Create(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
+	return watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) { return m.create(ctx, c) }, seenOne)
 }
 
-func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) {
+func (m *Machine[R]) create(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
 	ctx = m.begin(ctx)
 	var out Outcome[R]
 	q, id, err := m.creation(c)
@@ -33,16 +36,16 @@ func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 			out = m.outcome(s.rec, &s.row, s.write.Event)
 			return false, nil
 		}
-		u.glance = func(r Reader) (done bool, err error) {
+		u.glance = func(r driver.Reader) (done bool, err error) {
 			out, done, err = m.made(r, q)
 			return done, err
 		}
 	}
-	u.try = func(tx Tx, again bool) (err error) {
+	u.try = func(tx driver.Tx, again bool) (err error) {
 		out, err = m.createIn(ctx, tx, q, id, again)
 		return err
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		outs, err := m.known(r, q, "", q.RequestID)
 		if len(outs) > 0 {
 			out = outs[0]
@@ -58,7 +61,7 @@ func (m *Machine[R]) create(ctx context.Context, c Call[R]) (Outcome[R], error) 
 // made reads the answer to a creation that met a record or a request: what its
 // request led to, or the record that its dedupe value finds. done is false where
 // only a transaction can tell.
-func (m *Machine[R]) made(r Reader, q *request[R]) (out Outcome[R], done bool, err error) {
+func (m *Machine[R]) made(r driver.Reader, q *request[R]) (out Outcome[R], done bool, err error) {
 	outs, err := m.known(r, q, "", q.RequestID)
 	if len(outs) == 0 && err == nil {
 		outs, err = m.existing(r, q)
@@ -80,12 +83,12 @@ func (m *Machine[R]) decideNew(q *request[R], id string) (*step[R], error) {
 }
 
 // CreateIn is Create within a transaction that the caller owns; see ApplyIn.
-func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R], error) {
+func (m *Machine[R]) CreateIn(ctx context.Context, tx driver.Tx, c fsmimpl.Call[R]) (Outcome[R], error) {
 	q, id, err := m.creation(c)
 	if err != nil {
 		return Outcome[R]{}, err
 	}
-	out, err := watched(ctx, m, c.observed(c.ID), func(ctx context.Context) (Outcome[R], error) {
+	out, err := watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) {
 		return within(ctx, m.store, func() (Outcome[R], error) { return m.createIn(ctx, tx, q, id, false) })
 	}, seenOne)
 	if err != nil {
@@ -97,15 +100,15 @@ func (m *Machine[R]) CreateIn(ctx context.Context, tx Tx, c Call[R]) (Outcome[R]
 // CreateMany makes records in one transaction, in the order of the calls: all
 // of them or none. The error of a call that is refused names its index. Calls
 // whose request is known are replayed, and existing records returned, one by one.
-func (m *Machine[R]) CreateMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) CreateMany(ctx context.Context, calls []fsmimpl.Call[R]) ([]Outcome[R], error) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	call := calls[0].observedMany(len(calls))
+	call := observedMany(&calls[0], len(calls))
 	return watched(ctx, m, call, func(ctx context.Context) ([]Outcome[R], error) { return m.createMany(ctx, calls) }, seenMany)
 }
 
-func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) createMany(ctx context.Context, calls []fsmimpl.Call[R]) ([]Outcome[R], error) {
 	ctx = m.begin(ctx)
 	queue := make([]*request[R], len(calls))
 	ids := make([]string, len(calls))
@@ -118,7 +121,7 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome
 	outs := make([]Outcome[R], len(calls))
 	u := m.unit(queue[0].op, ids[0], queue[0].RequestID)
 	u.fast = m.fastTogether(ctx, func() []*step[R] { return m.decideAllNew(queue, ids) }, outs)
-	u.try = func(tx Tx, again bool) (err error) {
+	u.try = func(tx driver.Tx, again bool) (err error) {
 		for i, q := range queue {
 			if outs[i], err = m.createIn(ctx, tx, q, ids[i], again); err != nil {
 				return fmt.Errorf("item %d: %w", i, err)
@@ -126,7 +129,7 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome
 		}
 		return nil
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		for i, q := range queue {
 			known, err := m.known(r, q, "", q.RequestID)
 			if err != nil {
@@ -148,8 +151,8 @@ func (m *Machine[R]) createMany(ctx context.Context, calls []Call[R]) ([]Outcome
 }
 
 // creation prepares a call that makes a record, and its id.
-func (m *Machine[R]) creation(c Call[R]) (*request[R], string, error) {
-	q, err := m.prepare(c, c.ID)
+func (m *Machine[R]) creation(c fsmimpl.Call[R]) (*request[R], string, error) {
+	q, err := m.prepare(c, c.ID, false)
 	if err != nil {
 		return nil, "", err
 	}
@@ -161,13 +164,13 @@ func (m *Machine[R]) creation(c Call[R]) (*request[R], string, error) {
 	}
 	id := q.Call.ID
 	if id == "" {
-		id = NewID()
+		id = driver.NewID()
 	}
 	return q, id, nil
 }
 
 // createIn makes a record within a transaction.
-func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id string, again bool) (Outcome[R], error) {
+func (m *Machine[R]) createIn(ctx context.Context, tx driver.Tx, q *request[R], id string, again bool) (Outcome[R], error) {
 	var none Outcome[R]
 	lookup := func() ([]Outcome[R], error) {
 		if q.own && !again {
@@ -225,14 +228,14 @@ func (m *Machine[R]) createIn(ctx context.Context, tx Tx, q *request[R], id stri
 
 // existing returns the outcome of a creation that finds a record by its dedupe
 // rule, or nil.
-func (m *Machine[R]) existing(r Reader, q *request[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) existing(r driver.Reader, q *request[R]) ([]Outcome[R], error) {
 	rule := m.uniqueRule(q.op.Dedupe)
 	if rule == nil || q.Dedupe == nil {
 		return nil, nil
 	}
-	query := Query{States: rule.States, Limit: 1}
+	query := driver.Query{States: rule.States, Limit: 1}
 	for i, c := range rule.Columns {
-		query.Where = append(query.Where, Cond{Column: c, Op: OpEq, Value: q.Dedupe[i]})
+		query.Where = append(query.Where, driver.Cond{Column: c, Op: driver.OpEq, Value: q.Dedupe[i]})
 	}
 	for row, err := range r.Rows(query) {
 		if err != nil {

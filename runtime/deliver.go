@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Deliver performs the effects that are due and returns how many it performed.
@@ -82,7 +85,7 @@ func (r *round[R]) run(ctx context.Context) error {
 	}
 }
 
-func (r *round[R]) start(ctx context.Context, d Delivery, own bool) {
+func (r *round[R]) start(ctx context.Context, d driver.Delivery, own bool) {
 	r.running++
 	if own {
 		r.own++
@@ -140,12 +143,12 @@ func (r *round[R]) note(d delivered) error {
 
 // claim takes at most limit deliveries that are due. It looks before it writes:
 // most of the time there is nothing to do.
-func (m *Machine[R]) claim(ctx context.Context, now time.Time, limit int) (batch []Delivery, err error) {
+func (m *Machine[R]) claim(ctx context.Context, now time.Time, limit int) (batch []driver.Delivery, err error) {
 	if limit == 0 {
 		return nil, nil
 	}
 	waiting := false
-	err = m.table.View(ctx, func(r Reader) error {
+	err = m.table.View(ctx, func(r driver.Reader) error {
 		due, err := r.Outbox(now, 1)
 		waiting = len(due) > 0
 		return err
@@ -156,12 +159,12 @@ func (m *Machine[R]) claim(ctx context.Context, now time.Time, limit int) (batch
 	until := time.Time{}
 	u := m.unit(nil, "", "")
 	u.lost = func(err error) error { return &AmbiguousError{Machine: m.schema.Machine, Err: err} }
-	u.try = func(tx Tx, _ bool) (err error) {
+	u.try = func(tx driver.Tx, _ bool) (err error) {
 		until = m.notBefore(now).Add(m.options.lease)
 		batch, err = tx.Claim(now, until, limit)
 		return err
 	}
-	u.find = func(r Reader) (bool, error) { return claimed(r, batch, until) }
+	u.find = func(r driver.Reader) (bool, error) { return claimed(r, batch, until) }
 	if err := m.run(ctx, u); err != nil {
 		return nil, err
 	}
@@ -178,10 +181,10 @@ func (m *Machine[R]) notBefore(begin time.Time) time.Time {
 }
 
 // claimed reports whether a claim whose answer was lost has landed.
-func claimed(r Reader, batch []Delivery, until time.Time) (bool, error) {
+func claimed(r driver.Reader, batch []driver.Delivery, until time.Time) (bool, error) {
 	list, err := r.Outbox(until, 0)
 	for _, d := range batch {
-		if !slices.ContainsFunc(list, func(l Delivery) bool {
+		if !slices.ContainsFunc(list, func(l driver.Delivery) bool {
 			return l.ID == d.ID && l.Rev == d.Rev && l.Attempts == d.Attempts && l.Due.Equal(until)
 		}) {
 			return false, err
@@ -193,7 +196,7 @@ func claimed(r Reader, batch []Delivery, until time.Time) (bool, error) {
 // perform performs one effect that was claimed. performed is true when it ran and
 // all that follows was written. Any error but an *EffectError is one of the store,
 // or the context's. begin is when the round began.
-func (m *Machine[R]) perform(ctx context.Context, d Delivery, begin time.Time) (performed bool, err error) {
+func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.Time) (performed bool, err error) {
 	job, err := m.delivery(ctx, d)
 	if err != nil {
 		m.release(ctx, d)
@@ -234,9 +237,9 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, begin time.Time) (
 		due = again
 	}
 	if later := (*LaterError)(nil); errors.As(cause, &later) && later.Until.After(due) {
-		due = Time(later.Until)
+		due = driver.Time(later.Until)
 	}
-	err = m.table.Update(ctx, func(tx Tx) error {
+	err = m.table.Update(ctx, func(tx driver.Tx) error {
 		_, err := tx.Postpone(d.ID, d.Rev, d.Attempts, due, shortText(cause.Error()))
 		return err
 	})
@@ -248,7 +251,7 @@ func (m *Machine[R]) perform(ctx context.Context, d Delivery, begin time.Time) (
 	return false, m.failure(d, cause)
 }
 
-func (m *Machine[R]) failure(d Delivery, cause error) *EffectError {
+func (m *Machine[R]) failure(d driver.Delivery, cause error) *EffectError {
 	return &EffectError{Machine: m.schema.Machine, ID: d.ID, Effect: d.Effect, Key: d.Key, Rev: d.Rev, Err: cause}
 }
 
@@ -263,7 +266,7 @@ var ErrTooSlow = errors.New("the effect did not return within its part of the le
 // inTime runs an effect for its part of the lease. A panic is its failure. One that
 // goes on after the end of its context is left alone: its failure is ErrTooSlow, and
 // it is not due before its lease is over.
-func (m *Machine[R]) inTime(ctx context.Context, d Delivery, job deliveryJob[R]) (again time.Time, cause error) {
+func (m *Machine[R]) inTime(ctx context.Context, d driver.Delivery, job deliveryJob[R]) (again time.Time, cause error) {
 	lease := m.options.lease
 	ctx, cancel := context.WithTimeoutCause(ctx, lease/4*3, ErrTooSlow)
 	defer cancel()
@@ -296,10 +299,10 @@ func (m *Machine[R]) inTime(ctx context.Context, d Delivery, job deliveryJob[R])
 
 // release gives a delivery back that was claimed and not tried, or is not known to
 // be settled. If that fails too, the end of the lease does it.
-func (m *Machine[R]) release(ctx context.Context, d Delivery) {
+func (m *Machine[R]) release(ctx context.Context, d driver.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.options.lease/8)
 	defer cancel()
-	_ = m.table.Update(ctx, func(tx Tx) error {
+	_ = m.table.Update(ctx, func(tx driver.Tx) error {
 		_, err := tx.Postpone(d.ID, d.Rev, d.Attempts, m.now(), d.LastError)
 		return err
 	})
@@ -334,17 +337,17 @@ func (m *Machine[R]) wait(attempts int) time.Duration {
 
 // deliveryJob is what is needed to perform a delivery.
 type deliveryJob[R any] struct {
-	op       *Operation[R]
+	op       *fsmimpl.Operation[R]
 	rec      R // as of the delivery's revision
-	event    Event
+	event    driver.Event
 	obsolete bool
 	err      error // why it cannot be performed
 }
 
 // delivery reads what a delivery is about.
-func (m *Machine[R]) delivery(ctx context.Context, d Delivery) (deliveryJob[R], error) {
+func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJob[R], error) {
 	var job deliveryJob[R]
-	err := m.table.View(ctx, func(r Reader) error {
+	err := m.table.View(ctx, func(r driver.Reader) error {
 		row, err := r.Row(d.ID)
 		if errors.Is(err, ErrNotFound) {
 			job.obsolete = true
@@ -386,9 +389,9 @@ func (m *Machine[R]) delivery(ctx context.Context, d Delivery) (deliveryJob[R], 
 
 // settle removes a delivery and, with an op that has one, takes the step of
 // `then`, in one transaction. It reports whether the delivery was still the caller's.
-func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) (held bool, err error) {
+func (m *Machine[R]) settle(ctx context.Context, d driver.Delivery, op *fsmimpl.Operation[R]) (held bool, err error) {
 	if op == nil || op.Then == "" {
-		err = m.table.Update(ctx, func(tx Tx) error {
+		err = m.table.Update(ctx, func(tx driver.Tx) error {
 			held, err = tx.Settle(d.ID, d.Rev, d.Attempts)
 			return err
 		})
@@ -396,20 +399,20 @@ func (m *Machine[R]) settle(ctx context.Context, d Delivery, op *Operation[R]) (
 	}
 	next := m.byName[op.Then]
 	requestID := systemID(next, d.Rev)
-	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: SystemActor, Calls: 1}
-	_, err = watched(ctx, m, call, func(ctx context.Context) (events []Event, err error) {
+	call := Observed{Operation: next.Name, ID: d.ID, RequestID: requestID, Actor: driver.SystemActor, Calls: 1}
+	_, err = watched(ctx, m, call, func(ctx context.Context) (events []driver.Event, err error) {
 		held, events, err = m.settleThen(ctx, d, op, next, requestID)
 		return events, err
-	}, func(events []Event) Observation { return Observation{Events: events} })
+	}, func(events []driver.Event) Observation { return Observation{Events: events} })
 	return held, err
 }
 
 // settleThen is settle for an op with a `then`. It returns the events of what
 // followed, none where the record has moved on or an earlier try had done it. The
 // record is locked before the delivery, as by every write.
-func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Operation[R], requestID string) (held bool, events []Event, err error) {
+func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next *fsmimpl.Operation[R], requestID string) (held bool, events []driver.Event, err error) {
 	u := m.unit(next, d.ID, requestID)
-	u.try = func(tx Tx, _ bool) error {
+	u.try = func(tx driver.Tx, _ bool) error {
 		held, events = false, nil
 		row, gone := tx.Row(d.ID)
 		if gone != nil && !errors.Is(gone, ErrNotFound) {
@@ -442,7 +445,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d Delivery, op, next *Opera
 		_, events, err = m.follow(ctx, tx, s, at, false)
 		return err
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		known, err := r.Request(d.ID, requestID)
 		held = held || len(known) > 0
 		return len(known) > 0, err

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // ForgetOptions say what Forget removes.
@@ -32,11 +35,11 @@ func (m *Machine[R]) Forget(ctx context.Context, o ForgetOptions) (int, error) {
 	if p := m.d.Projection; p != nil && len(p.Moves) > 0 {
 		return m.forgetGroups(ctx, &o)
 	}
-	return m.forgetMarks(ctx, &o, func(*Event) bool { return true })
+	return m.forgetMarks(ctx, &o, func(*driver.Event) bool { return true })
 }
 
 // forgetMarks forgets the records whose mark fits.
-func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *Event) bool) (int, error) {
+func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *driver.Event) bool) (int, error) {
 	removed := 0
 	for after := ""; ; {
 		marks, err := m.tombstones(ctx, after, o.Before)
@@ -65,9 +68,9 @@ func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits fun
 	}
 }
 
-func (m *Machine[R]) tombstones(ctx context.Context, after string, before time.Time) (marks []Event, err error) {
-	err = m.table.View(ctx, func(r Reader) error {
-		g, ok := r.(TombstoneReader)
+func (m *Machine[R]) tombstones(ctx context.Context, after string, before time.Time) (marks []driver.Event, err error) {
+	err = m.table.View(ctx, func(r driver.Reader) error {
+		g, ok := r.(driver.TombstoneReader)
 		if !ok {
 			return fmt.Errorf("forget %s: this store cannot remove what is left of records", m.schema.Machine)
 		}
@@ -78,17 +81,17 @@ func (m *Machine[R]) tombstones(ctx context.Context, after string, before time.T
 	return marks, err
 }
 
-func (m *Machine[R]) forgetOne(ctx context.Context, mark *Event, before time.Time) (gone bool, err error) {
-	u := m.unit(&Operation[R]{Name: "forget"}, mark.ID, "")
-	u.try = func(tx Tx, _ bool) (err error) {
-		g, ok := tx.(Forgetter)
+func (m *Machine[R]) forgetOne(ctx context.Context, mark *driver.Event, before time.Time) (gone bool, err error) {
+	u := m.unit(&fsmimpl.Operation[R]{Name: "forget"}, mark.ID, "")
+	u.try = func(tx driver.Tx, _ bool) (err error) {
+		g, ok := tx.(driver.Forgetter)
 		if !ok {
 			return fmt.Errorf("forget %s %q: this store cannot remove what is left of records", m.schema.Machine, mark.ID)
 		}
 		gone, err = g.Forget(mark.ID, before)
 		return err
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		gone = true
 		for e, err := range r.Events(mark.ID, 0) {
 			gone = err == nil && e.RequestID != mark.RequestID
@@ -103,7 +106,7 @@ func (m *Machine[R]) forgetOne(ctx context.Context, mark *Event, before time.Tim
 // never had one that moved on to another group.
 func (m *Machine[R]) forgetGroups(ctx context.Context, o *ForgetOptions) (int, error) {
 	alive := map[uint64]bool{}
-	for row, err := range m.rows(ctx, Query{}) {
+	for row, err := range m.rows(ctx, driver.Query{}) {
 		if err != nil {
 			return 0, err
 		}
@@ -111,17 +114,17 @@ func (m *Machine[R]) forgetGroups(ctx context.Context, o *ForgetOptions) (int, e
 			return 0, err
 		}
 	}
-	return m.forgetMarks(ctx, o, func(mark *Event) bool {
-		inputs, _ := mark.Inputs.members()
+	return m.forgetMarks(ctx, o, func(mark *driver.Event) bool {
+		inputs, _ := mark.Inputs.Members()
 		n, said := numberOf(inputs["group"])
 		return said && !alive[n]
 	})
 }
 
 // groupsOf notes the groups that a record is or was in.
-func (m *Machine[R]) groupsOf(ctx context.Context, row *Row, groups map[uint64]bool) error {
-	note := func(row *Row) error {
-		key, err := m.d.Projection.groupOf(m.schema, row)
+func (m *Machine[R]) groupsOf(ctx context.Context, row *driver.Row, groups map[uint64]bool) error {
+	note := func(row *driver.Row) error {
+		key, err := m.d.Projection.Group(m.schema, row)
 		if err == nil {
 			groups[groupNumber(key)] = true
 		}
@@ -130,11 +133,11 @@ func (m *Machine[R]) groupsOf(ctx context.Context, row *Row, groups map[uint64]b
 	if err := note(row); err != nil {
 		return err
 	}
-	return m.table.View(ctx, func(r Reader) error {
-		var folded Row
+	return m.table.View(ctx, func(r driver.Reader) error {
+		var folded driver.Row
 		for e, err := range r.Events(row.ID, 0) {
 			if err == nil {
-				err = foldEvent(m.schema, &folded, &e)
+				err = folded.Fold(m.schema, &e)
 			}
 			if err == nil {
 				err = note(&folded)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Health is what the last check of a machine's records led to: the cheap one
@@ -27,13 +29,6 @@ func (h Health) Sound() bool {
 	return h.Store == nil && !h.Ended.IsZero() && !h.Running && h.Err == nil && len(h.Findings) == 0
 }
 
-// Failing is a Store that may come to take no more writes, since its database failed.
-type Failing interface {
-	Store
-	// Failed returns why; nil while it takes writes.
-	Failed() error
-}
-
 // Health returns what the last check has found, so far when it is still running,
 // and how the store is now.
 func (m *Machine[R]) Health() Health {
@@ -44,7 +39,7 @@ func (m *Machine[R]) Health() Health {
 		h = m.health.last.h
 		h.Findings = maps.Clone(h.Findings)
 	}
-	if s, ok := m.store.(Failing); ok {
+	if s, ok := m.store.(driver.Failing); ok {
 		h.Store = s.Failed()
 	}
 	return h

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Held is one record in the hands of one actor: the generated handles, a type
@@ -21,9 +24,9 @@ type Held[R any] struct {
 
 	mu   sync.Mutex
 	out  Outcome[R]
-	key  string   // what the request ids at this revision begin with
-	open *Call[R] // a Stay whose outcome is not known
-	next *Held[R] // what a Move led to
+	key  string           // what the request ids at this revision begin with
+	open *fsmimpl.Call[R] // a Stay whose outcome is not known
+	next *Held[R]         // what a Move led to
 }
 
 // Hold returns a record as the actor holds it. It asks nothing of the store:
@@ -36,7 +39,7 @@ func Hold[R any](m *Machine[R], rec R, actor string) *Held[R] {
 
 // HoldOutcome is Hold for what a call led to.
 func HoldOutcome[R any](m *Machine[R], out Outcome[R], actor string) *Held[R] {
-	return &Held[R]{machine: m, actor: actor, turn: make(chan struct{}, 1), out: out, key: NewID()}
+	return &Held[R]{machine: m, actor: actor, turn: make(chan struct{}, 1), out: out, key: driver.NewID()}
 }
 
 // Outcome returns what led to the record as it is held now: the newest call of
@@ -54,7 +57,7 @@ func (h *Held[R]) Outcome() Outcome[R] {
 func (h *Held[R]) Held() R { return h.Outcome().Record }
 
 // Ref returns id and revision of the record as it is held now.
-func (h *Held[R]) Ref() Ref { return h.Outcome().ref }
+func (h *Held[R]) Ref() driver.Ref { return h.Outcome().ref }
 
 // Actor returns who holds the record.
 func (h *Held[R]) Actor() string {
@@ -84,7 +87,7 @@ var errEmpty = errors.New("the handle is empty; expected one that an operation o
 
 // Move makes a call that leads to another handle. This one stays as it is, and
 // the same call once more replays. The request id of the call is the handle's.
-func (h *Held[R]) Move(ctx context.Context, c Call[R]) (*Held[R], error) {
+func (h *Held[R]) Move(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], error) {
 	if h == nil {
 		return nil, errEmpty
 	}
@@ -110,7 +113,7 @@ func (h *Held[R]) Move(ctx context.Context, c Call[R]) (*Held[R], error) {
 // Stay makes a call that leaves the record in its state. The handle holds the
 // new revision afterwards. A call whose outcome is unknown is made again before
 // the next one, so that the handle knows its revision.
-func (h *Held[R]) Stay(ctx context.Context, c Call[R]) error {
+func (h *Held[R]) Stay(ctx context.Context, c fsmimpl.Call[R]) error {
 	if h == nil {
 		return errEmpty
 	}
@@ -147,7 +150,7 @@ func (h *Held[R]) settle(ctx context.Context) error {
 }
 
 // stay is Stay when nothing is open but the call itself.
-func (h *Held[R]) stay(ctx context.Context, c Call[R]) error {
+func (h *Held[R]) stay(ctx context.Context, c fsmimpl.Call[R]) error {
 	out, err := h.apply(ctx, c)
 	if err != nil {
 		h.open = nil
@@ -158,13 +161,13 @@ func (h *Held[R]) stay(ctx context.Context, c Call[R]) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.out, h.key, h.open = out, NewID(), nil
+	h.out, h.key, h.open = out, driver.NewID(), nil
 	return nil
 }
 
 // apply makes a call under the handle's request id for it.
-func (h *Held[R]) apply(ctx context.Context, c Call[R]) (Outcome[R], error) {
-	if h.machine.schema.RequestID != Never {
+func (h *Held[R]) apply(ctx context.Context, c fsmimpl.Call[R]) (Outcome[R], error) {
+	if h.machine.schema.RequestID != driver.Never {
 		c.RequestID = h.key + "." + c.Operation.Stored
 	}
 	at := h.Outcome()
@@ -172,7 +175,7 @@ func (h *Held[R]) apply(ctx context.Context, c Call[R]) (Outcome[R], error) {
 	if err == nil && out.RecordOnly && c.Operation.Then == "" {
 		d := h.machine.d
 		from, to := d.Encode(&at.Record).State, d.Encode(&out.Record).State
-		if from != to && !slices.Contains(c.Operation.Moves, Move{from, to}) {
+		if from != to && !slices.Contains(c.Operation.Moves, fsmimpl.Move{From: from, To: to}) {
 			return out, &RecordedError{
 				Machine: h.machine.schema.Machine, ID: at.ref.ID, Operation: c.Operation.Name,
 				Rev: out.ref.Rev, State: h.machine.schema.StateName(to),

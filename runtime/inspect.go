@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // maxFindings bounds what is said of one record: a log that is wrong from end
@@ -16,7 +18,7 @@ const maxFindings = 100
 type inspection[R any] struct {
 	m        *Machine[R]
 	id       string
-	folded   Row
+	folded   driver.Row
 	foldErr  error  // of the fold; not looked at any more after one
 	state    string // where the log is now
 	rev, n   int64
@@ -24,14 +26,14 @@ type inspection[R any] struct {
 	last     uint32 // Chain of the newest event
 	chained  bool   // the store keeps chains
 	requests requestFilter
-	purged   bool   // the log says that the record was purged
-	erased   *Event // the first event of which something was erased, until a redaction follows
+	purged   bool          // the log says that the record was purged
+	erased   *driver.Event // the first event of which something was erased, until a redaction follows
 	// What an event that cannot be read leaves unknown:
 	noState, noStep, noLast bool // state; stepped; last
 	found                   []Finding
 }
 
-func (x *inspection[R]) report(e *Event, check, format string, args ...any) {
+func (x *inspection[R]) report(e *driver.Event, check, format string, args ...any) {
 	f := Finding{ID: x.id, Check: check, Must: true, Message: fmt.Sprintf(format, args...)}
 	if e != nil {
 		f.Rev, f.N = e.Rev, e.N
@@ -52,9 +54,9 @@ func (x *inspection[R]) add(f Finding) {
 }
 
 // log looks at all events.
-func (x *inspection[R]) log(r Reader) error {
+func (x *inspection[R]) log(r driver.Reader) error {
 	for e, err := range r.Events(x.id, 0) {
-		var unreadable *EventError
+		var unreadable *driver.EventError
 		switch {
 		case errors.As(err, &unreadable):
 			x.unreadable(unreadable)
@@ -62,7 +64,7 @@ func (x *inspection[R]) log(r Reader) error {
 		case err != nil:
 			return err
 		}
-		if e.Operation == opPurge && e.RecordOnly() {
+		if e.Operation == driver.OpPurge && e.RecordOnly() {
 			x.purged = true
 		}
 		if err := x.event(r, &e); err != nil {
@@ -77,8 +79,8 @@ func (x *inspection[R]) log(r Reader) error {
 
 // unreadable looks at an event of which only its place is known. The fold ends,
 // and what it would have told the next event is not asked of that one.
-func (x *inspection[R]) unreadable(err *EventError) {
-	e := Event{ID: err.ID, Rev: err.Rev, N: err.N}
+func (x *inspection[R]) unreadable(err *driver.EventError) {
+	e := driver.Event{ID: err.ID, Rev: err.Rev, N: err.N}
 	x.report(&e, CheckSum, "%v", err)
 	x.noLast = true
 	if x.n = e.N; e.RecordOnly() {
@@ -89,16 +91,16 @@ func (x *inspection[R]) unreadable(err *EventError) {
 }
 
 // event looks at the next event of the log.
-func (x *inspection[R]) event(r Reader, e *Event) error {
-	if sum := Checksum(e); sum != e.Sum {
+func (x *inspection[R]) event(r driver.Reader, e *driver.Event) error {
+	if sum := driver.Checksum(e); sum != e.Sum {
 		x.report(e, CheckSum, "the event's checksum is %08x, it says %08x", sum, e.Sum)
 	}
 	x.history(e)
 	switch {
-	case e.Operation == opRedact && ownEvent(x.m.schema, e):
+	case e.Operation == driver.OpRedact && e.Own(x.m.schema):
 		x.erased = nil
 	case e.Redacted() && x.erased == nil:
-		x.erased = &Event{Rev: e.Rev, N: e.N}
+		x.erased = &driver.Event{Rev: e.Rev, N: e.N}
 	}
 	if e.RecordOnly() {
 		x.recorded(e)
@@ -111,14 +113,14 @@ func (x *inspection[R]) event(r Reader, e *Event) error {
 // history compares the chain with what the events up to here make of it. After
 // a difference it goes on from what the event says, so that it is told once;
 // after a gap nobody knows.
-func (x *inspection[R]) history(e *Event) {
+func (x *inspection[R]) history(e *driver.Event) {
 	before, follows := x.stepped, e.Rev == x.rev+1 && !x.noStep
 	if e.RecordOnly() {
 		before, follows = x.last, e.Rev == x.rev && e.N == x.n+1 && !x.noLast
 	}
 	x.noLast, x.noStep = false, x.noStep && e.RecordOnly()
 	x.chained = x.chained || e.Chain != 0
-	if want := Chained(before, e); x.chained && follows && e.Chain != want {
+	if want := driver.Chained(before, e); x.chained && follows && e.Chain != want {
 		x.report(e, CheckHistory, "the chain of checksums is %08x here, it says %08x: an event was altered and given a new checksum", want, e.Chain)
 	}
 	x.last = e.Chain
@@ -128,7 +130,7 @@ func (x *inspection[R]) history(e *Event) {
 }
 
 // recorded looks at an event that changed nothing but the log.
-func (x *inspection[R]) recorded(e *Event) {
+func (x *inspection[R]) recorded(e *driver.Event) {
 	if e.Rev != x.rev || e.N != x.n+1 {
 		x.report(e, CheckNumber, "record-only event %d.%d follows %d.%d", e.Rev, e.N, x.rev, x.n)
 	}
@@ -146,7 +148,7 @@ func (x *inspection[R]) recorded(e *Event) {
 
 // step looks at a transition. Where one is missing it is not known what the next
 // one should have started from, and the fold ends.
-func (x *inspection[R]) step(e *Event) {
+func (x *inspection[R]) step(e *driver.Event) {
 	if x.noState {
 		x.state, x.noState = e.From, false
 	}
@@ -170,13 +172,13 @@ func (x *inspection[R]) step(e *Event) {
 // edge looks whether the machine can take the step, or record the call. An event
 // of an older version is judged only as far as its words are known, and softly,
 // since that version may have allowed it; one of a later version is not judged.
-func (x *inspection[R]) edge(e *Event) {
+func (x *inspection[R]) edge(e *driver.Event) {
 	s := x.m.schema
-	if e.Version > s.Version || ownEvent(s, e) {
+	if e.Version > s.Version || e.Own(s) {
 		return
 	}
 	op := x.m.byStored[e.Operation]
-	known := op != nil && s.knows(e.To) && (e.From == "" || s.knows(e.From))
+	known := op != nil && s.Knows(e.To) && (e.From == "" || s.Knows(e.From))
 	if e.Version < s.Version && !known {
 		return
 	}
@@ -188,7 +190,7 @@ func (x *inspection[R]) edge(e *Event) {
 		problem = fmt.Sprintf("operation %s is logged as %q, this event says %q", op.Name, op.Event, e.Name)
 	case e.RecordOnly() && !slices.Contains(op.Recorded, e.To):
 		problem = fmt.Sprintf("operation %s is never recorded only in state %q", op.Name, e.To)
-	case !e.RecordOnly() && !slices.Contains(op.Moves, Move{e.From, e.To}):
+	case !e.RecordOnly() && !slices.Contains(op.Moves, fsmimpl.Move{From: e.From, To: e.To}):
 		problem = fmt.Sprintf("operation %s makes no move from %q to %q", op.Name, e.From, e.To)
 	}
 	if problem == "" {
@@ -201,40 +203,14 @@ func (x *inspection[R]) edge(e *Event) {
 	x.add(f)
 }
 
-// The operations of events that no operation of a machine makes.
-const (
-	opMigrate = "migrate"  // a step by which a migration takes a record out of a state that is gone
-	opRepair  = "__repair" // recorded only: the row was put right after its log
-	opRedact  = "__redact" // a transition that changes fields only: they were erased
-	opPurge   = "__purge"  // recorded only: the record was removed
-	opPurged  = "__purged" // an event that Purge has emptied
-)
-
-// ownEvent reports whether an event is right although no operation makes it.
-func ownEvent(s *Schema, e *Event) bool {
-	if e.Operation == opRepair {
-		return e.RecordOnly()
-	}
-	if e.Operation == opRedact {
-		return !e.RecordOnly() && e.Rev > 1 && e.From == e.To && strings.HasPrefix(e.RequestID, reserved+opRedact+":")
-	}
-	return e.Operation == opMigrate && e.Actor == SystemActor && e.Rev > 1 && !e.RecordOnly() &&
-		e.RequestID == fmt.Sprintf("%s%s:%d", reserved, opMigrate, e.Rev) && !s.knows(e.From) && s.knows(e.To)
-}
-
-// knows reports whether a state is stored under that word.
-func (s *Schema) knows(stored string) bool {
-	return slices.ContainsFunc(s.States, func(st StateInfo) bool { return st.Stored == stored })
-}
-
 // fold applies the event; an image must say what the changes up to it say.
-func (x *inspection[R]) fold(e *Event) {
+func (x *inspection[R]) fold(e *driver.Event) {
 	s := x.m.schema
 	plain := *e
 	if e.Rev == 1 || x.folded.Rev > 0 {
-		plain.Image = JSON{}
+		plain.Image = driver.JSON{}
 	}
-	if x.foldErr = foldEvent(s, &x.folded, &plain); x.foldErr != nil {
+	if x.foldErr = x.folded.Fold(s, &plain); x.foldErr != nil {
 		x.report(e, CheckFold, "%v", x.foldErr)
 		return
 	}
@@ -242,7 +218,7 @@ func (x *inspection[R]) fold(e *Event) {
 		return
 	}
 	image := x.folded
-	if err := applyImage(s, &image, e); err != nil {
+	if err := image.FoldImage(s, e); err != nil {
 		x.report(e, CheckFold, "%v", err)
 	} else if diff := differs(s, &image, &x.folded); diff != "" {
 		x.report(e, CheckFold, "the image and the changes differ: %s", diff)
@@ -251,7 +227,7 @@ func (x *inspection[R]) fold(e *Event) {
 
 // request looks whether the event's request id stands once in its scope: in the
 // record, and where its scope is the machine, there.
-func (x *inspection[R]) request(r Reader, e *Event) error {
+func (x *inspection[R]) request(r driver.Reader, e *driver.Event) error {
 	if e.RequestID == "" {
 		return nil
 	}
@@ -297,13 +273,13 @@ func (x *inspection[R]) request(r Reader, e *Event) error {
 
 // isUnreadable reports whether an event could not be read.
 func isUnreadable(err error) bool {
-	var unreadable *EventError
+	var unreadable *driver.EventError
 	return errors.As(err, &unreadable)
 }
 
 // row compares the row with its log and its rules. A row that cannot be decoded
 // or breaks a rule is not reported again for differing from its log.
-func (x *inspection[R]) row(row *Row) (rec R, decoded bool) {
+func (x *inspection[R]) row(row *driver.Row) (rec R, decoded bool) {
 	s := x.m.schema
 	diff := ""
 	if x.foldErr == nil && x.folded.Rev > 0 {
@@ -345,19 +321,19 @@ func (x *inspection[R]) row(row *Row) (rec R, decoded bool) {
 }
 
 // insane returns what no record of any machine can be.
-func insane(s *Schema, row *Row) error {
+func insane(s *driver.Schema, row *driver.Row) error {
 	if len(row.Values) != len(s.Columns) {
 		return fmt.Errorf("the row has %d values, the machine %d fields", len(row.Values), len(s.Columns))
 	}
 	if row.Rev < 1 {
 		return fmt.Errorf("the revision is %d, records begin at 1", row.Rev)
 	}
-	if !s.knows(row.State) {
+	if !s.Knows(row.State) {
 		return fmt.Errorf("no state is stored as %q", row.State)
 	}
 	for i := range s.Columns {
 		n, ok := row.Values[i].(int64)
-		if ok && (s.Columns[i].Kind == KindCounter && n < 0 || s.Columns[i].Kind == KindSequence && n < 1) {
+		if ok && (s.Columns[i].Kind == driver.KindCounter && n < 0 || s.Columns[i].Kind == driver.KindSequence && n < 1) {
 			return fmt.Errorf("%s is %d, which nothing counts to", s.Columns[i].Name, n)
 		}
 	}
@@ -365,7 +341,7 @@ func insane(s *Schema, row *Row) error {
 }
 
 // differs says in which column two rows differ; empty when in none.
-func differs(s *Schema, a, b *Row) string {
+func differs(s *driver.Schema, a, b *driver.Row) string {
 	switch {
 	case a.State != b.State:
 		return fmt.Sprintf("state is %q, not %q", a.State, b.State)
@@ -377,7 +353,7 @@ func differs(s *Schema, a, b *Row) string {
 		return fmt.Sprintf("updated_at is %v, not %v", a.UpdatedAt, b.UpdatedAt)
 	}
 	for i := range s.Columns {
-		if !sameValue(a.Values[i], b.Values[i]) {
+		if !driver.Same(a.Values[i], b.Values[i]) {
 			return fmt.Sprintf("%s is %v, not %v", s.Columns[i].Name, told(a.Values[i]), told(b.Values[i]))
 		}
 	}

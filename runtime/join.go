@@ -5,26 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Joined is a transaction of the caller's own, in the store of a machine: what
 // Machine.In works in. Join makes one.
 type Joined struct {
-	store   Store
-	adopt   func(ctx context.Context, s *Schema) (Tx, error)
+	store   driver.Store
+	adopt   func(ctx context.Context, s *driver.Schema) (driver.Tx, error)
 	foreign bool
 }
 
 // Join names a transaction that the caller has begun in a store and will commit
 // or roll back: a *sql.Tx of a store over database/sql, a *memstore.Tx.
-func Join[T any](store Transactional[T], tx T) Joined {
-	return Joined{store: store, adopt: func(ctx context.Context, s *Schema) (Tx, error) { return store.Adopt(ctx, s, tx) }}
+func Join[T any](store driver.Transactional[T], tx T) Joined {
+	return Joined{store: store, adopt: func(ctx context.Context, s *driver.Schema) (driver.Tx, error) { return store.Adopt(ctx, s, tx) }}
 }
 
 // JoinBy is Join for a kind of transaction that is not the store's own, such as
 // one of another driver for the same database. A machine with atomic effects
 // refuses it, since these take the store's own kind.
-func JoinBy(store Store, adopt func(ctx context.Context, s *Schema) (Tx, error)) Joined {
+func JoinBy(store driver.Store, adopt func(ctx context.Context, s *driver.Schema) (driver.Tx, error)) Joined {
 	return Joined{store: store, adopt: adopt, foreign: true}
 }
 
@@ -34,7 +36,7 @@ var ErrJoined = errors.New("not within a transaction of the caller's own")
 
 // joined is the transaction that a machine works in.
 type joined struct {
-	tx     Tx
+	tx     driver.Tx
 	writes int   // that were tried
 	half   error // of a call that had written before it failed
 }
@@ -116,15 +118,15 @@ func (m *Machine[R]) alone(what string) error {
 
 // joinedTable is a table within one transaction.
 type joinedTable struct {
-	Table
-	tx Tx
+	driver.Table
+	tx driver.Tx
 }
 
 // Commit makes a write part of the transaction.
-func (t joinedTable) Commit(_ context.Context, w *Write) error { return t.tx.Write(w) }
+func (t joinedTable) Commit(_ context.Context, w *driver.Write) error { return t.tx.Write(w) }
 
 // View reads what the transaction sees.
-func (t joinedTable) View(ctx context.Context, f func(Reader) error) error {
+func (t joinedTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -132,7 +134,7 @@ func (t joinedTable) View(ctx context.Context, f func(Reader) error) error {
 }
 
 // Update runs f in the transaction.
-func (t joinedTable) Update(ctx context.Context, f func(Tx) error) error {
+func (t joinedTable) Update(ctx context.Context, f func(driver.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

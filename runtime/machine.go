@@ -7,39 +7,34 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// Generated1 is the handshake with generated code: a package that fsmgen wrote
-// for another generation of this runtime does not compile against it.
-const Generated1 = 1
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
 
 // Machine is the engine of one machine over one store. It is safe for use by
 // any number of goroutines.
 type Machine[R any] struct {
-	d       *Descriptor[R]
-	schema  *Schema
-	store   Store
-	table   Table
-	effects map[string]EffectFunc[R]
+	d       *fsmimpl.Descriptor[R]
+	schema  *driver.Schema
+	store   driver.Store
+	table   driver.Table
+	effects map[string]fsmimpl.EffectFunc[R]
 	options Options
 
-	byName   map[string]*Operation[R] // by the name in the specification
-	byStored map[string]*Operation[R]
+	byName   map[string]*fsmimpl.Operation[R] // by the name in the specification
+	byStored map[string]*fsmimpl.Operation[R]
 	joined   *joined // the caller's transaction; nil: its own ones
 	indexed  [][]int // the columns of each index that hold texts
 	leave    bool    // every at-least-once effect is of no use once the record has moved on
 
-	picks    map[*Operation[R]]*picking[R] // calls that wait to be taken along
-	recovers bool                          // has startup triggers and effects to deliver
-	started  atomic.Bool                   // Startup has run
+	picks    map[*fsmimpl.Operation[R]]*picking[R] // calls that wait to be taken along
+	recovers bool                                  // has startup triggers and effects to deliver
+	started  atomic.Bool                           // Startup has run
 
 	health     health
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
 }
-
-// EffectFunc performs an effect. For an atomic effect tx is the transaction of
-// the step, otherwise it is nil. r is the record as of the event's revision.
-type EffectFunc[R any] func(ctx context.Context, tx Tx, r R, key string, e Event) error
 
 // Options are the settings of a Machine; the With functions set them.
 type Options struct {
@@ -95,20 +90,10 @@ func WithDelivery(lease time.Duration, atOnce int) Option {
 // the check out, so that a store which is refused can be opened and mended.
 func WithOpenCheck(records int64) Option { return func(o *Options) { o.check = records } }
 
-// Migrate creates what the store lacks for the machine, or brings it to this
-// specification. It works before NewMachine, which refuses a store without it.
-func Migrate(ctx context.Context, store Store, s *Schema) error {
-	table, err := store.Table(s)
-	if err != nil {
-		return err
-	}
-	return table.Migrate(ctx)
-}
-
 // NewMachine opens a machine over a store. It never creates tables: a store
 // that is not migrated is refused with ErrSchemaMismatch. Every effect of the
 // machine needs a function.
-func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effects map[string]EffectFunc[R], opts ...Option) (*Machine[R], error) {
+func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descriptor[R], effects map[string]fsmimpl.EffectFunc[R], opts ...Option) (*Machine[R], error) {
 	m := &Machine[R]{
 		d: d, schema: d.Schema, store: store, effects: effects,
 		options: Options{
@@ -120,13 +105,13 @@ func NewMachine[R any](ctx context.Context, store Store, d *Descriptor[R], effec
 			lanes:    8,
 			check:    defaultCheck,
 			poll:     250 * time.Millisecond,
-			most:     MaxCall,
+			most:     driver.MaxCall,
 		},
 		indexed:    indexedColumns(d.Schema),
 		quarantine: new(sync.Map),
-		byName:     map[string]*Operation[R]{},
-		byStored:   map[string]*Operation[R]{},
-		picks:      map[*Operation[R]]*picking[R]{},
+		byName:     map[string]*fsmimpl.Operation[R]{},
+		byStored:   map[string]*fsmimpl.Operation[R]{},
+		picks:      map[*fsmimpl.Operation[R]]*picking[R]{},
 	}
 	for _, opt := range opts {
 		opt(&m.options)
@@ -201,8 +186,8 @@ func (m *Machine[R]) index() error {
 	if m.options.poll <= 0 {
 		return errors.New("WithPoll needs a positive time")
 	}
-	if m.options.most < MaxCall || m.options.most > mostCall {
-		return fmt.Errorf("WithMaxCall needs %d to %d bytes, not %d", MaxCall, mostCall, m.options.most)
+	if m.options.most < driver.MaxCall || m.options.most > mostCall {
+		return fmt.Errorf("WithMaxCall needs %d to %d bytes, not %d", driver.MaxCall, mostCall, m.options.most)
 	}
 	m.leave = m.leave && outbox
 	m.recovers = startup && outbox
@@ -210,17 +195,17 @@ func (m *Machine[R]) index() error {
 }
 
 // Schema returns the machine's schema, which must not be changed.
-func (m *Machine[R]) Schema() *Schema { return m.schema }
+func (m *Machine[R]) Schema() *driver.Schema { return m.schema }
 
 // Descriptor returns what the generated package says of its records, for tools
 // and tests that write rows by hand. It must not be changed.
-func (m *Machine[R]) Descriptor() *Descriptor[R] { return m.d }
+func (m *Machine[R]) Descriptor() *fsmimpl.Descriptor[R] { return m.d }
 
 // now returns the clock's time as records hold it.
-func (m *Machine[R]) now() time.Time { return Time(m.options.clock()) }
+func (m *Machine[R]) now() time.Time { return driver.Time(m.options.clock()) }
 
 // plus returns how long after its field a trigger of op is due.
-func (m *Machine[R]) plus(op *Operation[R], t Trigger) time.Duration {
+func (m *Machine[R]) plus(op *fsmimpl.Operation[R], t fsmimpl.Trigger) time.Duration {
 	if d, ok := m.options.triggers[op.Name]; ok {
 		return d
 	}
@@ -228,7 +213,7 @@ func (m *Machine[R]) plus(op *Operation[R], t Trigger) time.Duration {
 }
 
 // uniqueRule returns the rule of that name, or nil.
-func (m *Machine[R]) uniqueRule(name string) *UniqueRule {
+func (m *Machine[R]) uniqueRule(name string) *driver.UniqueRule {
 	for i := range m.schema.Uniques {
 		if m.schema.Uniques[i].Name == name {
 			return &m.schema.Uniques[i]

@@ -3,6 +3,9 @@ package fsm
 import (
 	"context"
 	"errors"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // A call on many records is first tried as one: every step is decided, and all
@@ -12,16 +15,16 @@ import (
 
 // target is one call on one record on its way through the engine.
 type target[R any] struct {
-	at  Target
+	at  fsmimpl.Target
 	q   *request[R]
-	ref Ref
+	ref driver.Ref
 }
 
 // fastTogether returns the first try of a call on many records, or nil where the
 // store has nothing to gain by it. Decide returns the steps, one for each of
 // outs, or nil when one of them needs more than one write.
 func (m *Machine[R]) fastTogether(ctx context.Context, decide func() []*step[R], outs []Outcome[R]) func() (bool, error) {
-	bulk, ok := m.table.(Bulk)
+	bulk, ok := m.table.(driver.Bulk)
 	if !ok {
 		return nil
 	}
@@ -30,7 +33,7 @@ func (m *Machine[R]) fastTogether(ctx context.Context, decide func() []*step[R],
 		if steps == nil {
 			return true, nil
 		}
-		slow, err = bulkTry(ctx, bulk, func(tx ManyTx) error { return tx.WriteMany(writesOf(steps)) })
+		slow, err = bulkTry(ctx, bulk, func(tx driver.ManyTx) error { return tx.WriteMany(writesOf(steps)) })
 		if err == nil && !slow {
 			for i, s := range steps {
 				outs[i] = m.stepOutcome(s)
@@ -99,8 +102,8 @@ func (m *Machine[R]) decideAllNew(queue []*request[R], ids []string) []*step[R] 
 	return steps
 }
 
-func writesOf[R any](steps []*step[R]) []*Write {
-	writes := make([]*Write, len(steps))
+func writesOf[R any](steps []*step[R]) []*driver.Write {
+	writes := make([]*driver.Write, len(steps))
 	for i, s := range steps {
 		writes[i] = &s.write
 	}
@@ -114,9 +117,9 @@ func (m *Machine[R]) stepOutcome(s *step[R]) Outcome[R] {
 
 // bulkTry runs f in one transaction. Slow says that surely nothing was written,
 // and that another way has to give the answer.
-func bulkTry(ctx context.Context, bulk Bulk, f func(ManyTx) error) (slow bool, err error) {
+func bulkTry(ctx context.Context, bulk driver.Bulk, f func(driver.ManyTx) error) (slow bool, err error) {
 	begun, ours := false, false
-	err = bulk.UpdateMany(ctx, func(tx ManyTx) error {
+	err = bulk.UpdateMany(ctx, func(tx driver.ManyTx) error {
 		err := f(tx)
 		begun, ours = true, err != nil
 		return err

@@ -3,6 +3,9 @@ package fsm
 import (
 	"context"
 	"errors"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Observed is what an Observer is told when a call on a machine begins, or a run
@@ -22,7 +25,7 @@ type Observation struct {
 	// Events are those that the call wrote, in their order, which is none for a
 	// call that was refused, replayed, or found what it would have made. They
 	// must not be changed.
-	Events []Event
+	Events []driver.Event
 	// Replayed is how many of the calls were known: their first outcome was
 	// returned and nothing written.
 	Replayed int
@@ -91,7 +94,7 @@ func watched[R, T any](ctx context.Context, m *Machine[R], call Observed, do fun
 }
 
 // observed describes one call.
-func (c *Call[R]) observed(id string) Observed {
+func observed[R any](c *fsmimpl.Call[R], id string) Observed {
 	o := Observed{ID: id, RequestID: c.RequestID, Actor: c.Actor, Calls: 1}
 	if c.Operation != nil {
 		o.Operation = c.Operation.Name
@@ -100,8 +103,8 @@ func (c *Call[R]) observed(id string) Observed {
 }
 
 // observedMany describes n calls in one transaction by the first of them.
-func (c *Call[R]) observedMany(n int) Observed {
-	o := c.observed("")
+func observedMany[R any](c *fsmimpl.Call[R], n int) Observed {
+	o := observed(c, "")
 	o.RequestID, o.Actor, o.Calls = "", "", n
 	return o
 }
@@ -123,7 +126,7 @@ func seenMany[R any](outs []Outcome[R]) Observation {
 }
 
 // effect runs the effect of a step.
-func (m *Machine[R]) effect(ctx context.Context, tx Tx, op *Operation[R], rec R, key string, e Event) error {
+func (m *Machine[R]) effect(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], rec R, key string, e driver.Event) error {
 	run := m.effects[op.Effect.Name]
 	call := Observed{Operation: op.Name, Effect: op.Effect.Name, ID: e.ID, RequestID: key, Actor: e.Actor}
 	_, err := watched(ctx, m, call, func(ctx context.Context) (struct{}, error) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // defaultCheck is how many records NewMachine checks before it returns.
@@ -24,8 +26,8 @@ func (m *Machine[R]) checkAtOpen(ctx context.Context) error {
 	}
 	run.expect(total)
 	inspects := false
-	err = m.table.View(ctx, func(r Reader) error {
-		_, inspects = r.(Inspector)
+	err = m.table.View(ctx, func(r driver.Reader) error {
+		_, inspects = r.(driver.Inspector)
 		return nil
 	})
 	if err != nil {
@@ -34,8 +36,8 @@ func (m *Machine[R]) checkAtOpen(ctx context.Context) error {
 	ahead := inspects || total <= m.options.check
 	if ahead {
 		var first *Finding
-		var rule *UniqueRule
-		err := m.doubles(ctx, func(u *UniqueRule, f Finding) bool {
+		var rule *driver.UniqueRule
+		err := m.doubles(ctx, func(u *driver.UniqueRule, f Finding) bool {
 			first, rule = &f, u
 			return false
 		})
@@ -71,7 +73,7 @@ func (m *Machine[R]) openCheck(err error) error {
 
 // checkRecords looks at every row and at the end of every log.
 func (m *Machine[R]) checkRecords(ctx context.Context, run *checkRun, uniques bool) error {
-	for row, err := range m.rows(ctx, Query{}) {
+	for row, err := range m.rows(ctx, driver.Query{}) {
 		if err != nil {
 			return err
 		}
@@ -94,7 +96,7 @@ func (m *Machine[R]) checkRecords(ctx context.Context, run *checkRun, uniques bo
 	if err != nil || !uniques {
 		return err
 	}
-	return m.doubles(ctx, func(_ *UniqueRule, f Finding) bool {
+	return m.doubles(ctx, func(_ *driver.UniqueRule, f Finding) bool {
 		run.found(&f)
 		return true
 	})
@@ -107,16 +109,16 @@ func (m *Machine[R]) looseRows(ctx context.Context, f func(id string, told bool)
 		var ids []string
 		var told []bool
 		inspects, last, read := false, "", 0
-		err := m.table.View(ctx, func(r Reader) (err error) {
+		err := m.table.View(ctx, func(r driver.Reader) (err error) {
 			ids, told = nil, nil
-			add := func(row *Row) {
+			add := func(row *driver.Row) {
 				x := inspection[R]{m: m, id: row.ID, foldErr: errLogShort}
 				x.row(row)
 				ids = append(ids, row.ID)
 				told = append(told, slices.ContainsFunc(x.found, func(f Finding) bool { return f.Must }))
 			}
-			var in Inspector
-			if in, inspects = r.(Inspector); inspects {
+			var in driver.Inspector
+			if in, inspects = r.(driver.Inspector); inspects {
 				list, err := in.Loose(after, pageSize)
 				for _, id := range list {
 					row, err := r.Row(id)
@@ -127,7 +129,7 @@ func (m *Machine[R]) looseRows(ctx context.Context, f func(id string, told bool)
 				}
 				return err
 			}
-			rows, err := collect(r, Query{After: after, Limit: pageSize})
+			rows, err := collect(r, driver.Query{After: after, Limit: pageSize})
 			if err != nil {
 				return err
 			}
@@ -162,7 +164,7 @@ func (m *Machine[R]) looseRows(ctx context.Context, f func(id string, told bool)
 }
 
 // looseRow reports whether the log does not end with the row.
-func looseRow(r Reader, row *Row) (bool, error) {
+func looseRow(r driver.Reader, row *driver.Row) (bool, error) {
 	ends := false
 	for e, err := range r.Events(row.ID, row.Rev) {
 		if isUnreadable(err) {
@@ -187,14 +189,14 @@ func looseRow(r Reader, row *Row) (bool, error) {
 
 // doubles calls f for each group of records that break a unique rule, until it
 // returns false.
-func (m *Machine[R]) doubles(ctx context.Context, f func(u *UniqueRule, found Finding) bool) error {
+func (m *Machine[R]) doubles(ctx context.Context, f func(u *driver.UniqueRule, found Finding) bool) error {
 	for i := range m.schema.Uniques {
 		u := &m.schema.Uniques[i]
 		for after := ""; ; {
-			var list []Double
+			var list []driver.Double
 			next := ""
-			err := m.table.View(ctx, func(r Reader) (err error) {
-				if in, ok := r.(Inspector); ok {
+			err := m.table.View(ctx, func(r driver.Reader) (err error) {
+				if in, ok := r.(driver.Inspector); ok {
 					list, err = in.Doubles(u, after, pageSize)
 					if len(list) == pageSize {
 						next = list[len(list)-1].First
@@ -223,8 +225,8 @@ func (m *Machine[R]) doubles(ctx context.Context, f func(u *UniqueRule, found Fi
 }
 
 // searchDoubles looks at one page of rows, each with a query of its own.
-func (m *Machine[R]) searchDoubles(r Reader, u *UniqueRule, after string) (list []Double, next string, err error) {
-	rows, err := collect(r, Query{After: after, Limit: pageSize})
+func (m *Machine[R]) searchDoubles(r driver.Reader, u *driver.UniqueRule, after string) (list []driver.Double, next string, err error) {
+	rows, err := collect(r, driver.Query{After: after, Limit: pageSize})
 	if err != nil {
 		return nil, "", err
 	}
@@ -241,7 +243,7 @@ func (m *Machine[R]) searchDoubles(r Reader, u *UniqueRule, after string) (list 
 		if n < 2 {
 			continue
 		}
-		d := Double{Count: n}
+		d := driver.Double{Count: n}
 		for other, err := range r.Rows(q) {
 			if err != nil {
 				return nil, "", err
@@ -263,7 +265,7 @@ func (m *Machine[R]) searchDoubles(r Reader, u *UniqueRule, after string) (list 
 
 // placeOf returns the query of all rows that hold the row's place of a unique
 // rule; holds is false when it holds none.
-func placeOf(s *Schema, u *UniqueRule, row *Row) (q Query, holds bool) {
+func placeOf(s *driver.Schema, u *driver.UniqueRule, row *driver.Row) (q driver.Query, holds bool) {
 	if u.States != nil && !slices.Contains(u.States, row.State) {
 		return q, false
 	}
@@ -273,16 +275,16 @@ func placeOf(s *Schema, u *UniqueRule, row *Row) (q Query, holds bool) {
 		if v == nil {
 			return q, false
 		}
-		q.Where = append(q.Where, Cond{Column: name, Op: OpEq, Value: v})
+		q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: v})
 	}
 	return q, true
 }
 
 // auditUniques yields the groups of records that share a place, and returns the
 // rules that some do.
-func (m *Machine[R]) auditUniques(ctx context.Context, yield func(Finding) bool) (shared []*UniqueRule, err error) {
+func (m *Machine[R]) auditUniques(ctx context.Context, yield func(Finding) bool) (shared []*driver.UniqueRule, err error) {
 	broken := false
-	err = m.doubles(ctx, func(u *UniqueRule, f Finding) bool {
+	err = m.doubles(ctx, func(u *driver.UniqueRule, f Finding) bool {
 		if !slices.Contains(shared, u) {
 			shared = append(shared, u)
 		}
@@ -297,7 +299,7 @@ func (m *Machine[R]) auditUniques(ctx context.Context, yield func(Finding) bool)
 
 // isLoose reports whether a record that a check at open has quarantined is still
 // as it was then; one that is not is free again.
-func (m *Machine[R]) isLoose(r Reader, id string) (bool, error) {
+func (m *Machine[R]) isLoose(r driver.Reader, id string) (bool, error) {
 	if _, held := m.quarantine.Load(id); !held {
 		return false, nil
 	}

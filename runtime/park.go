@@ -4,62 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
-// Parking says what a pick may park for: a record that it met and cannot take stands
-// aside, so that those who come later do not meet it again.
-type Parking struct {
-	Column string     // beside those of the record: absent, a pick looks at the record; else see Parked
-	Due    []Cond     // comparisons with now that the record has to pass
-	Rules  []ParkRule // what others have to make room for
-}
-
-// ParkRule refuses a record while as many others with the same values of the columns
-// are in the states. One of which a value is absent is never refused.
-type ParkRule struct {
-	Note    string // under this name it is noted that there may be room
-	Columns []string
-	States  []string
-	Than    int64
-}
-
-// Parked is a record that a pick cannot take.
-type Parked struct {
-	ID     string
-	Rev    int64
-	Until  int64   // not before that time, in microseconds, with Rule < 0
-	Rule   int     // not before others make room, by this one of the rules
-	Groups [][]any // by each of the rules; nil where it refuses none of them
-}
-
-// AsItIs is Parked.Until of a record that no pick takes before it changes.
-const AsItIs = math.MaxInt64
-
-// ParkingTx is a Tx of a store that parks. A record stays parked until anything
-// changes it, until its time, or until Wake finds that others made room.
-type ParkingTx interface {
-	Tx
-	// Park parks those that are at their revision and surely refused until the
-	// transaction ends, as far as nobody else has them, and returns how many.
-	Park(p *Parking, list []Parked) (int, error)
-	// Wake shows the records again whose time q.Stir has come, and of each group in
-	// which there may be room as many as there may be room for, the first of those in
-	// the query's states and order. Only without q.Lock it waits for who does the same. It
-	// returns how much it did, and the id of a record that another writer has.
-	Wake(q Query) (n int, held string, err error)
-}
-
-// ErrStir is the answer to a query with Stir: Wake has something to do first.
-var ErrStir = errors.New("records are parked that a pick may take now")
-
 // errMet ends a transaction of a pick that met records to be parked.
 type errMet struct {
-	list  []Parked
+	list  []driver.Parked
 	limit int // of the query that found them
 }
 
@@ -77,7 +31,7 @@ type search[R any] struct {
 }
 
 // look returns the query of a pick that wants n records.
-func (s *search[R]) look(m *Machine[R], tx Tx, q *request[R], n int) Query {
+func (s *search[R]) look(m *Machine[R], tx driver.Tx, q *request[R], n int) driver.Query {
 	look := m.look(q, n)
 	s.full = map[string]bool{}
 	if look.Park = m.parks(tx, q); look.Park != nil {
@@ -93,7 +47,7 @@ func (s *search[R]) look(m *Machine[R], tx Tx, q *request[R], n int) Query {
 func (m *Machine[R]) clearWay(ctx context.Context, q *request[R], s *search[R], err error) (again bool, _ error) {
 	var met *errMet
 	switch {
-	case errors.Is(err, ErrStir):
+	case errors.Is(err, driver.ErrStir):
 		err = m.wake(ctx, q, s)
 	case errors.As(err, &met):
 		err = m.park(ctx, q, met, s)
@@ -109,22 +63,22 @@ func (m *Machine[R]) clearWay(ctx context.Context, q *request[R], s *search[R], 
 // parks returns what q may park for in tx; nil where the store or the call does not.
 // One that brings its own time sees what others do not see yet, and a transaction of
 // the caller's would keep what is parked from others.
-func (m *Machine[R]) parks(tx Tx, q *request[R]) *Parking {
-	if _, ok := tx.(ParkingTx); !ok || m.joined != nil || !q.At.IsZero() {
+func (m *Machine[R]) parks(tx driver.Tx, q *request[R]) *driver.Parking {
+	if _, ok := tx.(driver.ParkingTx); !ok || m.joined != nil || !q.At.IsZero() {
 		return nil
 	}
 	return q.op.Parking
 }
 
 // refused reports whether a record is surely refused. deep asks for other records, too.
-func (m *Machine[R]) refused(tx Tx, q *request[R], row *Row, rec *R, s *search[R], deep bool) (Parked, bool, error) {
+func (m *Machine[R]) refused(tx driver.Tx, q *request[R], row *driver.Row, rec *R, s *search[R], deep bool) (driver.Parked, bool, error) {
 	p := q.op.Parking
-	b := Parked{ID: row.ID, Rev: row.Rev, Rule: -1, Groups: make([][]any, len(p.Rules))}
+	b := driver.Parked{ID: row.ID, Rev: row.Rev, Rule: -1, Groups: make([][]any, len(p.Rules))}
 	for i := range p.Rules {
 		b.Groups[i] = m.groupOf(row, p.Rules[i].Columns)
 	}
 	if q.op.Own != nil && !q.op.Own(rec) {
-		b.Until = AsItIs
+		b.Until = driver.AsItIs
 		return b, true, nil
 	}
 	for _, c := range p.Due {
@@ -144,7 +98,7 @@ func (m *Machine[R]) refused(tx Tx, q *request[R], row *Row, rec *R, s *search[R
 }
 
 // groupOf returns the values by which a row is in a group; nil when one is absent.
-func (m *Machine[R]) groupOf(row *Row, columns []string) []any {
+func (m *Machine[R]) groupOf(row *driver.Row, columns []string) []any {
 	values := make([]any, len(columns))
 	for i, name := range columns {
 		if values[i] = m.columnOf(row, name); values[i] == nil {
@@ -154,7 +108,7 @@ func (m *Machine[R]) groupOf(row *Row, columns []string) []any {
 	return values
 }
 
-func (m *Machine[R]) columnOf(row *Row, name string) any {
+func (m *Machine[R]) columnOf(row *driver.Row, name string) any {
 	switch name {
 	case "created_at":
 		return row.CreatedAt
@@ -165,23 +119,23 @@ func (m *Machine[R]) columnOf(row *Row, name string) any {
 }
 
 // dueAt returns from when on a comparison with now holds; 0: it does now.
-func (m *Machine[R]) dueAt(row *Row, c Cond, now time.Time) int64 {
+func (m *Machine[R]) dueAt(row *driver.Row, c driver.Cond, now time.Time) int64 {
 	v, ok := m.columnOf(row, c.Column).(time.Time)
 	switch {
 	case !ok:
-		return AsItIs
-	case c.Op == OpLe && v.After(now):
+		return driver.AsItIs
+	case c.Op == driver.OpLe && v.After(now):
 		return v.UnixMicro()
-	case c.Op == OpLt && !v.Before(now):
+	case c.Op == driver.OpLt && !v.Before(now):
 		return v.UnixMicro() + 1
-	case c.Op == OpGe && v.Before(now), c.Op == OpGt && !v.After(now):
-		return AsItIs
+	case c.Op == driver.OpGe && v.Before(now), c.Op == driver.OpGt && !v.After(now):
+		return driver.AsItIs
 	}
 	return 0
 }
 
 // full reports whether a group has no room.
-func (m *Machine[R]) full(tx Tx, r *ParkRule, values []any, s *search[R]) (bool, error) {
+func (m *Machine[R]) full(tx driver.Tx, r *driver.ParkRule, values []any, s *search[R]) (bool, error) {
 	if values == nil {
 		return false, nil
 	}
@@ -189,25 +143,26 @@ func (m *Machine[R]) full(tx Tx, r *ParkRule, values []any, s *search[R]) (bool,
 	if s.full[key] {
 		return true, nil
 	}
-	n, err := tx.Count(Query{States: r.States, Where: r.group(values)})
+	n, err := tx.Count(driver.Query{States: r.States, Where: groupConds(r, values)})
 	if err == nil && n >= r.Than {
 		s.full[key] = true
 	}
 	return s.full[key], err
 }
 
-func (r *ParkRule) group(values []any) []Cond {
-	where := make([]Cond, len(values))
+// groupConds returns the conditions by which the rows of a group are found.
+func groupConds(r *driver.ParkRule, values []any) []driver.Cond {
+	where := make([]driver.Cond, len(values))
 	for i, v := range values {
-		where[i] = Cond{Column: r.Columns[i], Op: OpEq, Value: v}
+		where[i] = driver.Cond{Column: r.Columns[i], Op: driver.OpEq, Value: v}
 	}
 	return where
 }
 
 // park parks what a pick has met. When nothing could be parked, it is passed over.
 func (m *Machine[R]) park(ctx context.Context, q *request[R], met *errMet, s *search[R]) error {
-	return m.table.Update(ctx, func(tx Tx) error {
-		n, err := tx.(ParkingTx).Park(q.op.Parking, met.list)
+	return m.table.Update(ctx, func(tx driver.Tx) error {
+		n, err := tx.(driver.ParkingTx).Park(q.op.Parking, met.list)
 		s.still, s.limit = n == 0, min(met.limit, maxLook)
 		s.probe = s.probe && len(met.list) > 1
 		return err
@@ -216,14 +171,14 @@ func (m *Machine[R]) park(ctx context.Context, q *request[R], met *errMet, s *se
 
 // parkHere parks what a pick meets behind what it has taken: the rest of the
 // transaction looks at what comes then.
-func (s *search[R]) parkHere(tx Tx, look *Query, met []Parked, now time.Time) error {
-	n, err := tx.(ParkingTx).Park(look.Park, met)
+func (s *search[R]) parkHere(tx driver.Tx, look *driver.Query, met []driver.Parked, now time.Time) error {
+	n, err := tx.(driver.ParkingTx).Park(look.Park, met)
 	if s.still = n == 0; err != nil || s.still {
 		return err
 	}
 	again := *look
 	again.Stir, again.Lock = now, true
-	_, _, err = tx.(ParkingTx).Wake(again)
+	_, _, err = tx.(driver.ParkingTx).Wake(again)
 	return err
 }
 
@@ -232,15 +187,15 @@ const maxLook = 4096
 
 // wake shows what may be free again.
 func (m *Machine[R]) wake(ctx context.Context, q *request[R], s *search[R]) error {
-	return m.table.Update(ctx, func(tx Tx) error {
-		n, held, err := tx.(ParkingTx).Wake(Query{States: q.op.From, Order: q.op.Order, Park: q.op.Parking, Stir: m.now()})
+	return m.table.Update(ctx, func(tx driver.Tx) error {
+		n, held, err := tx.(driver.ParkingTx).Wake(driver.Query{States: q.op.From, Order: q.op.Order, Park: q.op.Parking, Stir: m.now()})
 		s.awake, s.held = n == 0, held
 		return err
 	})
 }
 
 // stands reports whether one of rows is to be parked by what it says itself.
-func (m *Machine[R]) stands(tx Tx, q *request[R], free []*candidate[R]) bool {
+func (m *Machine[R]) stands(tx driver.Tx, q *request[R], free []*candidate[R]) bool {
 	return slices.ContainsFunc(free, func(c *candidate[R]) bool {
 		_, refused, _ := m.refused(tx, q, c.row, &c.rec, nil, false)
 		return refused

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -15,13 +17,13 @@ import (
 // to take. All of them carry the
 // request id, whose scope is the machine: the same call again gives the same
 // records. Finding none is ErrNothingToDo, which is not remembered.
-func (m *Machine[R]) Pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) {
-	return watched(ctx, m, c.observed(""), func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }, seenMany)
+func (m *Machine[R]) Pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outcome[R], error) {
+	return watched(ctx, m, observed(&c, ""), func(ctx context.Context) ([]Outcome[R], error) { return m.pick(ctx, n, c) }, seenMany)
 }
 
-func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], error) {
+func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outcome[R], error) {
 	ctx = m.begin(ctx)
-	q, err := m.prepare(c, "")
+	q, err := m.prepare(c, "", false)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +50,8 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 			return slow, err
 		}
 	}
-	var wait func(Tx) error // what is waited for before anything is locked
-	u.try = func(tx Tx, again bool) (err error) {
+	var wait func(driver.Tx) error // what is waited for before anything is locked
+	u.try = func(tx driver.Tx, again bool) (err error) {
 		if wait != nil {
 			if err := wait(tx); err != nil {
 				return err
@@ -64,7 +66,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 		}
 		return err
 	}
-	u.find = func(r Reader) (found bool, err error) {
+	u.find = func(r driver.Reader) (found bool, err error) {
 		outs, err = m.known(r, q, "", q.RequestID)
 		return len(outs) > 0, err
 	}
@@ -97,14 +99,14 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c Call[R]) ([]Outcome[R], 
 // heldByOther ends the transaction of a pick that found nothing but what another
 // writer has. Who has it may leave it as it was, so nobody is told that there is
 // nothing: the next transaction begins by waiting for it, while it holds nothing.
-type heldByOther struct{ wait func(Tx) error }
+type heldByOther struct{ wait func(driver.Tx) error }
 
 func (*heldByOther) Error() string { return "another writer has what fits" }
-func (*heldByOther) Unwrap() error { return ErrHeld }
+func (*heldByOther) Unwrap() error { return driver.ErrHeld }
 
 // heldRow is heldByOther of a record.
 func heldRow(id string) *heldByOther {
-	return &heldByOther{func(tx Tx) error {
+	return &heldByOther{func(tx driver.Tx) error {
 		if _, err := tx.Row(id); !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -113,13 +115,13 @@ func heldRow(id string) *heldByOther {
 }
 
 // heldGroup says which group another writer has.
-type heldGroup struct{ q PeerQuery }
+type heldGroup struct{ q driver.PeerQuery }
 
-func (h *heldGroup) Error() string { return ErrHeld.Error() + ": a group of " + h.q.Name }
-func (h *heldGroup) Unwrap() error { return ErrHeld }
+func (h *heldGroup) Error() string { return driver.ErrHeld.Error() + ": a group of " + h.q.Name }
+func (h *heldGroup) Unwrap() error { return driver.ErrHeld }
 
 // wait locks the group alone.
-func (h *heldGroup) wait(tx Tx) error {
+func (h *heldGroup) wait(tx driver.Tx) error {
 	h.q.Try = false
 	_, err := tx.Peers(h.q)
 	return err
@@ -127,7 +129,7 @@ func (h *heldGroup) wait(tx Tx) error {
 
 // heldRecord returns the id of the first record that fits and that a look which
 // passed over locked ones has not shown; empty when it has shown all.
-func heldRecord(tx Tx, q Query, seen map[string]bool) (string, error) {
+func heldRecord(tx driver.Tx, q driver.Query, seen map[string]bool) (string, error) {
 	q.Lock, q.Limit = false, len(seen)+1
 	rows, err := collect(tx, q)
 	if err != nil {
@@ -150,7 +152,7 @@ type passedOver struct {
 
 func (p *passedOver) Error() string { return "pass over " + p.id + ": " + p.err.Error() }
 
-func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], s *search[R], again bool) ([]Outcome[R], error) {
+func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request[R], s *search[R], again bool) ([]Outcome[R], error) {
 	if !q.own || again {
 		if outs, err := m.known(tx, q, "", q.RequestID); err != nil || len(outs) > 0 {
 			return outs, err
@@ -169,7 +171,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], s 
 		}
 		look.Stir = time.Time{}
 		m.tick(q)
-		var met []Parked // from the first on, nothing is taken: what stands aside then lets others come first
+		var met []driver.Parked // from the first on, nothing is taken: what stands aside then lets others come first
 		for i := range rows {
 			row := &rows[i]
 			if seen[row.ID] {
@@ -260,14 +262,14 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx Tx, n int, q *request[R], s 
 }
 
 // look returns the query for at most limit records that a pick may take now.
-func (m *Machine[R]) look(q *request[R], limit int) Query {
+func (m *Machine[R]) look(q *request[R], limit int) driver.Query {
 	m.tick(q)
-	return Query{States: q.op.From, Where: timed(q.Where, q.at), Order: q.op.Order, Limit: limit, Lock: true}
+	return driver.Query{States: q.op.From, Where: timed(q.Where, q.at), Order: q.op.Order, Limit: limit, Lock: true}
 }
 
 // timed returns the conditions with now in the place of Now.
-func timed(where []Cond, now time.Time) []Cond {
-	if !slices.ContainsFunc(where, func(c Cond) bool { return c.Now }) {
+func timed(where []driver.Cond, now time.Time) []driver.Cond {
+	if !slices.ContainsFunc(where, func(c driver.Cond) bool { return c.Now }) {
 		return where
 	}
 	where = slices.Clone(where)
@@ -281,7 +283,7 @@ func timed(where []Cond, now time.Time) []Cond {
 
 // pickOne takes one record. wrote is set when an error came too late to go on
 // with the next record in this transaction.
-func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row, rec R, index int64) (out Outcome[R], wrote bool, err error) {
+func (m *Machine[R]) pickOne(ctx context.Context, tx driver.Tx, q *request[R], row *driver.Row, rec R, index int64) (out Outcome[R], wrote bool, err error) {
 	o := q.origin(q.RequestID, index)
 	o.try = m.joined == nil // in a caller's transaction the caller's order counts
 	s, err := m.takeStep(ctx, tx, q.op, &q.Call, row, rec, row.ID, o)
@@ -289,7 +291,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 		var refused *Refusal
 		var effect *EffectError
 		switch {
-		case errors.Is(err, ErrHeld):
+		case errors.Is(err, driver.ErrHeld):
 			return out, false, err
 		case errors.As(err, &effect):
 			return out, true, err
@@ -298,7 +300,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx Tx, q *request[R], row *Row
 		case errors.As(err, &refused):
 			return out, false, err
 		}
-		if errors.Is(err, ErrRequestTaken) {
+		if errors.Is(err, driver.ErrRequestTaken) {
 			if events, _ := tx.Request(row.ID, q.RequestID); len(events) > 0 { // where it cannot look, the next try tells
 				return out, true, m.refusal(CodeRequestReused, q.op, row.ID, row.State)
 			}
@@ -341,8 +343,8 @@ func ofRecord(c Code) bool {
 }
 
 // collect reads the rows of a query to the end, so that writes may follow.
-func collect(r Reader, q Query) ([]Row, error) {
-	var rows []Row
+func collect(r driver.Reader, q driver.Query) ([]driver.Row, error) {
+	var rows []driver.Row
 	for row, err := range r.Rows(q) {
 		if err != nil {
 			return nil, err

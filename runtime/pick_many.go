@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Picks of several callers that ask for the same records are taken along
@@ -19,7 +21,7 @@ type picking[R any] struct {
 	run func(ctx context.Context, batch []*pick[R]) // a round
 
 	mu    sync.Mutex
-	led   [][]Cond // what the rounds of now ask for, each something else
+	led   [][]driver.Cond // what the rounds of now ask for, each something else
 	queue []*pick[R]
 }
 
@@ -43,7 +45,7 @@ var errPickPanic = errors.New("a pick that was taken along panicked")
 
 // pickTogether is the first try of a pick.
 func (m *Machine[R]) pickTogether(ctx context.Context, n int, q *request[R]) (outs []Outcome[R], slow bool, err error) {
-	if _, ok := m.table.(Bulk); !ok {
+	if _, ok := m.table.(driver.Bulk); !ok {
 		return nil, true, nil
 	}
 	j := &pick[R]{ctx: ctx, n: n, q: q}
@@ -102,13 +104,13 @@ func (p *picking[R]) leave(j *pick[R]) bool {
 }
 
 // leader returns the place in led of who asks for the same; -1: nobody does.
-func (p *picking[R]) leader(where []Cond) int {
-	return slices.IndexFunc(p.led, func(led []Cond) bool { return sameConds(led, where) })
+func (p *picking[R]) leader(where []driver.Cond) int {
+	return slices.IndexFunc(p.led, func(led []driver.Cond) bool { return sameConds(led, where) })
 }
 
 // next ends a round of one: those who came meanwhile are served by a goroutine of
 // their own, which ends when nobody waits any more.
-func (p *picking[R]) next(where []Cond) {
+func (p *picking[R]) next(where []driver.Cond) {
 	if batch := p.gather(where); batch != nil {
 		go p.serve(batch)
 	}
@@ -144,7 +146,7 @@ func (p *picking[R]) serveOne(batch []*pick[R]) {
 
 // gather returns who has waited longest for what fits, and those who can be served
 // with it; nil when nobody waits for it any more, and then nobody leads.
-func (p *picking[R]) gather(where []Cond) []*pick[R] {
+func (p *picking[R]) gather(where []driver.Cond) []*pick[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var batch, left []*pick[R]
@@ -165,15 +167,15 @@ func (p *picking[R]) gather(where []Cond) []*pick[R] {
 }
 
 // sameConds reports whether two conditions are one.
-func sameConds(a, b []Cond) bool {
-	return slices.EqualFunc(a, b, func(a, b Cond) bool {
-		return a.Column == b.Column && a.Op == b.Op && a.Now == b.Now && sameValue(a.Value, b.Value)
+func sameConds(a, b []driver.Cond) bool {
+	return slices.EqualFunc(a, b, func(a, b driver.Cond) bool {
+		return a.Column == b.Column && a.Op == b.Op && a.Now == b.Now && driver.Same(a.Value, b.Value)
 	})
 }
 
 // round picks for a batch in one transaction.
 func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
-	slow, err := bulkTry(ctx, m.table.(Bulk), func(tx ManyTx) error {
+	slow, err := bulkTry(ctx, m.table.(driver.Bulk), func(tx driver.ManyTx) error {
 		steps, err := m.choose(tx, batch)
 		if err != nil {
 			return err
@@ -199,7 +201,7 @@ func (m *Machine[R]) round(ctx context.Context, batch []*pick[R]) {
 
 // choose locks records for a batch and decides on them. Each pick takes from what
 // those before it left.
-func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
+func (m *Machine[R]) choose(tx driver.Tx, batch []*pick[R]) ([]*step[R], error) {
 	first, limit := batch[0].q, 0
 	for _, j := range batch {
 		limit += j.n
@@ -257,7 +259,7 @@ func (m *Machine[R]) choose(tx Tx, batch []*pick[R]) ([]*step[R], error) {
 
 // candidate is a record that fits a query.
 type candidate[R any] struct {
-	row *Row
+	row *driver.Row
 	rec R
 }
 
@@ -286,7 +288,7 @@ func (m *Machine[R]) serveFrom(j *pick[R], free []*candidate[R]) (steps []*step[
 }
 
 // nothing answers a pick that nothing is left for, unless it was made before.
-func (m *Machine[R]) nothing(tx Tx, j *pick[R]) error {
+func (m *Machine[R]) nothing(tx driver.Tx, j *pick[R]) error {
 	if !j.q.own {
 		events, err := tx.Request("", j.q.RequestID)
 		if err != nil {

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // PurgeOptions say which records Purge removes.
@@ -34,7 +37,7 @@ func (m *Machine[R]) Purge(ctx context.Context, o PurgeOptions) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	query := Query{States: states, Where: []Cond{{Column: "updated_at", Op: OpLt, Value: Time(o.Before)}}}
+	query := driver.Query{States: states, Where: []driver.Cond{{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}}}
 	removed := 0
 	var errs []error
 	for row, err := range m.rows(ctx, query) {
@@ -93,12 +96,12 @@ func (m *Machine[R]) operator(actor, reason, id string) error {
 	switch {
 	case actor == "":
 		return m.refusal(CodeActorMissing, nil, id, "")
-	case actor == SystemActor:
+	case actor == driver.SystemActor:
 		return m.refusal(CodeSystemActor, nil, id, "")
 	case reason == "":
 		return m.refusal(CodeReasonMissing, nil, id, "")
 	}
-	if err := errors.Join(CheckID(actor), CheckText(reason)); err != nil {
+	if err := errors.Join(driver.CheckID(actor), driver.CheckText(reason)); err != nil {
 		r := m.refusal(CodeInvalidInput, nil, id, "")
 		r.Name, r.Message = "actor or reason", err.Error()
 		return r
@@ -106,20 +109,20 @@ func (m *Machine[R]) operator(actor, reason, id string) error {
 	return nil
 }
 
-func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (gone bool, err error) {
+func (m *Machine[R]) purgeOne(ctx context.Context, row *driver.Row, o *PurgeOptions) (gone bool, err error) {
 	if _, err := m.load(nil, row); err != nil {
 		return false, err
 	}
-	e := m.record(opPurge, row, o.Actor, o.Reason)
-	e.RequestID = fmt.Sprintf("%s%s:%d", reserved, opPurge, row.Rev)
+	e := m.record(driver.OpPurge, row, o.Actor, o.Reason)
+	e.RequestID = fmt.Sprintf("%s%s:%d", driver.Reserved, driver.OpPurge, row.Rev)
 	if e.Inputs, err = m.purgedFrom(row); err != nil {
 		return false, err
 	}
-	e.Sum = Checksum(&e)
-	w := Write{Prev: row.Ref(), PrevState: row.State, Event: e}
-	u := m.unit(&Operation[R]{Name: "purge"}, row.ID, e.RequestID)
-	u.try = func(tx Tx, _ bool) error {
-		repairer, ok := tx.(Repairer)
+	e.Sum = driver.Checksum(&e)
+	w := driver.Write{Prev: row.Ref(), PrevState: row.State, Event: e}
+	u := m.unit(&fsmimpl.Operation[R]{Name: "purge"}, row.ID, e.RequestID)
+	u.try = func(tx driver.Tx, _ bool) error {
+		repairer, ok := tx.(driver.Repairer)
 		if !ok {
 			return fmt.Errorf("purge %s %q: this store cannot remove records", m.schema.Machine, row.ID)
 		}
@@ -135,7 +138,7 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (g
 		gone, err = repairer.Purge(&again)
 		return err
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		var err error
 		gone, err = wasPurged(r, row.ID)
 		return gone, err
@@ -146,28 +149,28 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *Row, o *PurgeOptions) (g
 // purgedFrom makes the inputs of a purge. The audit must know from which group of
 // the projection a record is missing: a number tells that, which tells nothing
 // of the record.
-func (m *Machine[R]) purgedFrom(row *Row) (JSON, error) {
+func (m *Machine[R]) purgedFrom(row *driver.Row) (driver.JSON, error) {
 	if m.d.Projection == nil {
-		return JSON{"{}"}, nil
+		return driver.RawJSON("{}"), nil
 	}
-	group, err := m.d.Projection.groupOf(m.schema, row)
+	group, err := m.d.Projection.Group(m.schema, row)
 	if err != nil {
-		return JSON{}, err
+		return driver.JSON{}, err
 	}
-	return JSON{`{"group":"` + numberText(groupNumber(group)) + `"}`}, nil
+	return driver.RawJSON(`{"group":"` + numberText(groupNumber(group)) + `"}`), nil
 }
 
 // record makes a record-only event that no operation makes.
-func (m *Machine[R]) record(operation string, row *Row, actor, reason string) Event {
-	return Event{
+func (m *Machine[R]) record(operation string, row *driver.Row, actor, reason string) driver.Event {
+	return driver.Event{
 		ID: row.ID, Rev: row.Rev, Operation: operation, Name: operation, From: row.State, To: row.State,
-		At: m.now(), Actor: actor, Reason: reason, RequestN: -1, Inputs: JSON{"{}"}, Changes: JSON{"{}"}, Version: m.schema.Version,
+		At: m.now(), Actor: actor, Reason: reason, RequestN: -1, Inputs: driver.RawJSON("{}"), Changes: driver.RawJSON("{}"), Version: m.schema.Version,
 	}
 }
 
 // missing refuses a write on a record that is not there: whoever asks again after
 // a purge hears that, and not that there never was one.
-func (m *Machine[R]) missing(r Reader, op *Operation[R], id string) error {
+func (m *Machine[R]) missing(r driver.Reader, op *fsmimpl.Operation[R], id string) error {
 	purged, err := wasPurged(r, id)
 	switch {
 	case err != nil:
@@ -180,12 +183,12 @@ func (m *Machine[R]) missing(r Reader, op *Operation[R], id string) error {
 
 // wasPurged reports whether the log of an id without a row says that its record was
 // removed.
-func wasPurged(r Reader, id string) (bool, error) {
+func wasPurged(r driver.Reader, id string) (bool, error) {
 	for e, err := range r.Events(id, 0) {
 		if err != nil {
 			return false, err
 		}
-		if e.Operation == opPurge && e.RecordOnly() {
+		if e.Operation == driver.OpPurge && e.RecordOnly() {
 			return true, nil
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // pageSize is how many rows or events are read at once, so that no transaction
@@ -13,8 +15,8 @@ const pageSize = 256
 // Record returns a record, or ErrNotFound. A record that breaks a MUST rule of
 // its state comes back beside a refusal with CodeQuarantined.
 func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
-	var row Row
-	err := m.table.View(ctx, func(r Reader) (err error) {
+	var row driver.Row
+	err := m.table.View(ctx, func(r driver.Reader) (err error) {
 		if row, err = r.Row(id); err == nil {
 			_, err = m.isLoose(r, id)
 		}
@@ -34,7 +36,7 @@ func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
 // Without an order they are read page by page, each page a consistent snapshot
 // of its own, so the machine may be used while the list is walked. A record
 // that breaks a MUST rule comes beside a refusal, and the list goes on.
-func (m *Machine[R]) List(ctx context.Context, q Query) iter.Seq2[R, error] {
+func (m *Machine[R]) List(ctx context.Context, q driver.Query) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		for row, err := range m.rows(ctx, q) {
 			if err != nil {
@@ -50,8 +52,8 @@ func (m *Machine[R]) List(ctx context.Context, q Query) iter.Seq2[R, error] {
 }
 
 // rows reads the rows of a query page by page.
-func (m *Machine[R]) rows(ctx context.Context, q Query) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+func (m *Machine[R]) rows(ctx context.Context, q driver.Query) iter.Seq2[driver.Row, error] {
+	return func(yield func(driver.Row, error) bool) {
 		left := q.Limit
 		for {
 			page := q
@@ -61,13 +63,13 @@ func (m *Machine[R]) rows(ctx context.Context, q Query) iter.Seq2[Row, error] {
 					page.Limit = min(left, pageSize)
 				}
 			}
-			var rows []Row
-			err := m.table.View(ctx, func(r Reader) (err error) {
+			var rows []driver.Row
+			err := m.table.View(ctx, func(r driver.Reader) (err error) {
 				rows, err = collect(r, page)
 				return err
 			})
 			if err != nil {
-				yield(Row{}, err)
+				yield(driver.Row{}, err)
 				return
 			}
 			for _, row := range rows {
@@ -90,12 +92,12 @@ func (m *Machine[R]) rows(ctx context.Context, q Query) iter.Seq2[Row, error] {
 
 // History returns the log of a record from its first event on; ErrNotFound when
 // there is none. It is read page by page.
-func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
 		var rev, n int64 = 0, -1 // the newest event that was handed out
 		for {
-			var page []Event
-			err := m.table.View(ctx, func(r Reader) error {
+			var page []driver.Event
+			err := m.table.View(ctx, func(r driver.Reader) error {
 				page = nil
 				for e, err := range r.Events(id, max(rev, 1)) {
 					if err != nil {
@@ -114,7 +116,7 @@ func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[Event, er
 				err = m.refusal(CodeNotFound, nil, id, "")
 			}
 			if err != nil {
-				yield(Event{}, err)
+				yield(driver.Event{}, err)
 				return
 			}
 			for _, e := range page {
@@ -139,9 +141,9 @@ func (m *Machine[R]) Count(ctx context.Context, states ...string) (map[string]in
 		}
 	}
 	counts := make(map[string]int64, len(states))
-	err := m.table.View(ctx, func(r Reader) error {
+	err := m.table.View(ctx, func(r driver.Reader) error {
 		for _, s := range states {
-			n, err := r.Count(Query{States: []string{s}})
+			n, err := r.Count(driver.Query{States: []string{s}})
 			if err != nil {
 				return err
 			}

@@ -5,8 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // RedactOptions say what Redact erases, who asks for it and why.
@@ -22,12 +26,7 @@ type RedactOptions struct {
 
 const (
 	redactedText = "[redacted]" // in the place of a text that cannot be absent
-	redactedMark = "redacted"   // in the place of the fingerprint of an event of which something was erased
 )
-
-// Redacted reports whether something of the event was erased after it was logged.
-// What it led to is told by the event of the operation "__redact" behind it.
-func (e *Event) Redacted() bool { return e.Fingerprint == redactedMark }
 
 // Redact erases fields of one record from its row and from all events of its log,
 // and what else the options name. An optional field becomes absent; a text that
@@ -61,11 +60,11 @@ func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (re
 	if err != nil {
 		return rec, false, err
 	}
-	var row Row
-	var e Event
-	u := m.unit(&Operation[R]{Name: "redact"}, id, "")
-	u.try = func(tx Tx, _ bool) error {
-		redactor, ok := tx.(Redactor)
+	var row driver.Row
+	var e driver.Event
+	u := m.unit(&fsmimpl.Operation[R]{Name: "redact"}, id, "")
+	u.try = func(tx driver.Tx, _ bool) error {
+		redactor, ok := tx.(driver.Redactor)
 		if !ok {
 			return fmt.Errorf("redact %s %q: this store cannot erase what is logged", m.schema.Machine, id)
 		}
@@ -85,7 +84,7 @@ func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (re
 		if e, err = m.redacted(r, &old); err != nil {
 			return err
 		}
-		w := &Write{Prev: old.Ref(), PrevState: old.State, Row: &row, Changed: r.changed(&old), Event: e}
+		w := &driver.Write{Prev: old.Ref(), PrevState: old.State, Row: &row, Changed: r.changed(&old), Event: e}
 		waiting, err := redactor.Redact(w, edited)
 		if waiting && err == nil {
 			refused := m.refusal(CodeWrongState, nil, id, old.State)
@@ -94,7 +93,7 @@ func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (re
 		}
 		return err
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		events, err := r.Request(id, e.RequestID)
 		return len(events) > 0, err
 	}
@@ -109,7 +108,7 @@ func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (re
 func (m *Machine[R]) redactable(id string, fields []string) (columns []int, err error) {
 	s := m.schema
 	for _, name := range fields {
-		i := slices.IndexFunc(s.Columns, func(c Column) bool { return c.Name == name })
+		i := slices.IndexFunc(s.Columns, func(c driver.Column) bool { return c.Name == name })
 		why := "there is no such field"
 		if i >= 0 {
 			why = m.needed(&s.Columns[i])
@@ -125,7 +124,7 @@ func (m *Machine[R]) redactable(id string, fields []string) (columns []int, err 
 }
 
 // needed says why a field cannot be erased from any record; empty: it can.
-func (m *Machine[R]) needed(c *Column) string {
+func (m *Machine[R]) needed(c *driver.Column) string {
 	has := func(names []string) bool { return slices.Contains(names, c.Stored) }
 	for i := range m.schema.Uniques {
 		if u := &m.schema.Uniques[i]; has(u.Columns) {
@@ -141,21 +140,21 @@ func (m *Machine[R]) needed(c *Column) string {
 		return "the projection groups records by it"
 	}
 	for _, op := range m.d.Operations {
-		if slices.ContainsFunc(op.Triggers, func(t Trigger) bool { return t.After == c.Stored }) {
+		if slices.ContainsFunc(op.Triggers, func(t fsmimpl.Trigger) bool { return t.After == c.Stored }) {
 			return op.Name + " becomes due by it"
 		}
 	}
 	switch {
-	case c.Kind == KindCounter || c.Kind == KindSequence:
+	case c.Kind == driver.KindCounter || c.Kind == driver.KindSequence:
 		return "it is a count, which never falls"
-	case c.Optional, c.Kind == KindString, c.Kind == KindJSON, c.Kind == KindSet:
+	case c.Optional, c.Kind == driver.KindString, c.Kind == driver.KindJSON, c.Kind == driver.KindSet:
 		return ""
 	}
 	return "it cannot be absent, and is neither a text nor a set"
 }
 
 // wholeRow returns a row that is the fold of a log in which nothing is wrong.
-func (m *Machine[R]) wholeRow(tx Tx, id string) (Row, error) {
+func (m *Machine[R]) wholeRow(tx driver.Tx, id string) (driver.Row, error) {
 	old, err := tx.Row(id)  // first: it may be what locks the record
 	if err == ErrNotFound { //nolint:errorlint // as stores return it
 		return old, m.missing(tx, nil, id)
@@ -177,20 +176,20 @@ func (m *Machine[R]) wholeRow(tx Tx, id string) (Row, error) {
 
 // redaction is what is erased of one record.
 type redaction struct {
-	s       *Schema
+	s       *driver.Schema
 	o       *RedactOptions
-	row     Row            // as it is afterwards
+	row     driver.Row     // as it is afterwards
 	columns map[string]int // by stored name
-	blank   []JSON         // what stands for an erased value in the log, by column
+	blank   []driver.JSON  // what stands for an erased value in the log, by column
 	values  map[string]bool
 	fed     map[string]map[string]bool // by stored operation, the inputs that feed an erased field
 }
 
 // redaction decides what stands in the place of each value, so that the record
 // keeps the rules of its state.
-func (m *Machine[R]) redaction(old *Row, columns []int, o *RedactOptions) (*redaction, error) {
+func (m *Machine[R]) redaction(old *driver.Row, columns []int, o *RedactOptions) (*redaction, error) {
 	r := &redaction{s: m.schema, o: o, columns: map[string]int{}, values: map[string]bool{}, fed: map[string]map[string]bool{}}
-	r.blank = make([]JSON, len(r.s.Columns))
+	r.blank = make([]driver.JSON, len(r.s.Columns))
 	for _, i := range columns {
 		r.columns[m.schema.Columns[i].Stored] = i
 	}
@@ -237,15 +236,15 @@ func (r *redaction) choose(i int, absent bool) error {
 	c := &r.s.Columns[i]
 	var v any
 	switch {
-	case c.Kind == KindSet:
+	case c.Kind == driver.KindSet:
 		v = "[]"
-	case c.Kind == KindString && !(c.Optional && absent):
+	case c.Kind == driver.KindString && !(c.Optional && absent):
 		v = redactedText
-	case c.Kind == KindJSON && !(c.Optional && absent):
+	case c.Kind == driver.KindJSON && !(c.Optional && absent):
 		v = `"` + redactedText + `"`
 	}
-	blank, err := appendValue(nil, c.Kind, v)
-	r.blank[i] = JSON{string(blank)}
+	blank, err := driver.AppendValue(nil, c.Kind, v)
+	r.blank[i] = driver.RawJSON(string(blank))
 	if r.row.Values[i] != nil {
 		r.row.Values[i] = v
 	}
@@ -253,9 +252,9 @@ func (r *redaction) choose(i int, absent bool) error {
 }
 
 // changed returns the columns in which the row differs.
-func (r *redaction) changed(old *Row) (list []int) {
+func (r *redaction) changed(old *driver.Row) (list []int) {
 	for i := range old.Values {
-		if !sameValue(old.Values[i], r.row.Values[i]) {
+		if !driver.Same(old.Values[i], r.row.Values[i]) {
 			list = append(list, i)
 		}
 	}
@@ -263,32 +262,32 @@ func (r *redaction) changed(old *Row) (list []int) {
 }
 
 // redacted makes the event of a redaction.
-func (m *Machine[R]) redacted(r *redaction, old *Row) (Event, error) {
-	e := m.record(opRedact, &r.row, r.o.Actor, r.o.Reason)
-	e.RequestID = reserved + opRedact + ":" + NewID()
+func (m *Machine[R]) redacted(r *redaction, old *driver.Row) (driver.Event, error) {
+	e := m.record(driver.OpRedact, &r.row, r.o.Actor, r.o.Reason)
+	e.RequestID = driver.Reserved + driver.OpRedact + ":" + driver.NewID()
 	inputs, err := json.Marshal(r.o)
 	if err != nil {
 		return e, err
 	}
-	e.Inputs = JSON{string(inputs)}
+	e.Inputs = driver.RawJSON(string(inputs))
 	changes := map[string]json.RawMessage{}
 	for _, i := range r.changed(old) {
-		changes[r.s.Columns[i].Stored] = json.RawMessage(r.blank[i].text)
+		changes[r.s.Columns[i].Stored] = json.RawMessage(r.blank[i].String())
 	}
 	e.Changes = joinMembers(changes)
-	if r.row.Rev%imageEvery == 0 {
-		if e.Image, err = imageOf(r.s, &r.row); err != nil {
+	if r.row.Rev%driver.ImageEvery == 0 {
+		if e.Image, err = r.s.Image(&r.row); err != nil {
 			return e, err
 		}
 	}
-	e.Sum = Checksum(&e)
+	e.Sum = driver.Checksum(&e)
 	return e, nil
 }
 
 // log returns the events of the log that differ afterwards: those of which
 // something is erased, and those whose chain is another one then.
-func (r *redaction) log(reader Reader) ([]Event, error) {
-	var events []Event
+func (r *redaction) log(reader driver.Reader) ([]driver.Event, error) {
+	var events []driver.Event
 	for e, err := range reader.Events(r.row.ID, 0) {
 		if err != nil {
 			return nil, err
@@ -298,7 +297,7 @@ func (r *redaction) log(reader Reader) ([]Event, error) {
 		}
 		events = append(events, e)
 	}
-	var edited []Event
+	var edited []driver.Event
 	var stepped, last uint32
 	erased := false
 	for i := range events {
@@ -308,15 +307,15 @@ func (r *redaction) log(reader Reader) ([]Event, error) {
 			return nil, err
 		}
 		if some {
-			e.Fingerprint, erased = redactedMark, true
-			e.Sum = Checksum(e)
+			e.Fingerprint, erased = driver.RedactedMark, true
+			e.Sum = driver.Checksum(e)
 		}
 		before := stepped
 		if e.RecordOnly() {
 			before = last
 		}
 		if was != 0 {
-			e.Chain = Chained(before, e)
+			e.Chain = driver.Chained(before, e)
 		}
 		if last = e.Chain; !e.RecordOnly() {
 			stepped = e.Chain
@@ -333,20 +332,20 @@ func (r *redaction) log(reader Reader) ([]Event, error) {
 
 // collect notes the values that the fields had, as they stand in inputs: whole, and
 // those of sets one by one.
-func (r *redaction) collect(e *Event) error {
-	for _, doc := range []JSON{e.Changes, e.Image} {
-		members, err := doc.members()
+func (r *redaction) collect(e *driver.Event) error {
+	for _, doc := range []driver.JSON{e.Changes, e.Image} {
+		members, err := doc.Members()
 		if err != nil {
 			return fmt.Errorf("event %d.%d of %q: %w", e.Rev, e.N, e.ID, err)
 		}
 		for name, raw := range members {
 			i, ours := r.columns[name]
-			if !ours || dull(raw) || string(raw) == r.blank[i].text {
+			if !ours || dull(raw) || string(raw) == r.blank[i].String() {
 				continue
 			}
 			r.values[string(raw)] = true
 			var items []json.RawMessage
-			if r.s.Columns[i].Kind == KindSet && json.Unmarshal(raw, &items) == nil {
+			if r.s.Columns[i].Kind == driver.KindSet && json.Unmarshal(raw, &items) == nil {
 				for _, item := range items {
 					r.values[string(item)] = true
 				}
@@ -363,11 +362,11 @@ func dull(raw json.RawMessage) bool {
 
 // erase takes out of an event what is to be erased, and reports whether there was
 // anything.
-func (r *redaction) erase(e *Event) (bool, error) {
-	before := Checksum(e)
+func (r *redaction) erase(e *driver.Event) (bool, error) {
+	before := driver.Checksum(e)
 	fields := func(name string, raw json.RawMessage) (json.RawMessage, error) {
 		if i, ours := r.columns[name]; ours && string(raw) != "null" {
-			return json.RawMessage(r.blank[i].text), nil
+			return json.RawMessage(r.blank[i].String()), nil
 		}
 		return raw, nil
 	}
@@ -375,9 +374,9 @@ func (r *redaction) erase(e *Event) (bool, error) {
 	untold := !known || e.Version != r.s.Version || e.RecordOnly()
 	inputs := func(name string, raw json.RawMessage) (json.RawMessage, error) {
 		switch {
-		case e.Operation == opRepair && name == "row":
-			row, err := eachMember(JSON{string(raw)}, fields)
-			return json.RawMessage(row.text), err
+		case e.Operation == driver.OpRepair && name == "row":
+			row, err := eachMember(driver.RawJSON(string(raw)), fields)
+			return json.RawMessage(row.String()), err
 		case slices.Contains(r.o.Inputs, name), fed[name],
 			untold && (r.values[string(raw)] || slices.Contains(r.o.Fields, name)):
 			return json.RawMessage("null"), nil
@@ -386,10 +385,10 @@ func (r *redaction) erase(e *Event) (bool, error) {
 	}
 	var err error
 	for _, part := range []struct {
-		doc  *JSON
+		doc  *driver.JSON
 		each func(string, json.RawMessage) (json.RawMessage, error)
 	}{{&e.Changes, fields}, {&e.Image, fields}, {&e.Inputs, inputs}} {
-		if part.doc == &e.Inputs && e.Operation == opRedact {
+		if part.doc == &e.Inputs && e.Operation == driver.OpRedact {
 			continue
 		}
 		if *part.doc, err = eachMember(*part.doc, part.each); err != nil {
@@ -399,19 +398,19 @@ func (r *redaction) erase(e *Event) (bool, error) {
 	if r.o.Labels {
 		e.Labels = nil
 	}
-	if r.o.Reasons && e.Reason != "" && e.Operation != opRedact {
+	if r.o.Reasons && e.Reason != "" && e.Operation != driver.OpRedact {
 		e.Reason = redactedText
 	}
-	if r.o.Actors && e.Actor != "" && e.Actor != SystemActor && e.Operation != opRedact {
+	if r.o.Actors && e.Actor != "" && e.Actor != driver.SystemActor && e.Operation != driver.OpRedact {
 		e.Actor = redactedText
 	}
-	return Checksum(e) != before, nil
+	return driver.Checksum(e) != before, nil
 }
 
 // eachMember gives the members of an object other values. One in which nothing
 // changes stays as it is written; so does what is no object.
-func eachMember(doc JSON, value func(name string, raw json.RawMessage) (json.RawMessage, error)) (JSON, error) {
-	members, err := doc.members()
+func eachMember(doc driver.JSON, value func(name string, raw json.RawMessage) (json.RawMessage, error)) (driver.JSON, error) {
+	members, err := doc.Members()
 	if err != nil || members == nil {
 		return doc, nil // the text of a repair, of a row that no event could hold
 	}
@@ -431,13 +430,13 @@ func eachMember(doc JSON, value func(name string, raw json.RawMessage) (json.Raw
 }
 
 // joinMembers writes an object, its members by name.
-func joinMembers(members map[string]json.RawMessage) JSON {
+func joinMembers(members map[string]json.RawMessage) driver.JSON {
 	b := []byte{'{'}
-	for _, name := range sortedKeys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(appendText(b, name), ':'), members[name]...)
+		b = append(append(driver.AppendText(b, name), ':'), members[name]...)
 	}
-	return JSON{string(append(b, '}'))}
+	return driver.RawJSON(string(append(b, '}')))
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Repair puts the row of a record right after its log: where they differ, and
@@ -21,10 +24,10 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 	if err := m.operator(actor, reason, id); err != nil {
 		return rec, false, err
 	}
-	var row Row
-	var e Event
-	u := m.unit(&Operation[R]{Name: "repair"}, id, "")
-	u.try = func(tx Tx, _ bool) error {
+	var row driver.Row
+	var e driver.Event
+	u := m.unit(&fsmimpl.Operation[R]{Name: "repair"}, id, "")
+	u.try = func(tx driver.Tx, _ bool) error {
 		repaired = false
 		old, err := tx.Row(id)                 // first: it may be what locks the record
 		missing := errors.Is(err, ErrNotFound) // then old is zero, and no log folds to revision 0
@@ -39,20 +42,20 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 				return err
 			}
 		}
-		repairer, ok := tx.(Repairer)
+		repairer, ok := tx.(driver.Repairer)
 		if !ok {
 			return fmt.Errorf("repair %s %q: this store cannot replace rows", m.schema.Machine, id)
 		}
-		e = m.record(opRepair, &row, actor, reason)
-		e.RequestID = reserved + opRepair + ":" + NewID()
+		e = m.record(driver.OpRepair, &row, actor, reason)
+		e.RequestID = driver.Reserved + driver.OpRepair + ":" + driver.NewID()
 		if e.Inputs, err = m.asItWas(&old, missing); err != nil {
 			return err
 		}
-		e.Sum = Checksum(&e)
+		e.Sum = driver.Checksum(&e)
 		repaired = true
 		return repairer.Restore(&row, &e)
 	}
-	u.find = func(r Reader) (bool, error) {
+	u.find = func(r driver.Reader) (bool, error) {
 		events, err := r.Request(id, e.RequestID)
 		return len(events) > 0, err
 	}
@@ -65,40 +68,42 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 }
 
 // foldWhole folds a log in which nothing is wrong.
-func (m *Machine[R]) foldWhole(r Reader, id string) (Row, error) {
+func (m *Machine[R]) foldWhole(r driver.Reader, id string) (driver.Row, error) {
 	x := &inspection[R]{m: m, id: id}
 	if err := x.log(r); err != nil {
-		return Row{}, err
+		return driver.Row{}, err
 	}
 	if x.purged { // what stands before it was emptied and is not judged
-		return Row{}, m.refusal(CodePurged, nil, id, "")
+		return driver.Row{}, m.refusal(CodePurged, nil, id, "")
 	}
 	if len(x.found) > 0 {
 		refused := m.refusal(CodeQuarantined, nil, id, "")
 		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.found[0])
-		return Row{}, refused
+		return driver.Row{}, refused
 	}
 	if x.folded.Rev == 0 {
-		return Row{}, m.refusal(CodeNotFound, nil, id, "")
+		return driver.Row{}, m.refusal(CodeNotFound, nil, id, "")
 	}
 	return x.folded, nil
 }
 
 // asItWas makes the inputs of a repair: the row that it replaced.
-func (m *Machine[R]) asItWas(old *Row, missing bool) (JSON, error) {
+func (m *Machine[R]) asItWas(old *driver.Row, missing bool) (driver.JSON, error) {
 	if missing {
-		return JSON{`{"row":null}`}, nil
+		return driver.RawJSON(`{"row":null}`), nil
 	}
-	image, err := imageOf(m.schema, old)
+	image, err := m.schema.Image(old)
 	if err != nil { // values that no event could hold are told in Go's words
-		image, err = MarshalValue(fmt.Sprint(old.Values))
+		image, err = driver.MarshalValue(fmt.Sprint(old.Values))
 	}
 	if err != nil {
-		return JSON{}, err
+		return driver.JSON{}, err
 	}
-	head, err := object([]member{{"state", KindString, old.State}, {"rev", KindInt, old.Rev}})
+	head, err := driver.Object([]driver.Member{
+		{Name: "state", Kind: driver.KindString, Value: old.State}, {Name: "rev", Kind: driver.KindInt, Value: old.Rev},
+	})
 	if err != nil {
-		return JSON{}, err
+		return driver.JSON{}, err
 	}
-	return JSON{head.text[:len(head.text)-1] + `,"row":` + image.text + "}"}, nil
+	return driver.RawJSON(head.String()[:len(head.String())-1] + `,"row":` + image.String() + "}"), nil
 }

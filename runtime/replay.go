@@ -3,12 +3,14 @@ package fsm
 import (
 	"errors"
 	"fmt"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // known looks a request up: in the record's log, or in the machine's with an
 // empty id. It returns the outcomes of the request, nil when it is unknown, and
 // a refusal when its id belongs to another request.
-func (m *Machine[R]) known(r Reader, q *request[R], id, requestID string) ([]Outcome[R], error) {
+func (m *Machine[R]) known(r driver.Reader, q *request[R], id, requestID string) ([]Outcome[R], error) {
 	if requestID == "" {
 		return nil, nil
 	}
@@ -20,8 +22,8 @@ func (m *Machine[R]) known(r Reader, q *request[R], id, requestID string) ([]Out
 	for i := range events {
 		e := &events[i]
 		// What a request brought cannot be compared after a redaction.
-		same := e.Fingerprint == q.fingerprint || e.Redacted() && (e.Operation == q.op.Stored || e.Operation == opPurged)
-		if e.Operation == opPurged && same {
+		same := e.Fingerprint == q.fingerprint || e.Redacted() && (e.Operation == q.op.Stored || e.Operation == driver.OpPurged)
+		if e.Operation == driver.OpPurged && same {
 			return nil, m.refusal(CodePurged, q.op, e.ID, "")
 		}
 		if !same || q.Call.ID != "" && q.Call.ID != e.ID {
@@ -50,7 +52,7 @@ func (m *Machine[R]) operationName(stored string) string {
 // replay makes the outcome of an event and of the steps of `then` that were
 // taken in its transaction: the record as of the last of them, whatever has
 // happened since.
-func (m *Machine[R]) replay(r Reader, first *Event) (Outcome[R], error) {
+func (m *Machine[R]) replay(r driver.Reader, first *driver.Event) (Outcome[R], error) {
 	var out Outcome[R]
 	row, events, err := m.rowAt(r, first.ID, first.Rev, first)
 	if err != nil {
@@ -77,8 +79,8 @@ func (m *Machine[R]) replay(r Reader, first *Event) (Outcome[R], error) {
 // rowAt folds the row as of revision rev. With first, the event of that
 // revision which a request led to, it goes on over the steps that followed in
 // its transaction, and returns first and them.
-func (m *Machine[R]) rowAt(r Reader, id string, rev int64, first *Event) (Row, []Event, error) {
-	from := max(1, rev-rev%imageEvery)
+func (m *Machine[R]) rowAt(r driver.Reader, id string, rev int64, first *driver.Event) (driver.Row, []driver.Event, error) {
+	from := max(1, rev-rev%driver.ImageEvery)
 	for {
 		row, events, err := m.foldFrom(r, id, from, rev, first)
 		if err == nil || from == 1 {
@@ -88,9 +90,9 @@ func (m *Machine[R]) rowAt(r Reader, id string, rev int64, first *Event) (Row, [
 	}
 }
 
-func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event) (row Row, chain []Event, err error) {
+func (m *Machine[R]) foldFrom(r driver.Reader, id string, from, rev int64, first *driver.Event) (row driver.Row, chain []driver.Event, err error) {
 	if first != nil {
-		chain = []Event{*first}
+		chain = []driver.Event{*first}
 	}
 	for e, err := range r.Events(id, from) {
 		if err != nil {
@@ -102,10 +104,10 @@ func (m *Machine[R]) foldFrom(r Reader, id string, from, rev int64, first *Event
 			}
 			chain = append(chain, e)
 		}
-		if row.Rev == 0 && from > 1 && partial(m.schema, &e) {
+		if row.Rev == 0 && from > 1 && e.Partial(m.schema) {
 			return row, nil, errPartial
 		}
-		if err := foldEvent(m.schema, &row, &e); err != nil {
+		if err := row.Fold(m.schema, &e); err != nil {
 			return row, nil, fmt.Errorf("fold %s %q at revision %d: %w", m.schema.Machine, id, e.Rev, err)
 		}
 	}

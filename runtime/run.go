@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -25,11 +27,11 @@ type unit struct {
 	// glance looks, after the first try met something, whether the answer stands
 	// already: done says so. It locks nothing, for who asks again, or comes too late,
 	// has nothing to write. Its error, when not done, is no answer.
-	glance func(r Reader) (done bool, err error)
+	glance func(r driver.Reader) (done bool, err error)
 	// try does the work in a transaction. again is false in the first try.
-	try func(tx Tx, again bool) error
+	try func(tx driver.Tx, again bool) error
 	// find looks whether the work was done by a try whose answer was lost.
-	find func(r Reader) (bool, error)
+	find func(r driver.Reader) (bool, error)
 	// blame makes an error of the call out of one that no try got past.
 	blame func(err error) error
 	// lost makes the error that says that nobody knows.
@@ -56,7 +58,7 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 // of one that has begun already.
 func (m *Machine[R]) begin(ctx context.Context) context.Context {
 	limit := busyLimit
-	if p, ok := m.store.(Patient); ok {
+	if p, ok := m.store.(driver.Patient); ok {
 		limit = p.Patience()
 	}
 	return call.Within(ctx, limit)
@@ -68,7 +70,7 @@ func (m *Machine[R]) ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return Inside(ctx, m.store)
+	return driver.Inside(ctx, m.store)
 }
 
 // tries is run from the first try on.
@@ -153,7 +155,7 @@ func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool,
 		}
 	}
 	begun, ours := false, false
-	err = m.table.Update(ctx, func(tx Tx) error {
+	err = m.table.Update(ctx, func(tx driver.Tx) error {
 		err := u.try(tx, n > 0)
 		begun, ours = true, err != nil
 		return err
@@ -166,7 +168,7 @@ func (m *Machine[R]) attempt(ctx context.Context, u *unit, n int) (certain bool,
 func (m *Machine[R]) glance(ctx context.Context, u *unit, met error) (certain bool, err error) {
 	var done bool
 	var answer error
-	failed := m.table.View(ctx, func(r Reader) error {
+	failed := m.table.View(ctx, func(r driver.Reader) error {
 		done, answer = u.glance(r)
 		return nil
 	})
@@ -178,8 +180,8 @@ func (m *Machine[R]) glance(ctx context.Context, u *unit, met error) (certain bo
 
 // retriable reports whether err asks for another look at the store.
 func retriable(err error) bool {
-	var c *ConflictError
-	return errors.Is(err, ErrMoved) || errors.Is(err, ErrRequestTaken) || errors.Is(err, ErrIDTaken) || errors.As(err, &c)
+	var c *driver.ConflictError
+	return errors.Is(err, driver.ErrMoved) || errors.Is(err, driver.ErrRequestTaken) || errors.Is(err, driver.ErrIDTaken) || errors.As(err, &c)
 }
 
 // ambiguous reports whether the work may have been done in spite of what a
@@ -188,12 +190,12 @@ func retriable(err error) bool {
 func ambiguous(err error) bool {
 	var a *AmbiguousError
 	return errors.As(err, &a) ||
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrClosed)
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, driver.ErrClosed)
 }
 
 // resolve looks for the work of a try whose answer was lost. The caller's
 // context is usually what ended, so it has one of its own.
-func (m *Machine[R]) resolve(ctx context.Context, find func(Reader) (bool, error)) (found bool, err error) {
+func (m *Machine[R]) resolve(ctx context.Context, find func(driver.Reader) (bool, error)) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupLimit)
 	defer cancel()
 	ctx = call.Begin(ctx, lookupLimit)
@@ -203,7 +205,7 @@ func (m *Machine[R]) resolve(ctx context.Context, find func(Reader) (bool, error
 				return false, err
 			}
 		}
-		err = m.table.View(ctx, func(r Reader) error {
+		err = m.table.View(ctx, func(r driver.Reader) error {
 			found, err = find(r)
 			return err
 		})
@@ -222,21 +224,21 @@ func pause(ctx context.Context, n int) error {
 }
 
 // unit returns the common part of the work for one call.
-func (m *Machine[R]) unit(op *Operation[R], id, requestID string) unit {
+func (m *Machine[R]) unit(op *fsmimpl.Operation[R], id, requestID string) unit {
 	return unit{
 		blame: func(err error) error {
-			var c *ConflictError
+			var c *driver.ConflictError
 			var effect *EffectError
 			switch {
 			case errors.As(err, &effect):
 				return err
 			case errors.As(err, &c):
 				return m.notUnique(c, op, id, "")
-			case errors.Is(err, ErrRequestTaken):
+			case errors.Is(err, driver.ErrRequestTaken):
 				return m.refusal(CodeRequestReused, op, id, "")
-			case errors.Is(err, ErrIDTaken):
+			case errors.Is(err, driver.ErrIDTaken):
 				return m.refusal(CodeExists, op, id, "")
-			case errors.Is(err, ErrMoved):
+			case errors.Is(err, driver.ErrMoved):
 				r := m.refusal(CodeBusy, op, id, "")
 				r.Cause = err
 				return r

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/call"
+	"github.com/fsmgen/fsmgen/runtime/internal/inside"
 )
 
 // step is one decided step of one record, before it is written.
 type step[R any] struct {
-	op     *Operation[R]
+	op     *fsmimpl.Operation[R]
 	rec    R // after it
-	row    Row
-	write  Write
+	row    driver.Row
+	write  driver.Write
 	atomic bool // its effect runs in the transaction
 }
 
@@ -26,7 +31,7 @@ type origin struct {
 	requestN    int64
 	fingerprint string
 	labels      map[string]string
-	inputs      JSON
+	inputs      driver.JSON
 	cause       string
 	try         bool // records were passed over to come here: no group is waited for
 }
@@ -41,22 +46,22 @@ func (q *request[R]) origin(requestID string, n int64) origin {
 
 // decide runs the pure method on a copy of rec and makes the write of what it
 // decided. prev is nil for a creation.
-func (m *Machine[R]) decide(op *Operation[R], c *Call[R], prev *Row, rec R, id string, peers []int64, o origin) (*step[R], error) {
+func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *driver.Row, rec R, id string, peers []int64, o origin) (*step[R], error) {
 	s := &step[R]{op: op, rec: rec}
 	decided, err := c.Decide(&s.rec, id, peers, o.at)
 	if err != nil {
 		return nil, err
 	}
 	w := &s.write
-	w.Prev = Ref{ID: id}
+	w.Prev = driver.Ref{ID: id}
 	before := prev
 	if prev != nil {
 		w.Prev, w.PrevState = prev.Ref(), prev.State
 	} else {
-		blank := blankRow(m.schema)
+		blank := m.schema.Blank()
 		before = &blank
 	}
-	w.Event = Event{
+	w.Event = driver.Event{
 		ID: id, Operation: op.Stored, Name: op.Event, From: decided.From, To: decided.To,
 		At: o.at, Actor: o.actor, Reason: o.reason,
 		RequestID: o.requestID, RequestN: o.requestN, Fingerprint: o.fingerprint,
@@ -68,8 +73,8 @@ func (m *Machine[R]) decide(op *Operation[R], c *Call[R], prev *Row, rec R, id s
 			return nil, fmt.Errorf("%s: %s: a creation cannot be recorded only", m.schema.Machine, op.Name)
 		}
 		s.rec, s.row = rec, *prev
-		e.Rev, e.From, e.To, e.Changes = prev.Rev, prev.State, prev.State, JSON{"{}"}
-		e.Sum = Checksum(e)
+		e.Rev, e.From, e.To, e.Changes = prev.Rev, prev.State, prev.State, driver.RawJSON("{}")
+		e.Sum = driver.Checksum(e)
 		return s, nil
 	}
 	s.row = m.d.Encode(&s.rec)
@@ -77,25 +82,25 @@ func (m *Machine[R]) decide(op *Operation[R], c *Call[R], prev *Row, rec R, id s
 		return nil, fmt.Errorf("%s: %s decided on %s in state %q, but made %s in state %q out of %s in state %q: the pure method is wrong",
 			m.schema.Machine, op.Name, w.Prev, decided.From, s.row.Ref(), s.row.State, w.Prev, w.PrevState)
 	}
-	if w.Changed, e.Changes, err = changesOf(m.schema, before.Values, s.row.Values); err != nil {
+	if w.Changed, e.Changes, err = m.schema.Changes(before.Values, s.row.Values); err != nil {
 		return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
 	}
 	if err := m.fits(op, before, &s.row, w.Changed); err != nil {
 		return nil, err
 	}
 	e.Rev = s.row.Rev
-	if e.Rev == 1 || e.Rev%imageEvery == 0 {
-		if e.Image, err = imageOf(m.schema, &s.row); err != nil {
+	if e.Rev == 1 || e.Rev%driver.ImageEvery == 0 {
+		if e.Image, err = m.schema.Image(&s.row); err != nil {
 			return nil, fmt.Errorf("%s %q: %s: %w", m.schema.Machine, id, op.Name, err)
 		}
 	}
-	e.Sum = Checksum(e)
+	e.Sum = driver.Checksum(e)
 	w.Row = &s.row
 	w.Leave = m.leave && prev != nil
 	if op.Effect != nil {
 		s.atomic = op.Effect.Atomic
 		if !s.atomic {
-			w.Outbox = &Delivery{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}
+			w.Outbox = &driver.Delivery{ID: id, Rev: e.Rev, Effect: op.Effect.Name, Key: m.effectKey(s), Due: m.now()}
 		}
 	}
 	return s, nil
@@ -109,43 +114,16 @@ func (m *Machine[R]) effectKey(s *step[R]) string {
 	return m.schema.Machine + "/" + s.row.ID + "/" + strconv.FormatInt(s.row.Rev, 10)
 }
 
-// EffectKey returns the text of an effect's idempotency key, of values as rows hold
-// them: its parts with a slash between. A key of one text is that text as it is; in
-// any other key texts are JSON strings, so that no two keys read the same. Numbers
-// are decimal, times RFC 3339 in UTC, an absent part is a hyphen.
-func EffectKey(parts ...any) string {
-	if text, ok := parts[0].(string); ok && len(parts) == 1 {
-		return text
-	}
-	var b []byte
-	for i, p := range parts {
-		if i > 0 {
-			b = append(b, '/')
-		}
-		switch v := p.(type) {
-		case nil:
-			b = append(b, '-')
-		case string:
-			b = appendText(b, v)
-		case time.Time:
-			b = v.UTC().AppendFormat(b, time.RFC3339Nano)
-		default:
-			b = fmt.Append(b, v)
-		}
-	}
-	return string(b)
-}
-
 // simple reports whether the step of op is one write that needs no other.
-func simple[R any](op *Operation[R], c *Call[R]) bool {
+func simple[R any](op *fsmimpl.Operation[R], c *fsmimpl.Call[R]) bool {
 	return c.Peers == nil && (op.Effect == nil || !op.Effect.Atomic) && (op.Then == "" || delayed(op))
 }
 
 // delayed reports whether the `then` of op waits for its effect.
-func delayed[R any](op *Operation[R]) bool { return op.Effect != nil && !op.Effect.Atomic }
+func delayed[R any](op *fsmimpl.Operation[R]) bool { return op.Effect != nil && !op.Effect.Atomic }
 
 // takeStep decides one step within a transaction, writes it and runs its atomic effect.
-func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *Call[R], prev *Row, rec R, id string, o origin) (*step[R], error) {
+func (m *Machine[R]) takeStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *driver.Row, rec R, id string, o origin) (*step[R], error) {
 	var peers []int64
 	if c.Peers != nil {
 		peerRec := rec
@@ -156,7 +134,7 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 			}
 			pq.Try = o.try
 			n, err := ask(pq)
-			if errors.Is(err, ErrHeld) {
+			if errors.Is(err, driver.ErrHeld) {
 				return nil, &heldGroup{pq}
 			}
 			if err != nil {
@@ -169,8 +147,8 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 	if err != nil {
 		return nil, err
 	}
-	if mark := around(ctx, m.store); mark != nil {
-		mark.writes++
+	if mark := inside.Around(ctx, m.store); mark != nil {
+		mark.Writes++
 	}
 	if m.joined != nil {
 		m.joined.writes++
@@ -182,9 +160,9 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 		return s, nil
 	}
 	key := m.effectKey(s)
-	inner, mark := enter(ctx, m.store)
+	inner, mark := inside.Enter(call.Free(ctx), m.store) // what the effect calls has a time of its own
 	err = m.effect(inner, tx, op, s.rec, key, s.write.Event)
-	if err := mark.verdict(tx, err); err != nil {
+	if err := verdict(mark, tx, err); err != nil {
 		return s, &EffectError{
 			Machine: m.schema.Machine, ID: id, Effect: op.Effect.Name, Key: key, Rev: s.row.Rev, Err: err,
 		}
@@ -195,15 +173,15 @@ func (m *Machine[R]) takeStep(ctx context.Context, tx Tx, op *Operation[R], c *C
 // conflict makes a refusal of a broken unique rule, except where looking again
 // gives a better answer: a creation then finds the existing record, or gets the
 // next number. A record that comes from another group keeps its number.
-func (m *Machine[R]) conflict(err error, op *Operation[R], id, state string) error {
-	var c *ConflictError
+func (m *Machine[R]) conflict(err error, op *fsmimpl.Operation[R], id, state string) error {
+	var c *driver.ConflictError
 	if !errors.As(err, &c) || op.Creates && (c.Rule == op.Dedupe || m.isSequence(c.Rule)) {
 		return err
 	}
 	return m.notUnique(c, op, id, state)
 }
 
-func (m *Machine[R]) notUnique(c *ConflictError, op *Operation[R], id, state string) *Refusal {
+func (m *Machine[R]) notUnique(c *driver.ConflictError, op *fsmimpl.Operation[R], id, state string) *Refusal {
 	r := m.refusal(CodeNotUnique, op, id, state)
 	r.Name = c.Rule
 	if u := m.uniqueRule(c.Rule); u != nil {
@@ -215,7 +193,7 @@ func (m *Machine[R]) notUnique(c *ConflictError, op *Operation[R], id, state str
 func (m *Machine[R]) isSequence(rule string) bool {
 	for i := range m.schema.Columns {
 		c := &m.schema.Columns[i]
-		if c.Kind == KindSequence && rule == "sequence_"+c.Name {
+		if c.Kind == driver.KindSequence && rule == "sequence_"+c.Name {
 			return true
 		}
 	}
@@ -224,8 +202,8 @@ func (m *Machine[R]) isSequence(rule string) bool {
 
 // follow takes the steps that `then` asks for, in the same transaction, and
 // returns the last step and all events.
-func (m *Machine[R]) follow(ctx context.Context, tx Tx, s *step[R], at time.Time, try bool) (*step[R], []Event, error) {
-	events := []Event{s.write.Event}
+func (m *Machine[R]) follow(ctx context.Context, tx driver.Tx, s *step[R], at time.Time, try bool) (*step[R], []driver.Event, error) {
+	events := []driver.Event{s.write.Event}
 	for s.write.Row != nil && s.op.Then != "" && !delayed(s.op) {
 		next, err := m.thenStep(ctx, tx, s.op, &s.row, s.rec, origin{at: at, try: try})
 		if err != nil {
@@ -239,19 +217,19 @@ func (m *Machine[R]) follow(ctx context.Context, tx Tx, s *step[R], at time.Time
 
 // thenStep takes the step that follows op. Of its origin the time is given, and
 // the request id unless it is in op's own transaction.
-func (m *Machine[R]) thenStep(ctx context.Context, tx Tx, op *Operation[R], prev *Row, rec R, o origin) (*step[R], error) {
+func (m *Machine[R]) thenStep(ctx context.Context, tx driver.Tx, op *fsmimpl.Operation[R], prev *driver.Row, rec R, o origin) (*step[R], error) {
 	next := m.byName[op.Then]
 	c, err := next.System(&rec, o.at)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: source of %s: %w", m.schema.Machine, prev.ID, next.Name, err)
 	}
-	inputs, err := inputObject(c.Inputs)
+	inputs, err := driver.InputObject(c.Inputs)
 	if err != nil {
 		return nil, m.badInput(err, next, prev.ID)
 	}
-	o.actor, o.requestN, o.inputs, o.cause = SystemActor, -1, inputs, op.Stored
+	o.actor, o.requestN, o.inputs, o.cause = driver.SystemActor, -1, inputs, op.Stored
 	if o.requestID != "" {
-		if o.fingerprint, err = Fingerprint(next.Stored, SystemActor, "", c.Inputs); err != nil {
+		if o.fingerprint, err = driver.Fingerprint(next.Stored, driver.SystemActor, "", c.Inputs); err != nil {
 			return nil, err
 		}
 	}

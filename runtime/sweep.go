@@ -3,6 +3,9 @@ package fsm
 import (
 	"context"
 	"errors"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Sweep runs every operation with an `after` trigger on every record whose
@@ -28,7 +31,7 @@ func (m *Machine[R]) Sweep(ctx context.Context) (int, error) {
 			if t.Startup {
 				continue
 			}
-			due := Cond{Column: t.After, Op: OpLe, Value: now.Add(-m.plus(op, t))}
+			due := driver.Cond{Column: t.After, Op: driver.OpLe, Value: now.Add(-m.plus(op, t))}
 			n, err := m.fire(ctx, op, due)
 			total += n
 			errs = append(errs, err)
@@ -72,17 +75,17 @@ func (m *Machine[R]) Startup(ctx context.Context) (int, error) {
 // held is a record that was read, as a target.
 type held[R any] struct {
 	rec R
-	ref Ref
+	ref driver.Ref
 }
 
-func (h held[R]) Held() R  { return h.rec }
-func (h held[R]) Ref() Ref { return h.ref }
+func (h held[R]) Held() R         { return h.rec }
+func (h held[R]) Ref() driver.Ref { return h.ref }
 
 // fire runs op on every record in one of its states that fits.
-func (m *Machine[R]) fire(ctx context.Context, op *Operation[R], where ...Cond) (int, error) {
+func (m *Machine[R]) fire(ctx context.Context, op *fsmimpl.Operation[R], where ...driver.Cond) (int, error) {
 	var errs []error
 	n := 0
-	for row, err := range m.rows(ctx, Query{States: op.From, Where: where}) {
+	for row, err := range m.rows(ctx, driver.Query{States: op.From, Where: where}) {
 		if err != nil {
 			return n, errors.Join(append(errs, err)...)
 		}
@@ -101,7 +104,7 @@ func (m *Machine[R]) fire(ctx context.Context, op *Operation[R], where ...Cond) 
 }
 
 // fireOne runs op on one record, as of now: a sweep of many takes its time.
-func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row) (bool, error) {
+func (m *Machine[R]) fireOne(ctx context.Context, op *fsmimpl.Operation[R], row *driver.Row) (bool, error) {
 	rec, err := m.load(op, row)
 	if err != nil {
 		return false, err
@@ -111,8 +114,9 @@ func (m *Machine[R]) fireOne(ctx context.Context, op *Operation[R], row *Row) (b
 	if err != nil {
 		return false, err
 	}
-	c.Operation, c.At, c.engine = op, now, true
-	out, err := m.Apply(ctx, held[R]{rec, row.Ref()}, c)
+	c.Operation, c.At = op, now
+	at := held[R]{rec, row.Ref()}
+	out, err := watched(ctx, m, observed(&c, row.ID), func(ctx context.Context) (Outcome[R], error) { return m.apply(ctx, at, c, true) }, seenOne)
 	return err == nil && !out.Replayed, err
 }
 

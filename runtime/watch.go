@@ -2,28 +2,11 @@ package fsm
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
-
-// Cursor is a place in the log of all records of a machine: behind one event.
-// A program may keep it as text and go on from it later, in another process
-// too. The empty Cursor is the beginning. What is in it is the store's affair.
-type Cursor string
-
-// Entry is one event in the log of all records, and the cursor behind it.
-type Entry struct {
-	Event
-	Cursor Cursor
-}
-
-// Ref returns the record and the revision at which the event stands.
-func (e *Event) Ref() Ref { return Ref{e.ID, e.Rev} }
-
-// ErrCursor is what a cursor gets that is none of this log: it was made up, or
-// the log has been restored since in a place where it does not hold.
-var ErrCursor = errors.New("the cursor is none of this log; begin anew with an empty one")
 
 // WithPoll sets how long Watch waits at most until it looks for new events
 // again. It looks soon after an event and ever less often while none comes. The
@@ -41,15 +24,15 @@ const shortestPoll = 5 * time.Millisecond
 // An event may come a little after its commit: a store with several writers
 // waits for those that may still put an event before it. An error ends the
 // iteration; go on from the last cursor.
-func (m *Machine[R]) Log(ctx context.Context, after Cursor) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) { m.readLog(ctx, &after, yield) }
+func (m *Machine[R]) Log(ctx context.Context, after driver.Cursor) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) { m.readLog(ctx, &after, yield) }
 }
 
 // Watch is Log, but at the end of the log it goes on waiting for what comes,
 // until ctx ends; its error is the last thing that is yielded. It asks the store
 // again and again, at the latest after WithPoll.
-func (m *Machine[R]) Watch(ctx context.Context, after Cursor) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func (m *Machine[R]) Watch(ctx context.Context, after driver.Cursor) iter.Seq2[driver.Entry, error] {
+	return func(yield func(driver.Entry, error) bool) {
 		wait := shortestPoll
 		for {
 			before := after
@@ -63,7 +46,7 @@ func (m *Machine[R]) Watch(ctx context.Context, after Cursor) iter.Seq2[Entry, e
 			select {
 			case <-ctx.Done():
 				t.Stop()
-				yield(Entry{}, ctx.Err())
+				yield(driver.Entry{}, ctx.Err())
 				return
 			case <-t.C:
 			}
@@ -74,15 +57,15 @@ func (m *Machine[R]) Watch(ctx context.Context, after Cursor) iter.Seq2[Entry, e
 
 // readLog yields the entries behind the cursor, page by page, and moves it. It
 // returns false when the iteration is over: after an error, or by the caller.
-func (m *Machine[R]) readLog(ctx context.Context, after *Cursor, yield func(Entry, error) bool) bool {
+func (m *Machine[R]) readLog(ctx context.Context, after *driver.Cursor, yield func(driver.Entry, error) bool) bool {
 	for {
-		var page []Entry
-		err := m.table.View(ctx, func(r Reader) (err error) {
+		var page []driver.Entry
+		err := m.table.View(ctx, func(r driver.Reader) (err error) {
 			page, err = r.Log(*after, pageSize)
 			return err
 		})
 		if err != nil {
-			yield(Entry{}, err)
+			yield(driver.Entry{}, err)
 			return false
 		}
 		for _, e := range page {

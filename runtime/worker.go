@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // WorkerOptions say how a worker runs. The zero value of each but Lease is a
@@ -200,7 +202,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 			w.observe(WorkerEvent{Kind: WorkerIdle})
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, ErrPoisoned), errors.Is(err, ErrSchemaMismatch), errors.Is(err, ErrClosed):
+		case errors.Is(err, ErrPoisoned), errors.Is(err, ErrSchemaMismatch), errors.Is(err, driver.ErrClosed):
 			return err
 		default:
 			w.observe(WorkerEvent{Kind: WorkerError, Err: err})

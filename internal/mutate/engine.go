@@ -24,8 +24,8 @@ var engineFiles = []engineFile{
 	{"runtime", "call.go"},
 	{"runtime", "create.go"},
 	{"runtime", "deliver.go"},
-	{"runtime", "fingerprint.go"},
-	{"runtime", "fold.go"},
+	{"runtime/driver", "fingerprint.go"},
+	{"runtime/driver", "fold.go"},
 	{"runtime", "observe.go"},
 	{"runtime", "pick.go"},
 	{"runtime", "replay.go"},
@@ -44,7 +44,6 @@ var engineFiles = []engineFile{
 	{"runtime", "many.go"},
 	{"runtime", "pick_many.go"},
 	{"runtime/sqlstore", "many.go"},
-	{"runtime", "pick_ahead.go"},
 }
 
 // group is the name of a file's line in the table.
@@ -53,8 +52,8 @@ func (e engineFile) group() string { return e.dir + "/" + strings.TrimSuffix(e.b
 // suites names the suites that a file is judged by.
 func (e engineFile) suites() []string {
 	switch {
-	case e.dir == "runtime":
-		return append(append([]string{"tests of memstore", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
+	case e.dir == "runtime", e.dir == "runtime/driver":
+		return append(append([]string{"tests of memstore", "tests of driver", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
 	case strings.HasPrefix(e.base, "postgres_"):
 		return []string{"tests of sqlstore", "tests of sqlstore on PostgreSQL", "tests of postgres"}
 	case e.base == "statement.go":
@@ -77,6 +76,7 @@ func each(format string) []string {
 func engineJudges() map[string]*judge {
 	all := map[string]*judge{
 		"tests of memstore": {dir: "./runtime/memstore"},
+		"tests of driver":   {dir: "./runtime/driver"},
 		// Random tests always draw the same, and write no file when they fail.
 		"tests of runtime":                {dir: "./runtime", flags: []string{"-rapid.seed=1", "-rapid.nofailfile"}},
 		"tests of sqlstore":               {dir: "./runtime/sqlstore", flags: []string{"-test.skip=Postgres"}},

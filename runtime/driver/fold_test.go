@@ -1,4 +1,4 @@
-package fsm
+package driver
 
 import (
 	"strings"
@@ -69,7 +69,7 @@ func TestFoldOfImagesThatLackFields(t *testing.T) {
 		if err != nil || row.Values[0] != `["b"]` || row.Values[1] != int64(7) || row.Values[2] != tt.note {
 			t.Errorf("%s: folded to %v, %v; want the note %v", tt.name, row.Values, err, tt.note)
 		}
-		if got := partial(&s, &second); got != tt.partial {
+		if got := second.Partial(&s); got != tt.partial {
 			t.Errorf("%s: partial is %t", tt.name, got)
 		}
 	}
@@ -108,7 +108,7 @@ func TestFoldOfBrokenEvents(t *testing.T) {
 func TestChangesOf(t *testing.T) {
 	t.Parallel()
 	old := []any{`["a"]`, int64(1), "n"}
-	changed, changes, err := changesOf(foldSchema, old, []any{`["a","b"]`, int64(1), nil})
+	changed, changes, err := foldSchema.Changes(old, []any{`["a","b"]`, int64(1), nil})
 	if err != nil || len(changed) != 2 || changed[0] != 0 || changed[1] != 2 || changes.String() != `{"keys":["b"],"note":null}` {
 		t.Errorf("got %v, %s, %v", changed, changes, err)
 	}
@@ -123,7 +123,7 @@ func TestChangesOf(t *testing.T) {
 		"a set that is none":      {old, {`{}`, int64(1), "n"}},
 		"a set that was none":     {{`{}`, int64(1), "n"}, old},
 	} {
-		if changed, changes, err := changesOf(foldSchema, values[0], values[1]); err == nil {
+		if changed, changes, err := foldSchema.Changes(values[0], values[1]); err == nil {
 			t.Errorf("%s: got %v, %s, want an error", name, changed, changes)
 		}
 	}

@@ -1,4 +1,4 @@
-package fsm
+package driver
 
 import (
 	"errors"
@@ -6,29 +6,19 @@ import (
 	"time"
 )
 
-// imageEvery is the distance of the events that hold the whole record: the
+// ImageEvery is the distance of the events that hold the whole record: the
 // state as of any revision is folded from fewer events than this.
-const imageEvery = 64
+const ImageEvery = 64
 
-// Fold makes the record out of its log, which starts at revision 1 or at an
-// event with an image. It applies what the events say and evaluates no rule, so
-// that an old log folds under a new specification. Record-only events are
-// passed over, and so are fields that the specification does not know, in events
-// of another version.
-func Fold[R any](d *Descriptor[R], events []Event) (R, error) {
-	row, err := FoldRow(d.Schema, events)
-	if err != nil {
-		var zero R
-		return zero, err
-	}
-	return d.Decode(row)
-}
-
-// FoldRow is Fold for who has no record type.
+// FoldRow makes the row of a record out of its log, which starts at revision 1 or at
+// an event with an image. It applies what the events say and evaluates no rule, so
+// that an old log folds under a new specification. Record-only events are passed
+// over, and so are fields that the specification does not know, in events of
+// another version.
 func FoldRow(s *Schema, events []Event) (Row, error) {
 	var row Row
 	for i := range events {
-		if err := foldEvent(s, &row, &events[i]); err != nil {
+		if err := row.Fold(s, &events[i]); err != nil {
 			return Row{}, fmt.Errorf("fold %s %q at revision %d: %w", s.Machine, events[i].ID, events[i].Rev, err)
 		}
 	}
@@ -38,8 +28,8 @@ func FoldRow(s *Schema, events []Event) (Row, error) {
 	return row, nil
 }
 
-// blankRow returns the row that a creation starts from.
-func blankRow(s *Schema) Row {
+// Blank returns the row that a creation starts from.
+func (s *Schema) Blank() Row {
 	row := Row{Values: make([]any, len(s.Columns))}
 	for i := range s.Columns {
 		switch s.Columns[i].Kind {
@@ -54,7 +44,7 @@ func blankRow(s *Schema) Row {
 
 // olderRow returns the row of a log that knows none of the columns.
 func olderRow(s *Schema) Row {
-	row := blankRow(s)
+	row := s.Blank()
 	for i := range s.Columns {
 		if v := s.Columns[i].Default; v != nil {
 			row.Values[i] = v
@@ -63,9 +53,9 @@ func olderRow(s *Schema) Row {
 	return row
 }
 
-// foldEvent applies one event to row, whose values it writes in place; a zero
+// Fold applies one event to row, whose values it writes in place; a zero
 // row is one before any event.
-func foldEvent(s *Schema, row *Row, e *Event) error {
+func (row *Row) Fold(s *Schema, e *Event) error {
 	if e.RecordOnly() {
 		return nil
 	}
@@ -81,11 +71,11 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 		return fmt.Errorf("the revision follows %d", row.Rev)
 	}
 	row.State, row.Rev = e.To, e.Rev
-	if e.At.After(row.UpdatedAt) && e.Operation != opRedact { // that is nothing the record went through
+	if e.At.After(row.UpdatedAt) && e.Operation != OpRedact { // that is nothing the record went through
 		row.UpdatedAt = e.At
 	}
 	if !e.Image.IsZero() {
-		return applyImage(s, row, e)
+		return row.FoldImage(s, e)
 	}
 	return applyChanges(s, row, e)
 }
@@ -95,14 +85,14 @@ func foldEvent(s *Schema, row *Row, e *Event) error {
 // one that is open beside this one.
 func foreign(s *Schema, e *Event) bool { return e.Version != s.Version }
 
-// partial reports whether the image of an event lacks fields that the schema has:
+// Partial reports whether the image of the event lacks fields that the schema has:
 // a program of an older version wrote it, perhaps beside one of this version. One
 // that is no image, or none that can be read, lacks them all.
-func partial(s *Schema, e *Event) bool {
+func (e *Event) Partial(s *Schema) bool {
 	if e.Version >= s.Version {
 		return false
 	}
-	m, _ := e.Image.members()
+	m, _ := e.Image.Members()
 	for i := range s.Columns {
 		if _, known := m[s.Columns[i].Stored]; !known {
 			return true
@@ -111,8 +101,9 @@ func partial(s *Schema, e *Event) bool {
 	return false
 }
 
-func applyImage(s *Schema, row *Row, e *Event) error {
-	m, err := e.Image.members()
+// FoldImage puts the image of an event in the place of the row's values.
+func (row *Row) FoldImage(s *Schema, e *Event) error {
+	m, err := e.Image.Members()
 	if err != nil {
 		return fmt.Errorf("image: %w", err)
 	}
@@ -161,7 +152,7 @@ func applyImage(s *Schema, row *Row, e *Event) error {
 }
 
 func applyChanges(s *Schema, row *Row, e *Event) error {
-	m, err := e.Changes.members()
+	m, err := e.Changes.Members()
 	if err != nil {
 		return fmt.Errorf("changes: %w", err)
 	}
@@ -206,16 +197,16 @@ func addMembers(old, added any) (any, error) {
 	return setText(a), nil
 }
 
-// changesOf returns the indices of the columns that differ, and the after-image
+// Changes returns the indices of the columns that differ, and the after-image
 // of them as it stands in an event.
-func changesOf(s *Schema, old, next []any) ([]int, JSON, error) {
+func (s *Schema) Changes(old, next []any) ([]int, JSON, error) {
 	if len(next) != len(s.Columns) || len(old) != len(s.Columns) {
 		return nil, JSON{}, fmt.Errorf("the row has %d values, the schema %d columns", len(next), len(s.Columns))
 	}
 	var changed []int
-	var members []member
+	var members []Member
 	for i := range s.Columns {
-		if sameValue(old[i], next[i]) {
+		if Same(old[i], next[i]) {
 			continue
 		}
 		c, v := &s.Columns[i], next[i]
@@ -227,9 +218,9 @@ func changesOf(s *Schema, old, next []any) ([]int, JSON, error) {
 			v = added
 		}
 		changed = append(changed, i)
-		members = append(members, member{c.Stored, c.Kind, v})
+		members = append(members, Member{c.Stored, c.Kind, v})
 	}
-	changes, err := object(members)
+	changes, err := Object(members)
 	return changed, changes, err
 }
 
@@ -250,14 +241,14 @@ func addedMembers(old, next any) (any, error) {
 	return setText(b.Without(a)), nil
 }
 
-// imageOf returns the whole row as it stands in an event.
-func imageOf(s *Schema, row *Row) (JSON, error) {
-	members := make([]member, 0, len(s.Columns)+2)
+// Image returns the whole row as it stands in an event.
+func (s *Schema) Image(row *Row) (JSON, error) {
+	members := make([]Member, 0, len(s.Columns)+2)
 	members = append(members,
-		member{"created_at", KindTime, row.CreatedAt},
-		member{"updated_at", KindTime, row.UpdatedAt})
+		Member{"created_at", KindTime, row.CreatedAt},
+		Member{"updated_at", KindTime, row.UpdatedAt})
 	for i := range s.Columns {
-		members = append(members, member{s.Columns[i].Stored, s.Columns[i].Kind, row.Values[i]})
+		members = append(members, Member{s.Columns[i].Stored, s.Columns[i].Kind, row.Values[i]})
 	}
-	return object(members)
+	return Object(members)
 }

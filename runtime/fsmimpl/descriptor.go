@@ -1,16 +1,20 @@
-package fsm
+package fsmimpl
 
-import "time"
+import (
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
 
 // Descriptor describes a generated record type to the engine. The generated
 // package holds one; it is never changed.
 type Descriptor[R any] struct {
-	Schema     *Schema
-	Encode     func(*R) Row
-	Decode     func(Row) (R, error) // unknown words and wrong types are errors; invariants are not looked at
-	Check      func(*R) []Violation // MUST and SHOULD
-	Operations []*Operation[R]      // in the order of the specification
-	Projection *Projection          // nil when there is none
+	Schema     *driver.Schema
+	Encode     func(*R) driver.Row
+	Decode     func(driver.Row) (R, error) // unknown words and wrong types are errors; invariants are not looked at
+	Check      func(*R) []Violation        // MUST and SHOULD
+	Operations []*Operation[R]             // in the order of the specification
+	Projection *Projection                 // nil when there is none
 }
 
 // Operation is the static part of one operation.
@@ -27,13 +31,13 @@ type Operation[R any] struct {
 	NeedActor bool     // the operation reads `actor`, or is run by an operator
 	Triggers  []Trigger
 	Effect    *EffectInfo[R]
-	Then      string  // specification name of the operation that follows; empty when none
-	Dedupe    string  // name of the unique rule that finds an existing record; empty when none
-	Order     []Order // of `next`; nil when there is none
-	Picks     bool    // has `next`
+	Then      string         // specification name of the operation that follows; empty when none
+	Dedupe    string         // name of the unique rule that finds an existing record; empty when none
+	Order     []driver.Order // of `next`; nil when there is none
+	Picks     bool           // has `next`
 	// Parking says what a pick may park for; nil when its index passes over all that it
 	// cannot take. Own decides what a record says of that itself; nil: nothing.
-	Parking *Parking
+	Parking *driver.Parking
 	Own     func(r *R) bool
 	// System makes the call that the engine itself issues: for triggers and
 	// `then`. Nil for operations that have neither and are not `by: system`.
@@ -60,14 +64,6 @@ type EffectInfo[R any] struct {
 	Key    func(r *R) string // the idempotency key; nil: machine/id/rev
 }
 
-// Input is one datum of a call, as it goes into event and fingerprint.
-type Input struct {
-	Name  string
-	Value any  // as in Row.Values
-	Kind  Kind // how it is written as JSON
-	Loose bool // not part of the fingerprint: a retry may compute it anew
-}
-
 // Call is one request: what a generated durable method hands to the engine.
 type Call[R any] struct {
 	Operation *Operation[R]
@@ -81,19 +77,17 @@ type Call[R any] struct {
 	Reason    string
 	At        time.Time // zero: the clock's time when the call is decided; another one needs WithCallerTime
 	Labels    map[string]string
-	Inputs    []Input
+	Inputs    []driver.Input
 	// Decide runs the pure method on r. For a creation r is zero and is filled.
 	// peers holds the answers to Peers, in its order.
 	Decide func(r *R, id string, peers []int64, now time.Time) (Step, error)
 	// Peers lists what Decide must know of other records; nil when nothing.
 	// Queries with Sequence set ask for the next number.
-	Peers func(r *R, id string) []PeerQuery
+	Peers func(r *R, id string) []driver.PeerQuery
 	// Dedupe holds the values of the dedupe rule's columns; nil when the
 	// operation has none. With an absent value among them no record is found.
 	Dedupe []any
 	// Where narrows what `next` may pick; Fits decides in full.
-	Where []Cond
+	Where []driver.Cond
 	Fits  func(r *R, now time.Time) bool
-
-	engine bool // a sweep makes it, as of its own time
 }

@@ -1,4 +1,4 @@
-package fsm
+package driver
 
 import (
 	"crypto/sha256"
@@ -23,27 +23,27 @@ const fingerprintVersion = "v1:"
 // with the inputs sorted by name and without the Loose ones. Revision, time and
 // labels are not in it: a retry may carry other ones.
 func Fingerprint(operation, actor, reason string, inputs []Input) (string, error) {
-	var some [8]member // so that a usual call needs no memory of its own
+	var some [8]Member // so that a usual call needs no memory of its own
 	firm := some[:0]
 	for _, in := range inputs {
 		if !in.Loose {
-			firm = append(firm, member{in.Name, in.Kind, in.Value})
+			firm = append(firm, Member{in.Name, in.Kind, in.Value})
 		}
 	}
-	slices.SortFunc(firm, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	obj, err := object(firm)
+	slices.SortFunc(firm, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	obj, err := Object(firm)
 	if err != nil {
 		return "", err
 	}
 	var space [512]byte
 	b := append(space[:0], `{"actor":`...)
-	b = appendText(b, actor)
+	b = AppendText(b, actor)
 	b = append(b, `,"inputs":`...)
 	b = append(b, obj.text...)
 	b = append(b, `,"operation":`...)
-	b = appendText(b, operation)
+	b = AppendText(b, operation)
 	b = append(b, `,"reason":`...)
-	b = appendText(b, reason)
+	b = AppendText(b, reason)
 	b = append(b, '}')
 	sum := sha256.Sum256(b)
 	var text [len(fingerprintVersion) + 2*sha256.Size]byte

@@ -1,4 +1,4 @@
-package fsm
+package driver
 
 // Kind is the kind of a column.
 type Kind uint8
@@ -24,16 +24,6 @@ const (
 	Required Demand = iota + 1
 	Optionally
 	Never
-)
-
-// Actor says who runs an operation.
-type Actor uint8
-
-// The actors.
-const (
-	ByCaller Actor = iota + 1
-	BySystem
-	ByOperator
 )
 
 // SystemActor is the actor of every system operation.

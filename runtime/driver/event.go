@@ -1,4 +1,4 @@
-package fsm
+package driver
 
 import (
 	"fmt"
@@ -17,10 +17,6 @@ func (r Ref) Ref() Ref { return r }
 
 // String returns "id@rev".
 func (r Ref) String() string { return fmt.Sprintf("%s@%d", r.ID, r.Rev) }
-
-// Target is what an operation is applied to: the record itself, an outcome
-// that holds it (one round trip), or a Ref (read, decide, write).
-type Target interface{ Ref() Ref }
 
 // Event is one line of a record's log. All words are the stored ones: the
 // first names of states, operations, events and fields.
@@ -67,48 +63,3 @@ type Row struct {
 
 // Ref returns the row's id and revision.
 func (r *Row) Ref() Ref { return Ref{r.ID, r.Rev} }
-
-// Step is what a pure method decided, in stored words.
-type Step struct {
-	From, To   string
-	RecordOnly bool
-	Guard      string // with RecordOnly by `on_refusal`: the guard that failed
-}
-
-// Violation is a rule that a record breaks.
-type Violation struct {
-	Rule    string // as the specification writes it: "owner is present"
-	Must    bool   // false: a SHOULD
-	Message string
-}
-
-// String returns the rule and its weight.
-func (v Violation) String() string {
-	w := "must"
-	if !v.Must {
-		w = "should"
-	}
-	if v.Message != "" {
-		return v.Rule + " (" + w + "): " + v.Message
-	}
-	return v.Rule + " (" + w + ")"
-}
-
-// Outcome is what a call led to.
-type Outcome[R any] struct {
-	Record       R       // as of the call's own revision, after all steps of `then`
-	Events       []Event // the event of the call and those of its `then` steps
-	Replayed     bool    // the request was known: nothing was written now; also when the answer to this call's own commit was lost and found again by its request id
-	RecordOnly   bool    // the call was recorded and changed nothing else
-	Existing     bool    // a creation found the record by `dedupe_by`: nothing was written
-	Current      Ref     // id and revision now; differs from Record only for a replay
-	CurrentState string  // the state now, by its name in the specification
-
-	ref Ref
-}
-
-// Held returns the record, for an operation that is given the outcome.
-func (o Outcome[R]) Held() R { return o.Record }
-
-// Ref returns id and revision of the record, so that an Outcome is a Target.
-func (o Outcome[R]) Ref() Ref { return o.ref }

@@ -1,11 +1,10 @@
-package fsm
+package fsmimpl
 
 import (
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strconv"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Projection describes the machine that is derived from all records with one
@@ -56,44 +55,21 @@ func (p *Projection) State(records map[string]int64) string {
 	return ""
 }
 
-// leads reports whether a step may move the projection so. Staying is no move.
-func (p *Projection) leads(from, to string) bool {
+// Leads reports whether a step may move the projection so. Staying is no move.
+func (p *Projection) Leads(from, to string) bool {
 	return from == to || p.Moves == nil || slices.Contains(p.Moves, Move{from, to})
 }
 
-// groupOf returns the group of a row: the values of the key as JSON.
-func (p *Projection) groupOf(s *Schema, row *Row) (string, error) {
-	members := make([]member, len(p.Key))
+// Group returns the group of a row: the values of the key as JSON.
+func (p *Projection) Group(s *driver.Schema, row *driver.Row) (string, error) {
+	members := make([]driver.Member, len(p.Key))
 	for i, name := range p.Key {
 		c := s.Column(name)
 		if c < 0 {
 			return "", fmt.Errorf("the projection of %s is by %q, which no field is stored as", s.Machine, name)
 		}
-		members[i] = member{name, s.Columns[c].Kind, row.Values[c]}
+		members[i] = driver.Member{Name: name, Kind: s.Columns[c].Kind, Value: row.Values[c]}
 	}
-	group, err := object(members)
-	return group.text, err
-}
-
-// groupNumber spreads the groups over all numbers.
-func groupNumber(group string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(group)) // never fails
-	n := h.Sum64()
-	n ^= n >> 33 // fnv leaves the high bits of short texts alike
-	n *= 0xff51afd7ed558ccd
-	return n ^ n>>33
-}
-
-// numberText is how a purge says from which group a record is missing.
-func numberText(n uint64) string { return fmt.Sprintf("%016x", n) }
-
-// numberOf reads what numberText wrote, as JSON; false when it is none.
-func numberOf(raw json.RawMessage) (uint64, bool) {
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(text, 16, 64)
-	return n, err == nil && text == numberText(n)
+	group, err := driver.Object(members)
+	return group.String(), err
 }

@@ -1,4 +1,4 @@
-package fsm
+package driver
 
 import (
 	"encoding/json"
@@ -18,58 +18,61 @@ const timeLayout = "2006-01-02T15:04:05.000000Z"
 // like a wrapped value.
 const wrapped = `{"$json":`
 
-// member is one name and value of a JSON object.
-type member struct {
-	name  string
-	kind  Kind
-	value any // as in Row.Values
+// Member is one name and value of a JSON object.
+type Member struct {
+	Name  string
+	Kind  Kind
+	Value any // as in Row.Values
 }
 
-// memberError says which member cannot be written.
-type memberError struct {
-	name string
-	err  error
+// MemberError says which member cannot be written.
+type MemberError struct {
+	Name string
+	Err  error
 }
 
-func (e *memberError) Error() string { return e.name + ": " + e.err.Error() }
-func (e *memberError) Unwrap() error { return e.err }
+// Error names the member.
+func (e *MemberError) Error() string { return e.Name + ": " + e.Err.Error() }
 
-// object writes members as a compact JSON object, in the order given.
-func object(members []member) (JSON, error) {
+// Unwrap returns why.
+func (e *MemberError) Unwrap() error { return e.Err }
+
+// Object writes members as a compact JSON object, in the order given.
+func Object(members []Member) (JSON, error) {
 	var space [256]byte
 	b := append(space[:0], '{')
 	for i, m := range members {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(b, m.name)
+		b = AppendText(b, m.Name)
 		b = append(b, ':')
 		var err error
-		if b, err = appendValue(b, m.kind, m.value); err != nil {
-			return JSON{}, &memberError{m.name, err}
+		if b, err = AppendValue(b, m.Kind, m.Value); err != nil {
+			return JSON{}, &MemberError{m.Name, err}
 		}
 	}
 	return JSON{string(append(b, '}'))}, nil
 }
 
-// inputObject writes inputs as a JSON object, after a look at what callers wrote.
-func inputObject(inputs []Input) (JSON, error) {
-	var some [8]member
+// InputObject writes inputs as a JSON object, after a look at what callers wrote.
+func InputObject(inputs []Input) (JSON, error) {
+	var some [8]Member
 	members := some[:0]
 	for _, in := range inputs {
 		if text, ok := in.Value.(string); ok && in.Kind == KindJSON {
 			if err := checkJSON(text); err != nil {
-				return JSON{}, &memberError{in.Name, err}
+				return JSON{}, &MemberError{in.Name, err}
 			}
 		}
-		members = append(members, member{in.Name, in.Kind, in.Value})
+		members = append(members, Member{in.Name, in.Kind, in.Value})
 	}
-	return object(members)
+	return Object(members)
 }
 
-// appendText appends s as a JSON string: the shortest form of RFC 8785, which
+// AppendText appends s as a JSON string: the shortest form of RFC 8785, which
 // no version of encoding/json can change under stored fingerprints.
-func appendText(b []byte, s string) []byte {
+func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -84,8 +87,8 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendValue appends a value of Row.Values as JSON; absent is null.
-func appendValue(b []byte, k Kind, v any) ([]byte, error) {
+// AppendValue appends a value of Row.Values as JSON; absent is null.
+func AppendValue(b []byte, k Kind, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
 		return append(b, "null"...), nil
@@ -107,7 +110,7 @@ func appendValue(b []byte, k Kind, v any) ([]byte, error) {
 			if err := CheckText(v); err != nil {
 				return nil, err
 			}
-			return appendText(b, v), nil
+			return AppendText(b, v), nil
 		case KindJSON:
 			if !json.Valid([]byte(v)) {
 				return nil, fmt.Errorf("not a JSON text: %q", v)
@@ -129,7 +132,7 @@ func appendValue(b []byte, k Kind, v any) ([]byte, error) {
 	return nil, fmt.Errorf("a %T cannot be a value of kind %d", v, k)
 }
 
-// decodeValue is the reverse of appendValue.
+// decodeValue is the reverse of AppendValue.
 func decodeValue(k Kind, raw json.RawMessage) (any, error) {
 	text := string(raw)
 	if text == "null" {
@@ -175,8 +178,8 @@ func setText(s Set) string {
 	return string(b)
 }
 
-// members returns the members of a JSON object.
-func (j JSON) members() (map[string]json.RawMessage, error) {
+// Members returns the members of a JSON object.
+func (j JSON) Members() (map[string]json.RawMessage, error) {
 	if j.IsZero() {
 		return nil, nil
 	}
@@ -185,8 +188,8 @@ func (j JSON) members() (map[string]json.RawMessage, error) {
 	return m, err
 }
 
-// sameValue reports whether two values of Row.Values are the same.
-func sameValue(a, b any) bool {
+// Same reports whether two values of Row.Values are the same.
+func Same(a, b any) bool {
 	if t, ok := a.(time.Time); ok {
 		u, ok := b.(time.Time)
 		return ok && t.Equal(u)

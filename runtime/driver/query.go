@@ -1,0 +1,57 @@
+package driver
+
+import "time"
+
+// Query selects rows.
+type Query struct {
+	States []string // stored words; nil: all
+	Where  []Cond   // all must hold
+	Order  []Order  // ties by id, ascending
+	After  string   // only ids above this one; for paging in id order, without Order
+	Limit  int      // 0: all
+	Lock   bool     // in a Tx: lock the rows, pass over those that another writer has locked
+
+	Park *Parking  // in a ParkingTx: leave out what is parked
+	Stir time.Time // with Park: ErrStir when Wake has something to do at that time
+}
+
+// Op is a comparison of a column.
+type Op uint8
+
+// The comparisons. A comparison with an absent value is false.
+const (
+	OpEq Op = iota + 1
+	OpNe
+	OpLt
+	OpLe
+	OpGt
+	OpGe
+	OpPresent // a set is present when it is not empty
+	OpAbsent
+)
+
+// Cond is one condition on a column: a stored field name, "created_at" or
+// "updated_at".
+type Cond struct {
+	Column string
+	Op     Op
+	Value  any  // as in Row.Values; nil with OpPresent and OpAbsent
+	Now    bool // in a Call: Value is the time at which the store is asked
+}
+
+// Order is one key of an order. Absent values come last.
+type Order struct {
+	Column     string // a stored field name, "created_at" or "updated_at"
+	Descending bool
+}
+
+// PeerQuery names a group of records.
+type PeerQuery struct {
+	Name     string   // of the guard or the sequence field
+	Sequence bool     // ask for the next number instead of a count
+	Columns  []string // stored names of the fields that make the group; none: all records
+	Values   []any    // of the record in question; when one is nil the group is empty
+	States   []string // stored words of the states that count
+	Except   string   // id of the record in question
+	Try      bool     // wait for nobody: ErrHeld where another writer has the group
+}

@@ -1,0 +1,22 @@
+package fsm
+
+import "github.com/fsmgen/fsmgen/runtime/driver"
+
+// Outcome is what a call led to.
+type Outcome[R any] struct {
+	Record       R              // as of the call's own revision, after all steps of `then`
+	Events       []driver.Event // the event of the call and those of its `then` steps
+	Replayed     bool           // the request was known: nothing was written now; also when the answer to this call's own commit was lost and found again by its request id
+	RecordOnly   bool           // the call was recorded and changed nothing else
+	Existing     bool           // a creation found the record by `dedupe_by`: nothing was written
+	Current      driver.Ref     // id and revision now; differs from Record only for a replay
+	CurrentState string         // the state now, by its name in the specification
+
+	ref driver.Ref
+}
+
+// Held returns the record, for an operation that is given the outcome.
+func (o Outcome[R]) Held() R { return o.Record }
+
+// Ref returns id and revision of the record, so that an Outcome is a Target.
+func (o Outcome[R]) Ref() driver.Ref { return o.ref }
