@@ -27,6 +27,9 @@ func TestFigures(t *testing.T) {
 		return number(t, strings.TrimSuffix(row(t, bench, "| "+database+": records", "10 000 000")[4], " ×"))
 	}
 	large := number(t, strings.TrimSuffix(strings.Split(row(t, bench, "| a ring of so many states", "2000")[1], ",")[0], " ms"))
+	ratio := func(what string) float64 {
+		return number(t, strings.TrimSuffix(row(t, bench, "| what | bar", what)[2], " ×"))
+	}
 	refused, all := 0, 0
 	for line := range strings.Lines(attacks) {
 		cells := cellsOf(line)
@@ -52,6 +55,13 @@ func TestFigures(t *testing.T) {
 			fmt.Sprintf("Of %d [attacks at the SQL prompt](internal/faults/ATTACKS.md)\n%d are refused", all, refused),
 			numeral(t, "examples/machines/*.yaml") + " machines of well-known\nsystems",
 			numeral(t, "specs/*.yaml") + " machines from real documents",
+		},
+		"docs/faq.md": {
+			fmt.Sprintf("takes %.1f times as long as with a thousand on SQLite, and %.1f times on PostgreSQL", grown("SQLite"), grown("PostgreSQL")),
+		},
+		"docs/compare.md": {
+			fmt.Sprintf("one caller reaches %.1f × of the best hand-written code that does the same on SQLite, and %.1f × on PostgreSQL",
+				ratio("SQLite, 1 caller: ours / prepared statements by hand"), ratio("PostgreSQL, 1 caller: ours / one CTE statement by hand")),
 		},
 		"SCALING.md": {
 			fmt.Sprintf("%s on SQLite and %s on PostgreSQL in that report", spaced(fileCost[1]), spaced(serverCost[1])),

@@ -33,13 +33,15 @@ func morning(t *testing.T, store fsm.Store) {
 	enqueue := func(clock, id string) {
 		t.Helper()
 		now = at(clock)
-		_, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"to":"ann@example.com"}`))})
+		payload := fsm.Some(fsm.MustJSON(`{"to":"ann@example.com"}`))
+		_, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: payload})
 		must(err)
 	}
 	start := func(clock, worker, lease string) fsm.Target {
 		t.Helper()
 		now = at(clock)
-		job, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: worker + " at " + clock, Actor: worker, Lease: at(lease)})
+		claim := lifecycle.ClaimNextRequest{RequestID: worker + " at " + clock, Actor: worker, Lease: at(lease)}
+		job, err := m.ClaimNext(ctx, claim)
 		must(err)
 		now = now.Add(time.Minute)
 		job, err = m.Start(ctx, job, lifecycle.StartRequest{RequestID: "start at " + clock, Actor: worker})
@@ -49,7 +51,8 @@ func morning(t *testing.T, store fsm.Store) {
 	complete := func(clock, worker string, job fsm.Target) {
 		t.Helper()
 		now = at(clock)
-		_, err := m.Complete(ctx, job, lifecycle.CompleteRequest{RequestID: "complete at " + clock, Actor: worker, Result: fsm.MustJSON(`{"bytes":512}`)})
+		end := lifecycle.CompleteRequest{RequestID: "complete at " + clock, Actor: worker, Result: fsm.MustJSON(`{"bytes":512}`)}
+		_, err := m.Complete(ctx, job, end)
 		must(err)
 	}
 
@@ -73,12 +76,14 @@ func morning(t *testing.T, store fsm.Store) {
 	now = at("08:30")
 	stalled, err := m.Record(ctx, "job-2")
 	must(err)
-	_, err = m.RequeueStalled(ctx, &stalled, lifecycle.RequeueStalledRequest{RequestID: "requeue", Actor: "ann", Reason: "host of w2 replaced"})
+	requeue := lifecycle.RequeueStalledRequest{RequestID: "requeue", Actor: "ann", Reason: "host of w2 replaced"}
+	_, err = m.RequeueStalled(ctx, &stalled, requeue)
 	must(err)
 	job = start("08:31", "w1", "09:31")
 	failing := start("08:35", "w3", "09:35")
 	now = at("08:50")
-	_, err = m.Fail(ctx, failing, lifecycle.FailRequest{RequestID: "fail", Actor: "w3", Error: fsm.MustJSON(`"no such host"`)})
+	fail := lifecycle.FailRequest{RequestID: "fail", Actor: "w3", Error: fsm.MustJSON(`"no such host"`)}
+	_, err = m.Fail(ctx, failing, fail)
 	must(err)
 	complete("09:02", "w1", job)
 	enqueue("09:05", "job-4")

@@ -16,6 +16,36 @@ var (
 	path   = regexp.MustCompile("`((?:cmd|spec|gen|runtime|specs|internal|examples)/[A-Za-z0-9_./*#-]+)`")
 )
 
+// TestAnchors holds each link of a guide to a section to the headings of the document that it names.
+func TestAnchors(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		doc := read(t, filepath.Join("docs", filepath.Base(page)))
+		for _, m := range anchor.FindAllStringSubmatch(doc, -1) {
+			to := doc
+			if m[1] != "" {
+				to = read(t, filepath.Join("docs", m[1]))
+			}
+			found := slices.ContainsFunc(heading.FindAllStringSubmatch(to, -1), func(h []string) bool {
+				return strings.ReplaceAll(unsaid.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == m[2]
+			})
+			if !found {
+				t.Errorf("%s: %s has no heading #%s", page, filepath.Base(m[1]), m[2])
+			}
+		}
+	}
+}
+
+var (
+	anchor  = regexp.MustCompile(`\]\(([a-zA-Z0-9_./-]+\.md)?#([^)]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	unsaid  = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
 // TestReferences holds every link, path and make target that a document at the
 // root names to what is there, and every link of the others.
 func TestReferences(t *testing.T) {

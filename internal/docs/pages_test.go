@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -21,10 +22,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/gen/chart/draw"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 // pageBlock matches a block of a guide: its info string, its body, and the block `text` right behind it, which is
@@ -33,19 +37,21 @@ var pageBlock = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$(?:\n\n```text\
 
 // TestPages checks each block of the guides by the first word of its info string.
 //
-//	yaml [FILE]   a specification without findings; with FILE it is written into the page's folder
-//	sh            runs in the page's folder, which holds lifecycle.yaml and jobs.db (see morning)
+//	yaml [FILE]   a specification without findings; FILE is written into the page's folder, its picture is in docs/img
+//	sh            runs in the page's folder, which holds lifecycle.yaml, its next version, jobs.db (see morning)
+//	              and broken.db, in which somebody gave job-4 to w9
 //	sh service    needs a service that the test does not have: only that its commands and flags exist
 //	sql           runs over SQLite and PostgreSQL
 //	sql sqlite    runs over SQLite; the block `sql postgres` behind it returns the same rows
+//	sql postgres only  runs over PostgreSQL
 //	go            stands word for word in snippets_test.go, which compiles it
-//	text error    what the code prints: each part between … stands in a string of the source
+//	text error    what the code prints: each part between … : and ; stands in a string of the source
 //
 // A block `text` behind one that runs is its output (-update writes it).
 func TestPages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(pages) < 1 {
+	if err != nil || len(pages) < 5 {
 		t.Fatalf("there are %d guides: %v", len(pages), err)
 	}
 	for _, file := range pages {
@@ -61,7 +67,8 @@ func TestPages(t *testing.T) {
 					return block
 				}
 				if !*update {
-					t.Errorf("block %q (go test ./internal/docs -update writes it), -want +got:\n%s%s", m[1], m[2], cmp.Diff(*output, shown))
+					t.Errorf("block %q (go test ./internal/docs -update writes it), -want +got:\n%s%s",
+						m[1], m[2], cmp.Diff(*output, shown))
 				}
 				return strings.TrimSuffix(block, shown+"```") + *output + "```"
 			})
@@ -89,11 +96,13 @@ func (p *page) check(kind, arg, body string) *string {
 	t := p.t
 	switch kind {
 	case "yaml":
-		if _, found := validate.Source("job.yaml", []byte(body)); len(found) > 0 {
+		m, found := validate.Source("job.yaml", []byte(body))
+		if len(found) > 0 {
 			t.Errorf("a machine has findings: %v\n%s", found, body)
 		}
 		if arg != "" {
 			p.write(arg, body)
+			p.picture(strings.TrimSuffix(arg, ".yaml")+".svg", m)
 		}
 	case "sh":
 		if arg == "service" {
@@ -111,7 +120,7 @@ func (p *page) check(kind, arg, body string) *string {
 		if arg != "error" {
 			t.Errorf("a block of text stands behind nothing that prints it; errors are `text error`:\n%s", body)
 		}
-		for part := range strings.SplitSeq(strings.Join(strings.Fields(body), " "), "…") {
+		for part := range strings.SplitSeq(parts.Replace(strings.Join(strings.Fields(body), " ")), "…") {
 			if part = strings.Trim(part, ` "`); len(part) > 3 && !strings.Contains(literals(), part) {
 				t.Errorf("no string of the source holds %q", part)
 			}
@@ -121,6 +130,23 @@ func (p *page) check(kind, arg, body string) *string {
 	}
 	return nil
 }
+
+// picture holds a picture of docs/img to its machine.
+func (p *page) picture(name string, m *spec.Machine) {
+	want := string(draw.SVG(chart.Of(m), draw.Auto))
+	if *update {
+		//nolint:gosec // as above
+		if err := os.WriteFile(filepath.Join(root, "docs", "img", name), []byte(want), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if read(p.t, "docs/img/"+name) != want {
+		p.t.Errorf("docs/img/%s is not the picture of its machine (go test ./internal/docs -update writes it)", name)
+	}
+}
+
+// parts cuts a message where one text may end and another one begin.
+var parts = strings.NewReplacer(": ", "…", "; ", "…")
 
 func (p *page) write(name, body string) {
 	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(body), 0o600); err != nil {
@@ -135,7 +161,9 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin = dir
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", dir+string(filepath.Separator), "github.com/fsmgen/fsmgen/cmd/...").CombinedOutput()
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	build.Dir = root
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
@@ -160,13 +188,22 @@ func (p *page) run(body string) *string {
 		t.Skip("there is no sh")
 	}
 	p.shell.Do(func() {
-		p.write("lifecycle.yaml", read(t, "specs/lifecycle.yaml"))
-		store, err := sqlite.Open(filepath.Join(p.dir, "jobs.db"))
-		if err != nil {
-			t.Fatal(err)
+		now := read(t, "specs/lifecycle.yaml")
+		p.write("lifecycle.yaml", now)
+		p.write("lifecycle.next.yaml", strings.NewReplacer(
+			"entity: Job\n", "entity: Job\nversion: 2\n",
+			"\n  error:", "\n  note: optional string\n  error:",
+			"\n  claim_next:\n", "\n  annotate: {from: running, to: same, require: [owner_only], set: {note: input}}\n  claim_next:\n",
+		).Replace(now))
+		fill(t, filepath.Join(p.dir, "jobs.db"))
+		broken := filepath.Join(p.dir, "broken.db")
+		fill(t, broken, sqlite.WithEnforce("none"))
+		db, err := sql.Open("sqlite", broken)
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), `UPDATE lifecycle SET owner = 'w9' WHERE id = 'job-4'`)
+			err = errors.Join(err, db.Close())
 		}
-		morning(t, store)
-		if err := store.Close(); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -177,6 +214,19 @@ func (p *page) run(body string) *string {
 	}
 	text := string(out)
 	return &text
+}
+
+// fill makes a file with the morning in it.
+func fill(t *testing.T, file string, opts ...sqlite.Option) {
+	t.Helper()
+	store, err := sqlite.Open(file, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	morning(t, store)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (p *page) command(body string) *exec.Cmd {
@@ -213,17 +263,11 @@ func (p *page) known(body string) {
 func (p *page) query(dialect, body string) *string {
 	t := p.t
 	text := p.first
-	if dialect != "postgres" {
+	if dialect != "postgres" && dialect != "postgres only" {
 		if p.sqlite == nil {
 			file := filepath.Join(t.TempDir(), "jobs.db")
-			store, err := sqlite.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			morning(t, store)
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fill(t, file)
+			var err error
 			if p.sqlite, err = sql.Open("sqlite", file); err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +291,11 @@ func (p *page) query(dialect, body string) *string {
 			}
 			t.Cleanup(func() { p.postgres.Close() })
 		}
-		if server := rows(t, p.postgres, body); server != text {
+		server := rows(t, p.postgres, body)
+		if dialect == "postgres only" {
+			return nil
+		}
+		if server != text {
 			t.Errorf("SQLite and PostgreSQL differ, -sqlite +postgres:\n%s%s", body, cmp.Diff(text, server))
 		}
 	}

@@ -1,0 +1,95 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+// TestSnippets runs what the guides show in Go: TestPages holds their blocks to this file.
+func TestSnippets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store, err := sqlite.Open(filepath.Join(dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	morning(t, store)
+	ctx := t.Context()
+	jobs, err := lifecycle.Open(ctx, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := handles(ctx, jobs); err != nil {
+		t.Error(err)
+	}
+	if n, err := retention(ctx, jobs); n != 3 || err != nil {
+		t.Errorf("%d records went, want 3: %v", n, err)
+	}
+	if redacted, err := redaction(ctx, jobs); !redacted || err != nil {
+		t.Errorf("redacted: %t, %v", redacted, err)
+	}
+	if err := backup(ctx, store, filepath.Join(dir, "backup.db")); err != nil {
+		t.Error(err)
+	}
+	loops, stop := context.WithCancel(ctx)
+	stop()
+	if err := sweep(loops, jobs); !errors.Is(err, context.Canceled) {
+		t.Errorf("the sweeper ended with %v", err)
+	}
+	if health := jobs.Core().Health(); !health.Sound() {
+		t.Errorf("the machine is not sound: %v", health)
+	}
+}
+
+func handles(ctx context.Context, jobs *lifecycle.Machine) error {
+	claimed, err := jobs.As("w1").ClaimNext(ctx, lifecycle.ClaimNextRequest{Lease: time.Now().Add(time.Minute)})
+	_ = claimed
+	return err
+}
+
+func sweep(ctx context.Context, jobs *lifecycle.Machine) error {
+	return jobs.Core().RunSweeper(ctx, time.Second, func(steps int, err error) {
+		if err != nil {
+			slog.Error("sweep", "err", err)
+		}
+	})
+}
+
+func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
+	n, err := jobs.Core().Purge(ctx, fsm.PurgeOptions{
+		Before: time.Now().AddDate(0, 0, -90), // unchanged for 90 days
+		Limit:  1000,                          // call it again for more
+		Actor:  "retention", Reason: "90 days are over",
+	})
+	if err != nil {
+		return n, err
+	}
+	_, err = jobs.Core().Forget(ctx, fsm.ForgetOptions{
+		Before: time.Now().AddDate(-1, 0, 0), // purged a year ago: nobody retries any longer
+	})
+	return n, err
+}
+
+func redaction(ctx context.Context, jobs *lifecycle.Machine) (bool, error) {
+	_, redacted, err := jobs.Core().Redact(ctx, "job-4", fsm.RedactOptions{
+		Fields: []string{"payload"}, Reasons: true, Labels: true,
+		Actor: "ann", Reason: "erasure request 4711",
+	})
+	return redacted, err
+}
+
+func backup(ctx context.Context, store interface {
+	Backup(context.Context, string) error
+}, file string) error {
+	return store.Backup(ctx, file)
+}
