@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +35,9 @@ const (
 // empty. An input goes where its operation feeds an erased field with it (Operation.Feeds).
 // Where nothing tells that, in events that another version of the specification wrote or
 // that only recorded a call, it also goes by the field's name, or by a value that the field
-// had. The log gets a transition "__redact" that says who did it, when and why,
+// had. Where an event gave the field a value that none of these inputs brought, the
+// specification was edited without a new version, and an input of that value goes, too.
+// What an edited guard compared with the field is not told so: name it in Inputs. The log gets a transition "__redact" that says who did it, when and why,
 // and in its inputs what was erased. It returns the record and whether there was
 // anything to erase.
 //
@@ -330,29 +333,58 @@ func (r *redaction) log(reader driver.Reader) ([]driver.Event, error) {
 	return edited, nil
 }
 
-// collect notes the values that the fields had, as they stand in inputs: whole, and
-// those of sets one by one.
+// collect notes the values that the fields had, as they stand in inputs.
 func (r *redaction) collect(e *driver.Event) error {
-	for _, doc := range []driver.JSON{e.Changes, e.Image} {
-		members, err := doc.Members()
-		if err != nil {
-			return fmt.Errorf("event %d.%d of %q: %w", e.Rev, e.N, e.ID, err)
+	return errors.Join(r.gather(e, e.Changes, r.values), r.gather(e, e.Image, r.values))
+}
+
+// gather notes the values of the fields in a part of an event: whole, and those of sets one by one.
+func (r *redaction) gather(e *driver.Event, doc driver.JSON, values map[string]bool) error {
+	members, err := doc.Members()
+	if err != nil {
+		return fmt.Errorf("event %d.%d of %q: %w", e.Rev, e.N, e.ID, err)
+	}
+	for name, raw := range members {
+		i, ours := r.columns[name]
+		if !ours || dull(raw) || string(raw) == r.blank[i].String() {
+			continue
 		}
-		for name, raw := range members {
-			i, ours := r.columns[name]
-			if !ours || dull(raw) || string(raw) == r.blank[i].String() {
-				continue
-			}
-			r.values[string(raw)] = true
-			var items []json.RawMessage
-			if r.s.Columns[i].Kind == driver.KindSet && json.Unmarshal(raw, &items) == nil {
-				for _, item := range items {
-					r.values[string(item)] = true
-				}
-			}
+		for _, part := range partsOf(raw, r.s.Columns[i].Kind == driver.KindSet) {
+			values[part] = true
 		}
 	}
 	return nil
+}
+
+// partsOf returns a value and, of a set, its members.
+func partsOf(raw json.RawMessage, set bool) []string {
+	parts := []string{string(raw)}
+	var items []json.RawMessage
+	if set && json.Unmarshal(raw, &items) == nil {
+		for _, item := range items {
+			parts = append(parts, string(item))
+		}
+	}
+	return parts
+}
+
+// unexplained returns the values that an event gave to the fields and that no input brought of
+// those that feed them. Another input that brought one fed its field: the specification was
+// another one then, though its version is the same.
+func (r *redaction) unexplained(e *driver.Event, fed map[string]bool) (map[string]bool, error) {
+	values := map[string]bool{}
+	if err := r.gather(e, e.Changes, values); err != nil || len(values) == 0 {
+		return nil, err
+	}
+	_, err := eachMember(e.Inputs, func(name string, raw json.RawMessage) (json.RawMessage, error) {
+		if fed[name] {
+			for _, part := range partsOf(raw, true) {
+				delete(values, part)
+			}
+		}
+		return raw, nil
+	})
+	return values, err
 }
 
 // dull reports whether a value tells nothing of anybody.
@@ -372,18 +404,21 @@ func (r *redaction) erase(e *driver.Event) (bool, error) {
 	}
 	fed, known := r.fed[e.Operation]
 	untold := !known || e.Version != r.s.Version || e.RecordOnly()
+	other, err := r.unexplained(e, fed)
+	if err != nil {
+		return false, err
+	}
 	inputs := func(name string, raw json.RawMessage) (json.RawMessage, error) {
 		switch {
 		case e.Operation == driver.OpRepair && name == "row":
 			row, err := eachMember(driver.RawJSON(string(raw)), fields)
 			return json.RawMessage(row.String()), err
-		case slices.Contains(r.o.Inputs, name), fed[name],
+		case slices.Contains(r.o.Inputs, name), fed[name], other[string(raw)],
 			untold && (r.values[string(raw)] || slices.Contains(r.o.Fields, name)):
 			return json.RawMessage("null"), nil
 		}
 		return raw, nil
 	}
-	var err error
 	for _, part := range []struct {
 		doc  *driver.JSON
 		each func(string, json.RawMessage) (json.RawMessage, error)
