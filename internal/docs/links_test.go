@@ -54,7 +54,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "CONTRACT.md", "BENCHMARKS.md", "SCALING.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "CONTRACT.md", "BENCHMARKS.md", "SCALING.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			doc, err := os.ReadFile(filepath.Join(root, name))
