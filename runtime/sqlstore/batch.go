@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 
@@ -48,20 +47,7 @@ func (s *Store) commitOnce(on *session, batch []*job, careful bool) (again, brok
 	if len(batch) > 0 {
 		ctx = context.WithoutCancel(batch[0].ctx)
 	}
-	w, indirect := on.work.(sqlWork)
-	on.work = nil
-	if indirect {
-		return s.commitIn(ctx, w, batch, careful)
-	}
-	if err := on.straight(ctx, func(d *direct) {
-		again, broken = s.commitIn(ctx, d, batch, careful)
-	}); err != nil {
-		for _, j := range batch {
-			j.answer(j.t.fault("write", err))
-		}
-		return false, true
-	}
-	return again, broken
+	return s.commitIn(ctx, on, batch, careful)
 }
 
 // win waits for this process's turn and for SQLite's write lock, and begins the
@@ -80,45 +66,24 @@ func (s *Store) breaks(err error) bool {
 	return meaning == failOpen || meaning == failStop
 }
 
+// The statements around a batch. The session keeps them prepared, as its others:
+// database/sql's own transaction takes a goroutine each, and its driver parses them again.
+const (
+	beginText    = "BEGIN IMMEDIATE" // takes the write lock
+	commitText   = "COMMIT"
+	rollbackText = "ROLLBACK"
+)
+
 // begin begins the transaction of a batch, or leaves no trace of it.
 func (s *Store) begin(ctx context.Context, on *session) error {
 	ctx = context.WithoutCancel(ctx)
-	if !on.indirect {
-		var begun error
-		err := on.straight(ctx, func(d *direct) { begun = s.beginIn(ctx, on, d) })
-		if err == nil {
-			return begun
-		}
-		on.indirect = errors.Is(err, errIndirect)
-	}
-	tx, err := on.conn.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation(true)})
-	if err != nil {
+	if _, err := on.tryExec(ctx, beginText); err != nil {
 		return err
 	}
-	w := sqlWork{session: on, tx: tx}
-	if _, err = on.tryExec(ctx, s.dialect.claim()); err == nil {
-		_, err = on.others.look(ctx, on)
+	if err := on.others.look(ctx, on); err != nil {
+		_, back := on.tryExec(ctx, rollbackText)
+		return errors.Join(err, back)
 	}
-	if err != nil {
-		return errors.Join(err, w.rollback(ctx))
-	}
-	on.work = w
-	return nil
-}
-
-// beginIn is begin straight on the driver's connection.
-func (s *Store) beginIn(ctx context.Context, on *session, d *direct) error {
-	if err := d.begin(ctx); err != nil {
-		return err
-	}
-	changed, err := on.others.look(ctx, d)
-	if err != nil {
-		return errors.Join(err, d.rollback(ctx))
-	}
-	if changed {
-		d.links.forget()
-	}
-	on.work = d
 	return nil
 }
 
@@ -134,13 +99,13 @@ func (s *session) fitting(batch []*job) []*job {
 }
 
 // takeBack ends a transaction without a trace.
-func (s *Store) takeBack(ctx context.Context, w work) (broken bool) {
-	err := w.rollback(ctx)
+func (s *Store) takeBack(ctx context.Context, on *session) (broken bool) {
+	_, err := on.tryExec(ctx, rollbackText)
 	return err != nil && s.dialect.failure(err) != failGone
 }
 
 // commitIn is one try in a transaction that has begun.
-func (s *Store) commitIn(ctx context.Context, in work, batch []*job, careful bool) (again, broken bool) {
+func (s *Store) commitIn(ctx context.Context, on *session, batch []*job, careful bool) (again, broken bool) {
 	all := func(answer func(j *job) error) {
 		for _, j := range batch {
 			j.answer(answer(j))
@@ -149,20 +114,19 @@ func (s *Store) commitIn(ctx context.Context, in work, batch []*job, careful boo
 	done := false
 	defer func() {
 		if !done {
-			broken = s.takeBack(ctx, in)
+			broken = s.takeBack(ctx, on)
 		}
 	}()
 	refused := make([]error, len(batch))
 	written := 0
 	for i, j := range batch {
-		x := &txn{reader: reader{ctx: ctx, t: j.t, q: in}}
+		x := &txn{reader: reader{ctx: ctx, t: j.t, q: on}}
 		var lost error
 		if careful {
 			refused[i], lost = x.attempt(j.w)
 		} else {
 			refused[i] = x.Write(j.w)
 		}
-		in.settled(refused[i] == nil)
 		switch {
 		case lost != nil:
 			all(func(j *job) error { return j.t.fault("write", lost) })
@@ -176,7 +140,7 @@ func (s *Store) commitIn(ctx context.Context, in work, batch []*job, careful boo
 	var err error
 	if written > 0 {
 		done = true
-		err = in.commit(ctx)
+		_, err = on.tryExec(ctx, commitText)
 	}
 	for i, j := range batch {
 		switch {

@@ -24,35 +24,16 @@ type scriptedDB struct {
 	asked     []string
 	refuse    map[string][]error // by word: of its first time, its second, ...
 	elsewhere []string           // ids
-	prepares  bool               // its connections do, so that batches go straight to them
-	plain     bool               // what they prepare takes no context
 	prepared  int                // statements
-	closed    int                // of them
 	ends      []string           // what was ended, in order: statements, the connection
-	chain     uint32             // of every event
-	looked    bool               // the last event was appended with a look at the one before it
-	linked    int64              // the chain of the last event, else
 }
 
-func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) {
-	if d.prepares {
-		return preparingDB{d}, nil
-	}
-	return d, nil
-}
+func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) { return d, nil }
 
-// preparingDB is a scripted database that prepares statements.
-type preparingDB struct{ *scriptedDB }
-
-func (d preparingDB) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
+func (d *scriptedDB) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
 	d.prepared++
-	if d.plain {
-		return &struct{ driver.Stmt }{&scriptedStmt{d.scriptedDB, text}}, nil
-	}
-	return &scriptedStmt{d.scriptedDB, text}, d.fault("prepare " + strings.ToLower(text))
+	return &scriptedStmt{d, text}, nil
 }
-
-func (d preparingDB) Close() error { d.ends = append(d.ends, "gone"); return nil }
 
 type scriptedStmt struct {
 	d    *scriptedDB
@@ -60,19 +41,15 @@ type scriptedStmt struct {
 }
 
 func (s *scriptedStmt) Close() error {
-	s.d.closed++
 	s.d.ends = append(s.d.ends, "closed")
 	return nil
 }
 
-func (s *scriptedStmt) NumInput() int                              { return -1 }
+func (s *scriptedStmt) NumInput() int                              { return strings.Count(s.text, "?") }
 func (s *scriptedStmt) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
 func (s *scriptedStmt) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
 
 func (s *scriptedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	if n := strings.Count(s.text, "?"); n != len(args) {
-		return nil, fmt.Errorf("%d arguments for %d parameters", len(args), n)
-	}
 	return s.d.ExecContext(ctx, s.text, args)
 }
 
@@ -82,7 +59,7 @@ func (s *scriptedStmt) QueryContext(ctx context.Context, args []driver.NamedValu
 
 func (d *scriptedDB) Driver() driver.Driver                                        { return nil }
 func (*scriptedDB) Prepare(string) (driver.Stmt, error)                            { return nil, driver.ErrSkip }
-func (*scriptedDB) Close() error                                                   { return nil }
+func (d *scriptedDB) Close() error                                                 { d.ends = append(d.ends, "gone"); return nil }
 func (d *scriptedDB) Commit() error                                                { return d.word("commit") }
 func (d *scriptedDB) Rollback() error                                              { return d.word("rollback") }
 func (d *scriptedDB) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return d.Begin() }
@@ -117,11 +94,7 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.N
 		}
 	}
 	switch {
-	case text == SQLite().claim():
-		return driver.RowsAffected(0), d.word("claim")
 	case strings.HasPrefix(text, `INSERT INTO "main"."m_events"`):
-		d.looked = strings.Contains(text, "SELECT")
-		d.linked, _ = args[len(args)-1].Value.(int64)
 		return driver.RowsAffected(1), d.word("log " + id)
 	case strings.HasPrefix(text, `UPDATE "main"."m" `):
 		if err := d.word("move " + id); err != nil || slices.Contains(d.elsewhere, id) {
@@ -132,12 +105,8 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.N
 	return driver.RowsAffected(0), d.word(strings.ToLower(text))
 }
 
-func (d *scriptedDB) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	if !strings.HasPrefix(text, `SELECT "chain"`) {
-		return noRows{}, nil
-	}
-	err := d.word("chain " + args[0].Value.(string))
-	return &answers{scriptedStmt: scriptedStmt{d: d}, rows: [][]driver.Value{{int64(d.chain)}}}, err
+func (d *scriptedDB) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return noRows{}, nil
 }
 
 // has reports whether the database was asked for it.
@@ -155,7 +124,7 @@ func TestCommitTogether(t *testing.T) {
 	t.Parallel()
 	broke, busy := code{"disk I/O error", 10}, code{"database is locked", 5}
 	gone := code{"cannot rollback - no transaction is active", 1}
-	const save, back, release = "savepoint fsm_job", "rollback to fsm_job", "release fsm_job"
+	const begin, save, back, release = "begin immediate", "savepoint fsm_job", "rollback to fsm_job", "release fsm_job"
 	a, b := []string{"log a", "move a"}, []string{"log b", "move b"}
 	say := func(parts ...any) (list []string) {
 		for _, p := range parts {
@@ -178,65 +147,46 @@ func TestCommitTogether(t *testing.T) {
 		broken    bool
 		poisoned  bool // afterwards
 	}{
-		"two":                      {writes: "ab", asked: say("begin", "claim", a, b, "commit"), want: []error{nil, nil}},
-		"one refused at once":      {writes: "?b", asked: say("begin", "claim", b, "commit"), want: []error{errAny, nil}},
-		"the last refused at once": {writes: "a?", asked: say("begin", "claim", a, "commit"), want: []error{nil, errAny}},
-		"all refused at once":      {writes: "??", asked: say("begin", "claim", "rollback"), want: []error{errAny, errAny}},
+		"two":                      {writes: "ab", asked: say(begin, a, b, "commit"), want: []error{nil, nil}},
+		"one refused at once":      {writes: "?b", asked: say(begin, b, "commit"), want: []error{errAny, nil}},
+		"the last refused at once": {writes: "a?", asked: say(begin, a, "commit"), want: []error{nil, errAny}},
+		"all refused at once":      {writes: "??", asked: say(begin, "rollback"), want: []error{errAny, errAny}},
 		"one refused half done": {writes: "ab", elsewhere: []string{"a"},
-			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, b, release, "commit"),
+			asked: say(begin, a, "rollback", begin, save, a, back, release, save, b, release, "commit"),
 			want:  []error{fsm.ErrMoved, nil}},
 		"all refused half done": {writes: "ab", elsewhere: []string{"a", "b"},
-			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, b, back, release, "rollback"),
+			asked: say(begin, a, "rollback", begin, save, a, back, release, save, b, back, release, "rollback"),
 			want:  []error{fsm.ErrMoved, fsm.ErrMoved}},
-		"alone, refused half done": {writes: "a", elsewhere: []string{"a"}, asked: say("begin", "claim", a, "rollback"), want: []error{fsm.ErrMoved}},
+		"alone, refused half done": {writes: "a", elsewhere: []string{"a"}, asked: say(begin, a, "rollback"), want: []error{fsm.ErrMoved}},
 		"alone, refused, no way back": {writes: "a", elsewhere: []string{"a"}, refuse: map[string][]error{"rollback": {broke}},
-			asked: say("begin", "claim", a, "rollback"), want: []error{fsm.ErrMoved}, broken: true},
+			asked: say(begin, a, "rollback"), want: []error{fsm.ErrMoved}, broken: true},
 		"alone, refused, taken back by itself": {writes: "a", elsewhere: []string{"a"}, refuse: map[string][]error{"rollback": {gone}},
-			asked: say("begin", "claim", a, "rollback"), want: []error{fsm.ErrMoved}},
+			asked: say(begin, a, "rollback"), want: []error{fsm.ErrMoved}},
 		"one refused half done, no way back": {writes: "ab", elsewhere: []string{"b"}, refuse: map[string][]error{"rollback": {broke}},
-			asked: say("begin", "claim", a, b, "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
+			asked: say(begin, a, b, "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
 		"the database fails before anything is done": {writes: "ab", refuse: map[string][]error{"log a": {busy}},
-			asked: say("begin", "claim", "log a", "rollback", "begin", "claim", save, a, release, save, b, release, "commit"), want: []error{nil, nil}},
-		"no transaction":          {writes: "ab", refuse: map[string][]error{"begin": {busy}}, asked: say("begin"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
-		"no transaction any more": {writes: "ab", refuse: map[string][]error{"begin": {broke}}, asked: say("begin"), want: []error{broke, broke}, broken: true},
-		"the lock is taken":       {writes: "ab", refuse: map[string][]error{"claim": {busy}}, asked: say("begin", "claim", "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
-		"the lock cannot be had":  {writes: "ab", refuse: map[string][]error{"claim": {broke}}, asked: say("begin", "claim", "rollback"), want: []error{broke, broke}, broken: true},
+			asked: say(begin, "log a", "rollback", begin, save, a, release, save, b, release, "commit"), want: []error{nil, nil}},
+		"no transaction":          {writes: "ab", refuse: map[string][]error{begin: {busy}}, asked: say(begin), want: []error{fsm.ErrBusy, fsm.ErrBusy}},
+		"no transaction any more": {writes: "ab", refuse: map[string][]error{begin: {broke}}, asked: say(begin), want: []error{broke, broke}, broken: true},
 		"no savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{save: {nil, broke}},
-			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, save, "rollback"), want: []error{broke, broke}},
+			asked: say(begin, a, "rollback", begin, save, a, back, release, save, "rollback"), want: []error{broke, broke}},
 		"no way to the savepoint": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{back: {broke}},
-			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, "rollback"), want: []error{broke, broke}},
+			asked: say(begin, a, "rollback", begin, save, a, back, "rollback"), want: []error{broke, broke}},
 		"the savepoint stays": {writes: "ab", elsewhere: []string{"a"}, refuse: map[string][]error{release: {broke}},
-			asked: say("begin", "claim", a, "rollback", "begin", "claim", save, a, back, release, "rollback"), want: []error{broke, broke}},
+			asked: say(begin, a, "rollback", begin, save, a, back, release, "rollback"), want: []error{broke, broke}},
 		"a commit that is taken back": {writes: "a?", refuse: map[string][]error{"commit": {busy}},
-			asked: say("begin", "claim", a, "commit"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
+			asked: say(begin, a, "commit"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
 		"a commit that nobody knows of": {writes: "a?", refuse: map[string][]error{"commit": {broke}},
-			asked: say("begin", "claim", a, "commit"), want: []error{fsm.ErrAmbiguous, errors.Join(fsm.ErrBusy, broke)}, broken: true, poisoned: true},
+			asked: say(begin, a, "commit"), want: []error{fsm.ErrAmbiguous, errors.Join(fsm.ErrBusy, broke)}, broken: true, poisoned: true},
 	} {
-		run := func(t *testing.T, prepares bool) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := &scriptedDB{refuse: maps.Clone(c.refuse), elsewhere: c.elsewhere, prepares: prepares}
-			asked := c.asked
-			if prepares { // one statement begins and takes the lock
-				var list []string
-				for _, word := range asked {
-					switch word {
-					case "begin":
-						list = append(list, "begin immediate")
-					case "claim":
-					default:
-						list = append(list, word)
-					}
-				}
-				asked = list
-				if begin := db.refuse["begin"]; begin != nil {
-					db.refuse["begin immediate"] = begin
-				}
-			}
+			db := &scriptedDB{refuse: maps.Clone(c.refuse), elsewhere: c.elsewhere}
 			s, on, batch := together(t, db, c.writes)
 			if broken := wonAndCommitted(s, on, batch); broken != c.broken {
 				t.Errorf("broken is %t, want %t", broken, c.broken)
 			}
-			if diff := cmp.Diff(asked, db.asked); diff != "" {
+			if diff := cmp.Diff(c.asked, db.asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
 			for i, j := range batch {
@@ -247,11 +197,7 @@ func TestCommitTogether(t *testing.T) {
 			if got := s.poison.Load() != nil; got != c.poisoned {
 				t.Errorf("poisoned is %t, want %t", got, c.poisoned)
 			}
-		}
-		t.Run(name, func(t *testing.T) { run(t, false) })
-		if c.refuse["claim"] == nil {
-			t.Run(name+", straight", func(t *testing.T) { run(t, true) })
-		}
+		})
 	}
 }
 
@@ -306,7 +252,65 @@ func wonAndCommitted(s *Store, on *session, batch []*job) (broken bool) {
 	return broken
 }
 
-// A store that must be opened anew writes nothing.
+// Statements are prepared once, and closed before their connection is: one with
+// statements that are open would keep its locks.
+func TestStatementsEnd(t *testing.T) {
+	t.Parallel()
+	db := &scriptedDB{}
+	s, on, batch := together(t, db, "ab")
+	on.stmts = map[string]*sql.Stmt{}
+	for range 3 {
+		for _, j := range batch {
+			j.fate = pending
+		}
+		if broken := wonAndCommitted(s, on, batch); broken || batch[0].err != nil || batch[1].err != nil {
+			t.Fatalf("broken is %t, got %v and %v", broken, batch[0].err, batch[1].err)
+		}
+	}
+	const want = 7 // begin, whether others have written, two whether the tables fit, an event, a move, commit
+	if db.prepared != want || len(db.ends) != 0 {
+		t.Errorf("%d statements prepared and %d closed, want %d and none", db.prepared, len(db.ends), want)
+	}
+	on.close(true)
+	if diff := cmp.Diff(append(slices.Repeat([]string{"closed"}, want), "gone"), db.ends); diff != "" {
+		t.Errorf("at the end (-want +got):\n%s", diff)
+	}
+}
+
+// After a panic nothing is left of the transaction.
+func TestPanicInABatch(t *testing.T) {
+	t.Parallel()
+	db := &scriptedDB{refuse: map[string][]error{"move a": {errPanic}}}
+	s, on, batch := together(t, db, "a")
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		wonAndCommitted(s, on, batch)
+	}()
+	if diff := cmp.Diff([]string{"begin immediate", "log a", "move a", "rollback"}, db.asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// How many statements stay prepared is bounded.
+func TestStatementsAreBounded(t *testing.T) {
+	t.Parallel()
+	_, on, _ := together(t, &scriptedDB{}, "")
+	on.stmts = map[string]*sql.Stmt{}
+	for n := range maxStatements + 9 {
+		if _, err := on.exec(t.Context(), fmt.Sprint("SELECT ", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(on.stmts) != maxStatements {
+		t.Errorf("%d statements are prepared, want %d", len(on.stmts), maxStatements)
+	}
+}
+
+// A store that must be opened again writes nothing.
 func TestPoisonedStoreCommitsNothing(t *testing.T) {
 	t.Parallel()
 	db := &scriptedDB{}

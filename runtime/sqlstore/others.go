@@ -21,16 +21,16 @@ type others struct {
 
 // look asks, within a transaction that has the write lock, whether another program
 // has written since this session's last one.
-func (o *others) look(ctx context.Context, q querier) (changed bool, err error) {
+func (o *others) look(ctx context.Context, q querier) error {
 	version, err := integer(ctx, q, "PRAGMA data_version")
 	if err != nil || version == o.version {
-		return false, err
+		return err
 	}
 	if o.version != 0 {
 		o.changes++
 	}
 	o.version = version
-	return true, nil
+	return nil
 }
 
 // catchUp is look for a transaction of one table.
@@ -38,12 +38,8 @@ func (s *session) catchUp(ctx context.Context, t *table) error {
 	if s.stmts == nil {
 		return nil
 	}
-	changed, err := s.others.look(ctx, s)
-	if err != nil {
+	if err := s.others.look(ctx, s); err != nil {
 		return t.fault("read the version of the file", err)
-	}
-	if changed && s.direct != nil {
-		s.direct.links.forget()
 	}
 	return s.stillFits(ctx, t)
 }

@@ -19,7 +19,6 @@ var (
 // Restore puts a row in the place of what is stored under its id. The triggers of the
 // schema let it pass. It needs the rights of the tables' owner.
 func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
-	x.unlink()
 	w := &fsm.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
 	x.last = w
 	if err := x.t.fits(w); err != nil {
@@ -48,14 +47,6 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	return err
 }
 
-// unlink forgets the chains that the session remembers, where a log is about to lose
-// or change events.
-func (x *txn) unlink() {
-	if s, ok := x.q.(*session); ok && s.direct != nil {
-		s.direct.links.forget()
-	}
-}
-
 // replace changes a stored row in place: rows of others that refer to it must not
 // go with it.
 func (x *txn) replace(row *fsm.Row) (int64, error) {
@@ -82,7 +73,6 @@ func (x *txn) repairFault(err error) error {
 // Purge removes a finished record in the order that the schema allows: the mark in
 // the log, the row, the events.
 func (x *txn) Purge(w *fsm.Write) (bool, error) {
-	x.unlink()
 	x.last = w
 	id := w.Prev.ID
 	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), id)
@@ -130,7 +120,6 @@ func (r *reader) Tombstones(after string, before time.Time, limit int) ([]fsm.Ev
 // Forget removes what is left of a purged record in the order that the schema
 // allows: the mark says so, the other events, the mark.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
-	x.unlink()
 	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
 	events := x.t.part("_events")
 	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.tombstones()), id, x.t.bind(before))

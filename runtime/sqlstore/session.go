@@ -71,14 +71,11 @@ type session struct {
 	// and closing ours would be a round trip to a server that may be gone.
 	stmts map[string]*sql.Stmt
 	patience
-	dog      watchdog
-	others   others  // what is known of other writers
-	waited   string  // how long the connection was opened to wait by itself
-	turns    *turns  // nil: it is not its turn
-	work     work    // the transaction of a batch, between its begin and its first write
-	direct   *direct // nil until a batch is written
-	indirect bool    // its driver does not do for that
-	lost     bool    // it is in a transaction that could not be taken back
+	dog    watchdog
+	others others // what is known of other writers
+	waited string // how long the connection was opened to wait by itself
+	turns  *turns // nil: it is not its turn
+	lost   bool   // it is in a transaction that could not be taken back
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -157,7 +154,6 @@ func (s *session) forget() {
 		st.Close()
 	}
 	clear(s.stmts)
-	s.drop()
 }
 
 // close gives the connection back. A broken one is closed instead, so that

@@ -33,7 +33,6 @@ type statements struct {
 	postpone     string // due, error, id, rev, attempt
 	number       string // name, key
 	putNumber    string // name, key, number
-	chain        string // id, rev: of the event of the move to it
 	requestInLog string // id, request id
 	batchInLog   string // request id, index
 }
@@ -114,7 +113,6 @@ func (t *table) build() {
 		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),
 		exists:       t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, rows),
 		logged:       t.statement(`SELECT 1 FROM %s WHERE "id" = ? LIMIT 1`, events),
-		chain:        t.statement(`SELECT "chain" FROM %s WHERE "id" = ? AND "rev" = ? AND "n" = 0`, events),
 		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
 		insertOutbox: t.statement(`INSERT INTO %s ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?)`, outbox),

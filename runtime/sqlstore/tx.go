@@ -242,9 +242,6 @@ func (x *txn) record(w *fsm.Write) error {
 }
 
 func (x *txn) log(w *fsm.Write) error {
-	if d, ok := x.q.(*direct); ok && x.t.formed(w) {
-		return x.appendEvent(d, w)
-	}
 	text, args, err := x.insertion(&w.Event)
 	if err != nil {
 		return err
@@ -269,14 +266,8 @@ func (x *txn) insert(w *fsm.Write) error {
 }
 
 func (x *txn) move(w *fsm.Write) error {
-	var n int64
-	var err error
-	if d, ok := x.q.(*direct); ok && x.t.formed(w) {
-		n, err = x.moveRow(d, w)
-	} else {
-		text, args := x.t.update(w)
-		n, err = x.change(text, args...)
-	}
+	text, args := x.t.update(w)
+	n, err := x.change(text, args...)
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
 	}

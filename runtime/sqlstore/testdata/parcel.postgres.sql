@@ -65,9 +65,6 @@ SELECT "number" FROM "parcel_groups" WHERE "name" = $1 AND "key" = $2;
 -- putNumber
 INSERT INTO "parcel_groups" ("name", "key", "number") VALUES ($1, $2, $3) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number";
 
--- chain
-SELECT "chain" FROM "parcel_events" WHERE "id" = $1 AND "rev" = $2 AND "n" = 0;
-
 -- requestInLog
 SELECT 1 FROM "parcel_events" WHERE "id" = $1 AND "request_id" = $2;
 

@@ -62,9 +62,6 @@ SELECT "number" FROM "main"."parcel_groups" WHERE "name" = ? AND "key" = ?;
 -- putNumber
 INSERT INTO "main"."parcel_groups" ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number";
 
--- chain
-SELECT "chain" FROM "main"."parcel_events" WHERE "id" = ? AND "rev" = ? AND "n" = 0;
-
 -- requestInLog
 SELECT 1 FROM "main"."parcel_events" WHERE "id" = ? AND "request_id" = ?;
 
