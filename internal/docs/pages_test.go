@@ -35,6 +35,9 @@ import (
 // what the first one prints.
 var pageBlock = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?")
 
+// command matches a command in the text.
+var command = regexp.MustCompile("`((?:go tool )?fsm(?:gen|ctl) [a-z][^`]*)`")
+
 // TestPages checks each block of the guides by the first word of its info string.
 //
 //	yaml [FILE]   a specification without findings; FILE is written into the page's folder, its picture is in docs/img
@@ -47,7 +50,8 @@ var pageBlock = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$(?:\n\n```text\
 //	go            stands word for word in snippets_test.go, which compiles it
 //	text error    what the code prints: each part between … : and ; stands in a string of the source
 //
-// A block `text` behind one that runs is its output (-update writes it).
+// A block `text` behind one that runs is its output (-update writes it). A command in the text must exist, with its
+// flags.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -72,6 +76,9 @@ func TestPages(t *testing.T) {
 				}
 				return strings.TrimSuffix(block, shown+"```") + *output + "```"
 			})
+			for _, m := range command.FindAllStringSubmatch(pageBlock.ReplaceAllString(doc, ""), -1) {
+				p.known(m[1])
+			}
 			if *update && now != doc {
 				if err := os.WriteFile(file, []byte(now), 0o644); err != nil { //nolint:gosec // a document is read by everybody
 					t.Fatal(err)
@@ -161,11 +168,20 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin = dir
-	build := exec.CommandContext(context.Background(), "go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
-	build.Dir = root
-	out, err := build.CombinedOutput()
+	modules, err := filepath.Glob(filepath.Join(root, "cmd", "*", "go.mod")) // a command that is a module of its own
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
+		return "", err
+	}
+	for _, module := range append(modules, filepath.Join(root, "go.mod")) {
+		what := "."
+		if filepath.Dir(module) == filepath.Clean(root) {
+			what = "./cmd/..."
+		}
+		build := exec.CommandContext(context.Background(), "go", "build", "-o", dir+string(filepath.Separator), what)
+		build.Dir = filepath.Dir(module)
+		if out, err := build.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w: %s", err, out)
+		}
 	}
 	return dir, nil
 })
@@ -248,8 +264,8 @@ func (p *page) known(body string) {
 			continue
 		}
 		out, err := p.command(words[0] + " " + words[1] + " --help").CombinedOutput()
-		if err != nil {
-			p.t.Errorf("%s: %v\n%s", line, err, out)
+		if err != nil || !strings.Contains(string(out), "\n  "+words[0]+" "+words[1]+" ") {
+			p.t.Errorf("%s: there is no such command: %v\n%s", line, err, out)
 		}
 		for _, w := range words[2:] {
 			if flag, _, _ := strings.Cut(w, "="); strings.HasPrefix(flag, "--") && !strings.Contains(string(out), flag+" ") {
