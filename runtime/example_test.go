@@ -12,6 +12,127 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
+// A durable operation is safe to repeat: the same request id returns the first outcome.
+func Example() {
+	ctx, store := context.Background(), memstore.New() // sqlite.Open and postgres.Open return stores that last
+	agreed(lifecycle.Migrate(ctx, store))
+	jobs, err := lifecycle.Open(ctx, store)
+	agreed(err)
+
+	order := lifecycle.EnqueueRequest{RequestID: "order-17", Payload: fsm.Some(fsm.MustJSON(`{"item":4711}`))}
+	first, err := jobs.Enqueue(ctx, order)
+	agreed(err)
+	again, err := jobs.Enqueue(ctx, order) // the answer was lost, so the caller repeats the call
+	agreed(err)
+	fmt.Println(first.Record.State, first.Replayed)
+	fmt.Println(again.Record.State, again.Replayed, again.Record.ID == first.Record.ID)
+
+	order.Payload = fsm.Some(fsm.MustJSON(`{"item":12}`))
+	_, err = jobs.Enqueue(ctx, order) // another request under the same id
+	fmt.Println(errors.Is(err, fsm.ErrRequestReused))
+	// Output:
+	// queued false
+	// queued true true
+	// true
+}
+
+// The pure form of an operation has no store and no clock: it changes a record, or refuses and leaves it alone.
+func Example_pure() {
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	job, _, err := lifecycle.Enqueue("job-1", lifecycle.EnqueueRequest{}, now)
+	agreed(err)
+
+	claim := lifecycle.ClaimNextRequest{Actor: "w1", Lease: now.Add(time.Minute)}
+	event, err := job.ClaimNext(claim, now)
+	agreed(err)
+	fmt.Println(event.From, "->", event.To, job.Owner, job.Attempt)
+
+	before := job
+	_, err = job.Start(lifecycle.StartRequest{Actor: "w2"}, now)
+	fmt.Println(err)
+	fmt.Println(job == before)
+	// Output:
+	// queued -> claimed w1 1
+	// lifecycle "job-1": start in state claimed: guard owner_only refuses: not owner
+	// true
+}
+
+// A refusal says what to do with it.
+func ExampleRefusal_Retry() {
+	ctx, store := context.Background(), memstore.New()
+	agreed(lifecycle.Migrate(ctx, store))
+	jobs, err := lifecycle.Open(ctx, store)
+	agreed(err)
+	made, err := jobs.Enqueue(ctx, lifecycle.EnqueueRequest{ID: "job-1", RequestID: "order-17"})
+	agreed(err)
+	lease := time.Now().Add(time.Minute)
+	_, err = jobs.As("w1").ClaimNext(ctx, lifecycle.ClaimNextRequest{Lease: lease})
+	agreed(err)
+
+	// This caller has the record from before the claim.
+	_, err = jobs.Start(ctx, made, lifecycle.StartRequest{RequestID: "start-1", Actor: "w2"})
+	var refusal *fsm.Refusal
+	if errors.As(err, &refusal) {
+		switch refusal.Retry() {
+		case fsm.GiveUp:
+			fmt.Println("give up:", refusal.Code)
+		case fsm.ReadAgain:
+			fmt.Println("read the record again:", refusal.Code)
+		case fsm.SameCall:
+			fmt.Println("repeat the call with its request id:", refusal.Code)
+		}
+	}
+
+	current, err := jobs.Core().Record(ctx, "job-1")
+	agreed(err)
+	fmt.Println("the job belongs to", current.Owner)
+	// Output:
+	// read the record again: stale
+	// the job belongs to w1
+}
+
+// A worker claims jobs, renews their leases while it works, and records failures.
+func ExampleNewWorker() {
+	ctx, store := context.Background(), memstore.New()
+	agreed(lifecycle.Migrate(ctx, store))
+	jobs, err := lifecycle.Open(ctx, store)
+	agreed(err)
+	_, err = jobs.Enqueue(ctx, lifecycle.EnqueueRequest{ID: "job-1", RequestID: "order-17"})
+	agreed(err)
+
+	ctx, stop := context.WithCancel(ctx)
+	worker, err := lifecycle.NewWorker(jobs, "w1", lifecycle.WorkerConfig{
+		WorkerOptions: fsm.WorkerOptions{Lease: time.Minute},
+		Work: func(ctx context.Context, claimed lifecycle.ClaimedJob) error {
+			running, err := claimed.Start(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = running.Complete(ctx, fsm.MustJSON(`{"sum":42}`))
+			stop() // one job is enough here
+			return err
+		},
+		Failed: func(ctx context.Context, job lifecycle.AnyJob, cause error) error {
+			fmt.Println("failed:", cause)
+			return nil
+		},
+	})
+	agreed(err)
+	if err := worker.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		panic(err)
+	}
+
+	for e, err := range jobs.History(context.Background(), "job-1") {
+		agreed(err)
+		fmt.Printf("%d %s by %q: %s\n", e.Rev, e.Operation, e.Actor, e.To)
+	}
+	// Output:
+	// 1 enqueue by "": queued
+	// 2 claim_next by "w1": claimed
+	// 3 start by "w1": running
+	// 4 complete by "w1": succeeded
+}
+
 // Somebody asks for their data to be erased: it goes from the record and from every
 // event of its log, which says who did it and why, and stays sound.
 func ExampleMachine_Redact() {
