@@ -12,8 +12,10 @@ type Feed struct {
 // Feeds lists which inputs of an operation flow into which fields, by input and
 // then by field. An input feeds a field that a `set` or an `add` gives it to, and
 // one that a guard, `next` or a branch finds it equal to, or a member of. So does
-// an input that is found equal to what such a field becomes. An input that feeds
-// nothing feeds the field of its name. This is the one place that says so.
+// an input that is found equal to what such a field becomes; two places are equal, too,
+// where neither is above the other. Where facts leave it open, they may be equal: a branch
+// that two unequal places stand before is taken when any of its facts fails. An input that
+// feeds nothing feeds the field of its name. This is the one place that says so.
 func (m *Machine) Feeds(o *Operation) []Feed {
 	if len(o.Inputs) == 0 {
 		return nil
@@ -23,14 +25,10 @@ func (m *Machine) Feeds(o *Operation) []Feed {
 	if len(branches) == 0 {
 		branches = []*Branch{{}}
 	}
-	var passed []*Fact // of the branches before, that find two places unequal: here they may be equal
+	var passed []*Fact // of the branches before: one of each does not hold here
 	for _, b := range branches {
 		newFlow(o, b, passed).feed(fed)
-		for _, f := range b.When {
-			if f.Op == Ne || f.Op == NotIn {
-				passed = append(passed, f)
-			}
-		}
+		passed = append(passed, b.When...)
 	}
 	var list []Feed
 	for _, in := range o.Inputs {
@@ -39,10 +37,7 @@ func (m *Machine) Feeds(o *Operation) []Feed {
 			fields = append(fields, f)
 		}
 		slices.SortFunc(fields, func(a, b *Field) int {
-			if a.Pos.Before(b.Pos) {
-				return -1
-			}
-			return 1
+			return slices.Index(m.Fields, a) - slices.Index(m.Fields, b)
 		})
 		for _, f := range slices.Compact(fields) {
 			list = append(list, Feed{in, f})
@@ -64,27 +59,30 @@ type place struct {
 // flow says which places of a call hold equal values on the way through one branch.
 type flow struct {
 	equal  map[place][]place
-	holds  map[place][]place // places between which one is a set that holds the other, or its members
+	within map[place][]place // the sets that hold a place, or its members
+	holds  map[place][]place // what is in a set
+	below  map[place][]place // what is not below a place
 	fields map[*Field]bool   // that stand in it
 }
 
 func newFlow(o *Operation, b *Branch, passed []*Fact) *flow {
-	w := &flow{equal: map[place][]place{}, holds: map[place][]place{}, fields: map[*Field]bool{}}
+	w := &flow{equal: map[place][]place{}, within: map[place][]place{}, holds: map[place][]place{}, below: map[place][]place{}, fields: map[*Field]bool{}}
 	for _, r := range o.Require {
-		w.facts(r.When, 0, Eq, In)
+		w.facts(r.When, 0, false)
 	}
 	if o.Next != nil {
-		w.facts(o.Next.Where, 0, Eq, In)
+		w.facts(o.Next.Where, 0, false)
 	}
 	changed := w.effects(&o.Effects, 1)
-	w.facts(b.When, 1, Eq, In)
-	w.facts(passed, 1, Ne, NotIn)
+	w.facts(b.When, 1, false)
+	w.facts(passed, 1, true)
 	for f := range w.fields {
 		if !changed[f] {
 			link(w.equal, place{kind: TermField, field: f}, place{kind: TermField, field: f, step: 1})
 		}
 	}
 	w.effects(&b.Effects, 2)
+	w.level()
 	return w
 }
 
@@ -92,20 +90,50 @@ func link(edges map[place][]place, a, b place) {
 	edges[a], edges[b] = append(edges[a], b), append(edges[b], a)
 }
 
-// facts notes what facts about the fields at a step say, by the two relations under
-// which places hold one value, and one place the other's.
-func (w *flow) facts(facts []*Fact, step int, equal, in FactOp) {
+// facts notes what facts about the fields at a step say, or what one of them says when it
+// does not hold.
+func (w *flow) facts(facts []*Fact, step int, denied bool) {
 	for _, f := range facts {
-		edges := w.equal
-		switch f.Op {
-		case equal:
-		case in, Covers:
-			edges = w.holds
-		default:
+		left, right := w.term(&f.Left, step), w.term(&f.Right, step)
+		if left.kind == 0 || right.kind == 0 {
 			continue
 		}
-		if left, right := w.term(&f.Left, step), w.term(&f.Right, step); left.kind != 0 && right.kind != 0 {
-			link(edges, left, right)
+		switch {
+		case f.Op == Eq && !denied, f.Op == Ne && denied:
+			link(w.equal, left, right)
+		case f.Op == In && !denied, f.Op == NotIn && denied:
+			w.put(left, right)
+		case f.Op == Covers && !denied:
+			w.put(right, left)
+		case f.Op == Le && !denied, f.Op == Gt && denied:
+			w.below[left] = append(w.below[left], right)
+		case f.Op == Ge && !denied, f.Op == Lt && denied:
+			w.below[right] = append(w.below[right], left)
+		}
+	}
+}
+
+// put notes that a place, or all its members, are in a set.
+func (w *flow) put(p, set place) {
+	w.within[p], w.holds[set] = append(w.within[p], set), append(w.holds[set], p)
+}
+
+// level links places of which neither is above the other.
+func (w *flow) level() {
+	for p, above := range w.below {
+		for _, next := range above {
+			met := map[place]bool{next: true}
+			for around := []place{next}; len(around) > 0; around = around[1:] {
+				for _, q := range slices.Concat(w.equal[around[0]], w.below[around[0]]) {
+					if !met[q] {
+						met[q] = true
+						around = append(around, q)
+					}
+				}
+			}
+			if met[p] {
+				link(w.equal, p, next)
+			}
 		}
 	}
 }
@@ -130,25 +158,34 @@ func (w *flow) note(f *Field) {
 	}
 }
 
-// effects notes what fields become at a step, and returns them. All values are of
-// the record before the operation.
+// effects notes what fields become at a step, and returns those that are not what they
+// were. All values are of the record before the operation.
 func (w *flow) effects(e *Effects, step int) map[*Field]bool {
 	changed := map[*Field]bool{}
 	for i, list := range [][]Assign{e.Set, e.Add} {
-		edges := []map[place][]place{w.equal, w.holds}[i]
 		for _, a := range list {
 			w.note(a.Field)
-			changed[a.Field] = true
 			to := place{kind: TermField, field: a.Field, step: step}
+			var from place
 			switch a.Value.Kind {
 			case ValueInput, ValueInputOrAbsent, ValueInputOrSame:
-				link(edges, to, place{kind: TermInput, input: a.Value.Input})
+				from = place{kind: TermInput, input: a.Value.Input}
 			case ValueField:
 				w.note(a.Value.Field)
-				link(edges, to, place{kind: TermField, field: a.Value.Field})
+				from = place{kind: TermField, field: a.Value.Field}
 			case ValueActor:
-				link(edges, to, place{kind: TermActor})
+				from = place{kind: TermActor}
 			}
+			switch {
+			case i == 1:
+				w.put(place{kind: TermField, field: a.Field}, to)
+				if from.kind != 0 {
+					w.put(from, to)
+				}
+			case from.kind != 0:
+				link(w.equal, to, from)
+			}
+			changed[a.Field] = changed[a.Field] || i == 1 || a.Value.Kind != ValueInputOrSame
 		}
 	}
 	for _, list := range [][]FieldRef{e.Clear, e.Increment} {
@@ -164,7 +201,9 @@ func (w *flow) feed(fed map[*Input][]*Field) {
 	for f := range w.fields {
 		seen := map[place]bool{}
 		for step := range 3 {
-			w.reach(place{kind: TermField, field: f, step: step}, true, seen)
+			from := place{kind: TermField, field: f, step: step}
+			reach(from, seen, w.equal, w.within)
+			reach(from, seen, w.equal, w.holds)
 		}
 		for p := range seen {
 			if p.kind == TermInput {
@@ -174,24 +213,18 @@ func (w *flow) feed(fed map[*Input][]*Field) {
 	}
 }
 
-// reach notes the places that hold a value of a place, or are a set that holds it:
-// at most one set lies on the way, since two members of a set are not equal.
-func (w *flow) reach(from place, sets bool, seen map[place]bool) {
-	around := []place{from}
+// reach notes the places that hold a value of a place, or are sets that hold it: from set
+// to wider set, or from set to what is in it. Two members of one set are not equal.
+func reach(from place, seen map[place]bool, ways ...map[place][]place) {
 	met := map[place]bool{from: true}
-	for len(around) > 0 {
-		p := around[0]
-		around = around[1:]
-		seen[p] = true
-		for _, next := range w.equal[p] {
-			if !met[next] {
-				met[next] = true
-				around = append(around, next)
-			}
-		}
-		if sets {
-			for _, next := range w.holds[p] {
-				w.reach(next, false, seen)
+	for around := []place{from}; len(around) > 0; around = around[1:] {
+		seen[around[0]] = true
+		for _, edges := range ways {
+			for _, next := range edges[around[0]] {
+				if !met[next] {
+					met[next] = true
+					around = append(around, next)
+				}
 			}
 		}
 	}

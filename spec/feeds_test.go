@@ -34,6 +34,12 @@ guards:
   is_above: {when: size > input.least, error: wrong}
   is_named: {when: input.who in names, error: wrong}
   is_larger: {when: size > input.owner, error: wrong}
+  at_least: {when: size >= input.n, error: wrong}
+  at_most: {when: size <= input.n, error: wrong}
+  more_has_names: {when: more covers names, error: wrong}
+  all_has_names: {when: input.all covers names, error: wrong}
+  owner_is_named: {when: owner in names, error: wrong}
+  third_is: {when: third == input.a, error: wrong}
   has_all: {when: names covers input.all, error: wrong}
   fields_equal: {when: owner == other, error: wrong}
 operations:
@@ -64,6 +70,22 @@ operations:
 		{"{input: {a: string}, choose: [{when: owner != input.a, to: shut}, {to: shut, set: {other: owner}}]}", "a owner, a other"},
 		{"{input: {a: string, b: string}, set: {other: input.b}, choose: [{when: other == input.a, to: shut}, {to: shut}]}", "a other, b other"},
 		{"{input: {a: string}, choose: [{when: owner == input.a, record_only: true}, {to: shut}]}", "a owner"},
+		// A branch with two facts is passed over when one of them fails: the other may hold.
+		{"{input: {a: string, b: string, n: int}, choose: [{when: [owner != input.a, other != input.b, size > input.n], to: shut}, {to: shut}]}",
+			"a owner, b other"},
+		{"{input: {a: string, b: string}, choose: [{when: [owner == input.a, other != input.b], to: shut}, {to: shut}]}", "a owner, b other"},
+		// Neither is above the other.
+		{"{to: shut, input: {n: int}, require: [at_least, at_most]}", "n size"},
+		{"{input: {n: int}, choose: [{when: size > input.n, reject: wrong}, {when: size < input.n, reject: wrong}, {to: shut}]}", "n size"},
+		{"{input: {n: int}, choose: [{when: size > input.n, reject: wrong}, {when: size >= input.n, to: shut}, {to: shut}]}", "n size"},
+		{"{input: {n: int}, choose: [{when: size > input.n, to: shut}, {to: shut}]}", ""},
+		// Through several sets, each within the next; two members of one set are not equal.
+		{"{to: shut, input: {all: set}, require: [has_all, more_has_names]}", "all names, all more"},
+		{"{to: shut, input: {a: string, all: set}, require: [all_has_names], add: {names: input.a}}", "a names, all names"},
+		{"{to: shut, input: {who: string}, require: [is_named, owner_is_named]}", "who names"},
+		// What an absent input leaves is what was there.
+		{"{input: {a: string, third: optional string}, set: {third: input or same}, require: [third_is], choose: [{when: owner == third, to: shut}, {to: shut}]}",
+			"a owner, a third, third owner, third third"},
 	} {
 		src := strings.Replace(machine, "  op:\n    from: open\n", "  op: "+strings.Replace(c.op, "{", "{from: open, ", 1)+"\n", 1)
 		m, ds := spec.Parse("feeds.yaml", []byte(src))
