@@ -38,7 +38,7 @@ func indexOf[T any](m *Machine, list []T, key any, name func(T) string, wanted s
 	if len(list) > short && m.derived != nil {
 		at := Derived(m, key, func(*Machine) map[string]int {
 			places := make(map[string]int, len(list))
-			for i, x := range list {
+			for i, x := range slices.Backward(list) { // the first of equal names stays
 				places[name(x)] = i
 			}
 			return places
