@@ -31,6 +31,7 @@ var (
 	tested = flag.Int("tested", 25, "in a campaign: of how many the generated tests are run")
 	seed   = flag.Uint64("seed", 1, "the first seed")
 	share  = flag.Uint64("sqlite", 1, "one in this many machines is tested over SQLite too; 0: none")
+	tries  = flag.Int("shrink", 60, "how many smaller machines are tried when one fails")
 	only   = flag.String("only", "", "the found machine that is tested")
 	limit  = flag.Duration("limit", 15*time.Minute, "how long the generated tests of one machine may take")
 )
@@ -61,7 +62,7 @@ func TestRandomMachines(t *testing.T) {
 	failed := runAll(t, machines)
 	for _, m := range machines { // one is enough to begin with
 		if failed[m.name] != "" {
-			t.Logf("the smallest that was found to fail, out of %s:\n%s", m.name, smallest(t, m, gen.Options{TestStore: m.stores}, 60, func(sound) bool { return true }))
+			t.Logf("the smallest that was found to fail, out of %s:\n%s", m.name, smallest(t, m, gen.Options{TestStore: m.stores}, *tries, func(sound) bool { return true }))
 			return
 		}
 	}

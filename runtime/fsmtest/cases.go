@@ -40,8 +40,9 @@ func (m *model) cases(o *operation, s *state) iter.Seq[theCase] {
 // rules. Where the bound leaves some out, each way to decide a call is looked for
 // besides.
 func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
-	dims := m.dims(o)
+	full := m.dims(o)
 	return func(yield func(theCase) bool) {
+		dims := full
 		if s == nil {
 			for choice := range combine(dims, limit) {
 				if !yield(m.build(o, s, dims, choice)) {
@@ -63,18 +64,17 @@ func (m *model) casesUpTo(o *operation, s *state, limit int) iter.Seq[theCase] {
 			return
 		}
 		for _, sound := range []bool{true, false} {
-			dims := dims
-			if sound {
-				dims = m.allowedIn(s, dims)
+			if dims = full; sound {
+				dims = m.allowedIn(s, full)
 			}
 			for choice := range combine(dims, limit) {
 				if c := m.build(o, s, dims, choice); m.sound(c.row) == sound && !yield(c) {
 					return
 				}
 			}
-			if sound && product(dims, nil) > limit {
-				for _, c := range m.directed(o, s, dims) {
-					if !yield(c.clone()) {
+			if product(dims, nil) > limit {
+				for _, c := range m.directed(o, s, full) {
+					if m.sound(c.row) == sound && !yield(c.clone()) {
 						return
 					}
 				}
@@ -115,28 +115,40 @@ func (m *model) allowedIn(s *state, dims []dim) []dim {
 
 // build makes the case that a choice of values stands for.
 func (m *model) build(o *operation, s *state, dims []dim, choice []int) theCase {
+	c := m.emptyCase(o, s)
+	for i, d := range dims {
+		c.put(d, choice[i])
+	}
+	return c
+}
+
+func (m *model) emptyCase(o *operation, s *state) theCase {
 	c := theCase{call: m.baseCall(o)}
 	if s != nil {
 		c.row = m.baseRow(s)
 	}
-	for i, d := range dims {
-		v := d.values[choice[i]]
-		switch {
-		case d.field != nil:
-			c.row.Values[d.field.index] = v
-		case d.name == dimField+"created_at":
-			c.row.CreatedAt = v.(time.Time)
-		case d.name == dimField+"updated_at":
-			c.row.UpdatedAt = v.(time.Time)
-		case strings.HasPrefix(d.name, dimInput):
-			if v != nil {
-				c.call.Inputs[strings.TrimPrefix(d.name, dimInput)] = v
-			}
-		case strings.HasPrefix(d.name, dimPeers):
-			c.call.Peers[strings.TrimPrefix(d.name, dimPeers)] = v.(int64)
-		}
-	}
 	return c
+}
+
+// put gives a dimension its value number n.
+func (c *theCase) put(d dim, n int) {
+	v := d.values[n]
+	switch {
+	case d.field != nil:
+		c.row.Values[d.field.index] = v
+	case d.name == dimField+"created_at":
+		c.row.CreatedAt = v.(time.Time)
+	case d.name == dimField+"updated_at":
+		c.row.UpdatedAt = v.(time.Time)
+	case strings.HasPrefix(d.name, dimInput):
+		if name := strings.TrimPrefix(d.name, dimInput); v != nil {
+			c.call.Inputs[name] = v
+		} else {
+			delete(c.call.Inputs, name)
+		}
+	case strings.HasPrefix(d.name, dimPeers):
+		c.call.Peers[strings.TrimPrefix(d.name, dimPeers)] = v.(int64)
+	}
 }
 
 func (m *model) baseRow(s *state) fsm.Row {

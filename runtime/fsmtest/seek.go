@@ -1,67 +1,116 @@
 package fsmtest
 
 import (
+	"cmp"
 	"fmt"
-	"math/rand/v2"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// How long a goal is looked for before it counts as out of reach.
-const (
-	seekStarts = 12
-	seekSteps  = 40
-)
+// How many choices one search looks at before it gives up.
+const seekLimit = 50_000
 
-// seek looks for a choice of one value for each dimension at which nothing is
-// missing. It begins at the first values, later at random ones, and always
-// changes the one value that helps most; where none helps, any. The same
-// dimensions give the same choice.
-func seek(dims []dim, missing func([]int) int) ([]int, bool) {
-	random := rand.New(rand.NewPCG(1, uint64(len(dims))))
-	for start := range seekStarts {
-		choice := make([]int, len(dims))
-		for i, d := range dims {
-			if len(d.values) == 0 {
-				return nil, false
-			}
-			if start > 0 {
-				choice[i] = random.IntN(len(d.values))
-			}
+// goal is something that a choice has to meet: the dimensions that it depends on,
+// by their index, and whether it is met. It is asked when all of them are chosen.
+type goal struct {
+	reads []int
+	met   func() bool
+}
+
+// seek looks for a choice of one value for each dimension that meets every goal.
+// Dimensions that no goal connects are looked for apart from each other, so what it
+// does not find is not there, unless very many hang together. put takes the value
+// number v of dimension i. The first values are tried first; the same question has
+// the same answer.
+func seek(dims []dim, goals []goal, put func(i, v int)) ([]int, bool) {
+	choice := make([]int, len(dims))
+	for i, d := range dims {
+		if len(d.values) == 0 {
+			return nil, false
 		}
-		now := missing(choice)
-		for range seekSteps {
-			if now == 0 {
-				return choice, true
-			}
-			least, at, to := now, -1, 0
-			for i, d := range dims {
-				kept := choice[i]
-				for v := range d.values {
-					if v == kept {
-						continue
-					}
-					choice[i] = v
-					if n := missing(choice); n < least {
-						least, at, to = n, i, v
-					}
-				}
-				choice[i] = kept
-			}
-			if at < 0 {
-				if len(dims) == 0 {
-					break
-				}
-				at = random.IntN(len(dims))
-				to = random.IntN(len(dims[at].values))
-			}
-			choice[at] = to
-			now = missing(choice)
+		put(i, 0)
+	}
+	for _, g := range goals {
+		if len(g.reads) == 0 && !g.met() {
+			return nil, false
 		}
 	}
-	return nil, false
+	left := seekLimit
+	ready := make([][]goal, len(dims)) // the goals that the choice for a dimension completes
+	parts := connected(len(dims), goals, ready)
+	for _, part := range parts {
+		var from func(n int) bool
+		from = func(n int) bool {
+			if n == len(part) {
+				return true
+			}
+			i := part[n]
+			unmet := func(g goal) bool { return !g.met() }
+			for v := range dims[i].values {
+				if left--; left < 0 {
+					return false
+				}
+				choice[i] = v
+				if put(i, v); !slices.ContainsFunc(ready[i], unmet) && from(n+1) {
+					return true
+				}
+			}
+			return false
+		}
+		if !from(0) {
+			return nil, false
+		}
+	}
+	return choice, true
+}
+
+// connected lists the dimensions that goals depend on, in parts that have no goal in
+// common, and within a part those of one goal near each other. It adds each goal to
+// the last of its dimensions.
+func connected(dims int, goals []goal, ready [][]goal) [][]int {
+	of := make([][]int, dims) // the goals of a dimension
+	for n, g := range goals {
+		for _, i := range g.reads {
+			of[i] = append(of[i], n)
+		}
+	}
+	var parts [][]int
+	place := make([]int, dims) // in its part, from 1
+	done := make([]bool, len(goals))
+	for i := range dims {
+		if place[i] > 0 || len(of[i]) == 0 {
+			continue
+		}
+		place[i] = 1
+		part := []int{i}
+		for at := 0; at < len(part); at++ {
+			for _, n := range of[part[at]] {
+				if done[n] {
+					continue
+				}
+				done[n] = true
+				for _, j := range goals[n].reads {
+					if place[j] == 0 {
+						part = append(part, j)
+						place[j] = len(part)
+					}
+				}
+			}
+		}
+		parts = append(parts, part)
+	}
+	for _, g := range goals {
+		if len(g.reads) > 0 {
+			last := slices.MaxFunc(g.reads, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+			ready[last] = append(ready[last], g)
+		}
+	}
+	return parts
 }
 
 // sought are the cases that were looked for, by operation and state.
@@ -98,9 +147,177 @@ func (k *madeUp) rows(name string, find func() []fsm.Row) []fsm.Row {
 	return rows
 }
 
-// directed looks for a case of each way in which a call can be decided on a
-// sound record: what a cell has too many combinations for may not be among
-// those that are tried.
+// quest is the search for a case of an operation in a state.
+type quest struct {
+	m    *model
+	o    *operation
+	s    *state
+	dims []dim
+	at   map[string]int // the index of a dimension, by its name
+	c    theCase        // as far as it is chosen
+}
+
+func (m *model) newQuest(o *operation, s *state, dims []dim) *quest {
+	q := &quest{m: m, o: o, s: s, dims: dims, at: make(map[string]int, len(dims))}
+	for i, d := range dims {
+		q.at[d.name] = i
+	}
+	return q
+}
+
+// find looks for a case that meets goals.
+func (q *quest) find(goals []goal) (theCase, bool) {
+	q.c = q.m.emptyCase(q.o, q.s)
+	if _, ok := seek(q.dims, goals, func(i, v int) { q.c.put(q.dims[i], v) }); !ok {
+		return theCase{}, false
+	}
+	c := q.c.clone()
+	c.call.Peers = maps.Clone(c.call.Peers)
+	return c, true
+}
+
+// reads lists the dimensions that facts depend on: as the record is stored, or as
+// the effects of the operation leave it.
+func (q *quest) reads(facts []fact, after bool) []int {
+	var list []int
+	add := func(name string) {
+		if i, ok := q.at[name]; ok && !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	for _, f := range facts {
+		for _, t := range []term{f.left, f.right} {
+			if t.input != "" {
+				add(dimInput + t.input)
+			}
+			if t.field == "" {
+				continue
+			}
+			add(dimField + t.field)
+			add(dimPeers + t.field)
+			for _, a := range slices.Concat(q.o.effects.set, q.o.effects.add) {
+				if !after || a.field != t.field {
+					continue
+				}
+				if from, named := strings.CutPrefix(a.value, "input."); named {
+					add(dimInput + from)
+				} else if strings.HasPrefix(a.value, "input") {
+					add(dimInput + a.field)
+				}
+				add(dimField + a.value)
+			}
+		}
+	}
+	return list
+}
+
+// soundGoals demand a record that keeps the rules of its state, or those only that it must keep.
+func (q *quest) soundGoals(should bool) []goal {
+	var goals []goal
+	if q.s == nil {
+		return nil
+	}
+	value := func(f *field) any { return q.c.row.Values[f.index] }
+	for _, d := range q.dims {
+		if f := d.field; f != nil && slices.ContainsFunc(d.values, func(v any) bool { return !holdable(f, v) }) {
+			goals = append(goals, goal{[]int{q.at[d.name]}, func() bool { return holdable(f, value(f)) }})
+		}
+	}
+	for _, p := range q.s.presence {
+		if i, ok := q.at[dimField+p.field.Name]; ok && (p.must || should) {
+			present := func() bool { return q.m.present(term{field: p.field.Name}, nil, value(p.field)) == p.want }
+			goals = append(goals, goal{[]int{i}, present})
+		}
+	}
+	for _, facts := range [][]fact{q.m.invariant, q.s.invariant} {
+		for _, f := range facts {
+			goals = append(goals, goal{q.reads([]fact{f}, false), func() bool { return q.m.holds(f, nil, q.c.row, Call{}) }})
+		}
+	}
+	return goals
+}
+
+// taken demands a call that is taken as one: its inputs are in their bounds.
+func (q *quest) taken() []goal {
+	var goals []goal
+	for _, in := range q.o.inputs {
+		if i, ok := q.at[dimInput+in.Name]; ok {
+			goals = append(goals, goal{[]int{i}, func() bool { return q.m.acceptable(q.o, in, q.c.call.Inputs[in.Name]) }})
+		}
+	}
+	return goals
+}
+
+// passes demands that a guard lets the case pass, fails that it refuses it.
+func (q *quest) passes(g *guard) goal {
+	reads := q.reads(g.when, false)
+	if i, ok := q.at[dimPeers+g.Name]; ok {
+		reads = append(reads, i)
+	}
+	return goal{reads, func() bool { return q.m.passes(g, q.o, q.c.row, q.c.call) }}
+}
+
+func (g goal) not() goal { return goal{g.reads, func() bool { return !g.met() }} }
+
+// moves demands that nothing overflows, and that the branches above one are not
+// taken and it is; without branches b is nil.
+func (q *quest) moves(b *branch) []goal {
+	m, o := q.m, q.o
+	after := func() fsm.Row {
+		r := q.c.row
+		if o.creates {
+			r = m.blank(q.c.call.ID)
+			r.CreatedAt = q.c.call.At
+			for _, name := range m.order {
+				if f := m.fields[name]; f.kind == fsm.KindSequence {
+					r.Values[f.index] = q.c.call.Peers[name]
+				}
+			}
+		}
+		done := r
+		done.Values = slices.Clone(r.Values)
+		m.apply(o, o.effects, r, &done, q.c.call)
+		return done
+	}
+	var goals []goal
+	counts := func(names []string, most int64) {
+		for _, name := range names {
+			goals = append(goals, goal{q.reads([]fact{{left: term{field: name}}}, true), func() bool {
+				n, _ := after().Values[m.fields[name].index].(int64)
+				return n >= 0 && n <= most
+			}})
+		}
+	}
+	counts(o.effects.increment, math.MaxInt64) // beyond, it is below 0
+	if b != nil {
+		counts(b.effects.increment, math.MaxInt64-1)
+	}
+	for _, x := range o.branches {
+		if x.From != "" && (q.s == nil || !slices.Contains(list(x.From), q.s.Name)) {
+			continue
+		}
+		g := goal{q.reads(x.when, true), func() bool { return m.allHold(x.when, o, after(), q.c.call) }}
+		if x != b {
+			goals = append(goals, g.not())
+			continue
+		}
+		for _, f := range x.when {
+			goals = append(goals, goal{q.reads([]fact{f}, true), func() bool { return m.holds(f, o, after(), q.c.call) }})
+		}
+		break
+	}
+	return goals
+}
+
+// holdable reports whether a field may hold a value.
+func holdable(f *field, v any) bool {
+	n, isInt := v.(int64)
+	return !isInt || within(f.typ, n) && (f.kind != fsm.KindSequence || n >= 1)
+}
+
+// directed looks for a case of each way in which a call can be decided: what a cell
+// has too many combinations for may not be among those that are tried. The record
+// breaks no rule, or no MUST where only such a one is decided so.
 func (m *model) directed(o *operation, s *state, dims []dim) []theCase {
 	name := o.Name
 	if s != nil {
@@ -114,51 +331,48 @@ func (m *model) directed(o *operation, s *state, dims []dim) []theCase {
 	if known, ok := m.sought.cases[name]; ok {
 		return known
 	}
+	q := m.newQuest(o, s, dims)
+	given := [][]goal{slices.Concat(q.soundGoals(true), q.taken())}
+	if s != nil && s.ShouldPresent+s.ShouldAbsent != "" {
+		given = append(given, slices.Concat(q.soundGoals(false), q.taken()))
+	}
 	var found []theCase
-	look := func(failing *guard, b *branch, way string) {
-		choice, ok := seek(dims, func(choice []int) int {
-			c := m.build(o, s, dims, choice)
-			n := 0
-			if s != nil {
-				n = len(m.broken(c.row))
-			}
-			for _, g := range o.require {
-				unmet := m.unmet(g.when, o, c)
-				if g.Fewer > 0 && c.call.Peers[g.Name] >= g.Fewer {
-					unmet++
-				}
-				switch {
-				case g != failing:
-					n += unmet
-				case unmet == 0:
-					n++
-				}
-			}
-			if b != nil {
-				n += m.unmet(b.when, o, c)
-			}
-			if n == 0 && m.decide(o, c.row, c.call).way != way {
-				n++
-			}
-			return n
-		})
-		if ok {
-			found = append(found, m.build(o, s, dims, choice))
+	look := func(way string, asked ...[]goal) {
+		if w := witness(o.Witnesses, way); w != nil && w.Never != "" {
+			return
 		}
+		for _, given := range given {
+			for _, goals := range asked {
+				c, ok := q.find(slices.Concat(given, goals))
+				if ok && m.decide(o, c.row, c.call).way == way {
+					found = append(found, c)
+					return
+				}
+			}
+		}
+	}
+	var pass []goal
+	for _, g := range o.require {
+		pass = append(pass, q.passes(g))
+	}
+	if len(o.branches) == 0 {
+		look("move", append(slices.Clone(pass), q.moves(nil)...))
 	}
 	for i, b := range o.branches {
-		if s == nil || b.From == "" || slices.Contains(list(b.From), s.Name) {
-			look(nil, b, fmt.Sprintf("branch %d", i+1))
+		if b.From == "" || s != nil && slices.Contains(list(b.From), s.Name) {
+			look(fmt.Sprintf("branch %d", i+1), append(slices.Clone(pass), q.moves(b)...))
 		}
 	}
-	for _, g := range o.require {
-		if !o.implied(g.Name) {
-			way := "guard " + g.Name
-			if o.OnRefusal != "" {
-				way = "record only, guard " + g.Name
-			}
-			look(g, nil, way)
+	for i, g := range o.require {
+		if o.implied(g.Name) {
+			continue
 		}
+		way := "guard " + g.Name
+		if o.OnRefusal != "" {
+			way = "record only, guard " + g.Name
+		}
+		first := append(slices.Clone(pass[:i]), pass[i].not()) // alone, or before others
+		look(way, append(slices.Clone(first), pass[i+1:]...), first)
 	}
 	if m.sought.cases == nil {
 		m.sought.cases = map[string][]theCase{}
@@ -167,31 +381,9 @@ func (m *model) directed(o *operation, s *state, dims []dim) []theCase {
 	return found
 }
 
-// unmet counts the facts that do not hold.
-func (m *model) unmet(facts []fact, o *operation, c theCase) int {
-	n := 0
-	for _, f := range facts {
-		if !m.holds(f, o, c.row, c.call) {
-			n++
-		}
-	}
-	return n
-}
-
-// mustRow looks for a record in a state that breaks no MUST.
-func (m *model) mustRow(st *state, dims []dim) (fsm.Row, bool) {
-	o := &operation{}
-	choice, ok := seek(dims, func(choice []int) int {
-		n := 0
-		for _, v := range m.broken(m.build(o, st, dims, choice).row) {
-			if v.Must {
-				n++
-			}
-		}
-		return n
-	})
-	if !ok {
-		return fsm.Row{}, false
-	}
-	return m.build(o, st, dims, choice).row, true
+// rowIn looks for a record in a state that breaks no rule, or no MUST.
+func (m *model) rowIn(st *state, should bool) (fsm.Row, bool) {
+	q := m.newQuest(&m.nothing, st, m.recordDims(&m.nothing))
+	c, ok := q.find(q.soundGoals(should))
+	return c.row, ok
 }

@@ -20,59 +20,64 @@ func ints(n int) dim {
 
 func TestSeek(t *testing.T) {
 	t.Parallel()
-	far := func(want ...int) func([]int) int { // how many values are wrong
-		return func(choice []int) int {
-			n := 0
-			for i, v := range want {
-				if choice[i] != v {
-					n++
-				}
-			}
-			return n
-		}
-	}
 	six := []dim{ints(4), ints(4), ints(4), ints(4), ints(4), ints(4)}
+	is := func(i, v int) fixture {
+		return fixture{[]int{i}, func(c []int) bool { return c[i] == v }}
+	}
 	for _, tt := range []struct {
-		name    string
-		dims    []dim
-		missing func([]int) int
-		want    []int // nil: out of reach
+		name  string
+		dims  []dim
+		goals []fixture
+		want  []int // nil: it is not there
+		most  int   // choices that are looked at
 	}{
-		{"nothing varies and nothing is missing", nil, far(), []int{}},
-		{"nothing varies and something is missing", nil, func([]int) int { return 1 }, nil},
-		{"the first values fit", six, far(0, 0, 0, 0, 0, 0), []int{0, 0, 0, 0, 0, 0}},
-		{"one value after the other helps", six, far(3, 1, 2, 0, 3, 1), []int{3, 1, 2, 0, 3, 1}},
-		{"a dimension has no values", []dim{ints(2), ints(0)}, far(1), nil},
-		{"nothing fits", six, func([]int) int { return 1 }, nil},
-		{"two that must change together", []dim{ints(3), ints(3)}, func(c []int) int {
-			switch { // from the first values, no single change helps
-			case c[0] == 2 && c[1] == 2:
-				return 0
-			case c[0] == 0 && c[1] == 0:
-				return 1
-			}
-			return 2
-		}, []int{2, 2}},
+		{"nothing varies and nothing is asked for", nil, nil, []int{}, 0},
+		{"nothing varies and something is missing", nil, []fixture{{nil, func([]int) bool { return false }}}, nil, 0},
+		{"the first values fit", six, nil, []int{0, 0, 0, 0, 0, 0}, 0},
+		{"each value apart from the others", six, []fixture{is(0, 3), is(1, 1), is(2, 2), is(4, 3), is(5, 1)}, []int{3, 1, 2, 0, 3, 1}, 20},
+		{"a dimension has no values", []dim{ints(2), ints(0)}, []fixture{is(0, 1)}, nil, 0},
+		{"one value is not there", six, []fixture{is(0, 3), is(5, 4)}, nil, 8},
+		{"two that must change together", []dim{ints(3), ints(3)}, []fixture{
+			{[]int{0, 1}, func(c []int) bool { return c[0] == 2 && c[1] == 2 }}}, []int{2, 2}, 12},
+		{"a chain", six, []fixture{
+			{[]int{3, 5}, func(c []int) bool { return c[3] < c[5] }},
+			{[]int{5, 0}, func(c []int) bool { return c[5] < c[0] }},
+			{[]int{0, 2}, func(c []int) bool { return c[0] < c[2] }}}, []int{2, 0, 3, 0, 0, 1}, 100},
+		{"too many hang together", []dim{ints(40), ints(40), ints(40), ints(40)}, []fixture{
+			{[]int{0, 1, 2, 3}, func(c []int) bool { return c[0]+c[1]+c[2]+c[3] == 156 }}}, nil, seekLimit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tries := 0
-			counted := func(choice []int) int { tries++; return tt.missing(choice) }
-			got, ok := seek(tt.dims, counted)
+			run := func() ([]int, bool, int) {
+				choice, tries := make([]int, len(tt.dims)), -len(tt.dims)
+				var goals []goal
+				for _, f := range tt.goals {
+					goals = append(goals, goal{f.reads, func() bool { return f.met(choice) }})
+				}
+				got, ok := seek(tt.dims, goals, func(i, v int) { choice[i] = v; tries++ })
+				return got, ok, tries
+			}
+			got, ok, tries := run()
 			if ok != (tt.want != nil) {
 				t.Fatalf("found %t, want %t", ok, tt.want != nil)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("the choice (-want +got):\n%s", diff)
 			}
-			if most := seekStarts * (1 + seekSteps*(1+4*len(tt.dims))); tries > most {
-				t.Errorf("%d tries, want at most %d", tries, most)
+			if tries > tt.most {
+				t.Errorf("%d choices are looked at, want at most %d", tries, tt.most)
 			}
-			if again, _ := seek(tt.dims, tt.missing); !slices.Equal(got, again) {
+			if again, _, _ := run(); !slices.Equal(got, again) {
 				t.Errorf("the same search finds %v, then %v", got, again)
 			}
 		})
 	}
+}
+
+// fixture is a goal for indices.
+type fixture struct {
+	reads []int
+	met   func(choice []int) bool
 }
 
 // gauges has more fields than a cell tries combinations of: a guard that fails in
@@ -147,7 +152,7 @@ func TestDirected(t *testing.T) {
 	}
 }
 
-func TestMustRow(t *testing.T) {
+func TestRowIn(t *testing.T) {
 	t.Parallel()
 	table := gaugeTable()
 	table.States[0].Invariant = []string{"f0 >= 2", "f1 == 5", "f2 > f3", "f3 > f4"}
@@ -155,7 +160,7 @@ func TestMustRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := m.mustRow(m.states["idle"], m.dims(&operation{}))
+	r, ok := m.rowIn(m.states["idle"], false)
 	if !ok || !m.mustHold(r) || r.State != "idle" {
 		t.Errorf("found %t: %s breaks %v", ok, m.showRow(r), m.broken(r))
 	}
@@ -163,7 +168,7 @@ func TestMustRow(t *testing.T) {
 	if m, err = compile(table); err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := m.mustRow(m.states["idle"], m.dims(&operation{})); ok || !cmp.Equal(r, fsm.Row{}) {
+	if r, ok := m.rowIn(m.states["idle"], false); ok || !cmp.Equal(r, fsm.Row{}) {
 		t.Errorf("a record that cannot be was found: %s", m.showRow(r))
 	}
 }

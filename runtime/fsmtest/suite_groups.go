@@ -218,9 +218,7 @@ func (w *world) dedupeBroken(r fsm.Row) bool {
 	})
 }
 
-// soundRow is a record in a state that breaks no rule. One value after the other
-// is changed for the better, or two where one leads nowhere, as in a < b and b < c;
-// where that leads nowhere either, combinations are tried, and last the record of
+// soundRow is a record in a state that breaks no rule: one that is found, or that of
 // the table.
 func (m *model) soundRow(st *state) (fsm.Row, bool) {
 	rows := m.made.rows(st.Name, func() []fsm.Row {
@@ -236,55 +234,12 @@ func (m *model) soundRow(st *state) (fsm.Row, bool) {
 }
 
 func (m *model) newSoundRow(st *state) (fsm.Row, bool) {
-	o := &m.nothing
-	dims := m.recordDims(o)
-	choice := make([]int, len(dims))
-	for range dims {
-		start := len(m.broken(m.build(o, st, dims, choice).row))
-		before := start
-		for i := range dims {
-			best := choice[i]
-			for v := range dims[i].values {
-				choice[i] = v
-				if n := len(m.broken(m.build(o, st, dims, choice).row)); n < before {
-					best, before = v, n
-				}
-			}
-			choice[i] = best
-		}
-		if before == 0 {
-			return m.build(o, st, dims, choice).clone().row, true
-		}
-		if before == start {
-			m.betterPair(o, st, dims, choice)
-		}
-	}
-	for choice := range combine(dims, cellLimit) {
-		if c := m.build(o, st, dims, choice); m.sound(c.row) {
-			return c.clone().row, true
-		}
+	if row, ok := m.rowIn(st, true); ok {
+		return row, true
 	}
 	if w := witness(st.Witnesses, "sound"); w != nil && w.Never+w.Unknown == "" {
 		row, err := m.witnessRow(st, *w)
 		return row, err == nil && m.sound(row)
 	}
 	return fsm.Row{}, false
-}
-
-// betterPair changes two values at once when that breaks fewer rules.
-func (m *model) betterPair(o *operation, st *state, dims []dim, choice []int) {
-	before := len(m.broken(m.build(o, st, dims, choice).row))
-	for i := range dims {
-		for j := range i {
-			a, b := choice[i], choice[j]
-			for choice[i] = range dims[i].values {
-				for choice[j] = range dims[j].values {
-					if len(m.broken(m.build(o, st, dims, choice).row)) < before {
-						return
-					}
-				}
-			}
-			choice[i], choice[j] = a, b
-		}
-	}
 }

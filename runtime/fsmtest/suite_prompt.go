@@ -77,7 +77,7 @@ func (m *model) newSoundIn(st *state, limit int) []fsm.Row {
 // soundNear looks for one record that breaks no MUST, and returns it and those
 // that one other value makes of it.
 func (m *model) soundNear(st *state) []fsm.Row {
-	r, ok := m.mustRow(st, m.allowedIn(st, m.recordDims(&m.nothing)))
+	r, ok := m.rowIn(st, false)
 	if !ok {
 		if r, ok = m.soundRow(st); !ok { // that of the table, where there is one
 			return nil

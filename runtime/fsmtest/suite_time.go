@@ -25,7 +25,8 @@ func (s *suite[R]) effects(t *testing.T, st Store) {
 			}
 			c, ok := s.m.goodAlone(o)
 			if !ok {
-				t.Fatal("no case moves")
+				o.unmoved(t)
+				return
 			}
 			call := c.call
 			call.Labels = nil

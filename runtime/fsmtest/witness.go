@@ -194,3 +194,14 @@ func unseen(t sink, list []Witness, way, what string) {
 		t.Errorf("%s", what)
 	}
 }
+
+// unmoved tells that no case of an operation moves, as unseen does.
+func (o *operation) unmoved(t sink) {
+	const what = "no case moves"
+	way := func(w Witness) bool { return w.Way == "move" || strings.HasPrefix(w.Way, "branch ") }
+	if i := slices.IndexFunc(o.Witnesses, func(w Witness) bool { return way(w) && w.Never+w.Unknown != "" }); i >= 0 {
+		unseen(t, o.Witnesses, o.Witnesses[i].Way, what)
+		return
+	}
+	t.Errorf("%s", what)
+}
