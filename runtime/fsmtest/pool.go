@@ -260,8 +260,10 @@ func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 	}
 	for _, n := range p.literals(node) {
 		literal := fmt.Sprint("= ", n)
-		for i := n - int64(p.below(literal)); i <= n+int64(p.above(literal)); i++ {
-			list = append(list, i)
+		for d := -int64(p.below(literal)); d <= int64(p.above(literal)); d++ {
+			if i := n + d; (i > n) == (d > 0) { // there is such a number
+				list = append(list, i)
+			}
 		}
 	}
 	for _, x := range p.group(node) { // the bounds of what it is compared with

@@ -47,7 +47,13 @@ func (s *suite[R]) cells(t *testing.T) {
 		if !o.creates {
 			t.Run(o.Name+" in no state", func(t *testing.T) { s.nowhere(t, o) })
 		}
-		s.mustHappen(t, o, ways, alone)
+		mustHappen(t, o, ways, alone)
+		for way, n := range ways {
+			if s.ways == nil {
+				s.ways = map[string]int{}
+			}
+			s.ways[o.Name+": "+way] += n
+		}
 	}
 }
 
@@ -91,12 +97,9 @@ func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]i
 		v := s.m.decide(o, c.row, c.call)
 		if st == nil || s.m.sound(c.row) {
 			s.soundCount++
-			if len(v.failing) > 0 && o.implied(v.failing[0]) {
-				rep.errorf("the table says that guard %s is implied, but it refuses a sound record\n\trecord: %s\n\tcall:   %s", v.failing[0], s.m.showRow(c.row), c.call)
+			if wrong := o.denied(v); wrong != "" {
+				rep.errorf("%s\n\trecord: %s\n\tcall:   %s", wrong, s.m.showRow(c.row), c.call)
 			}
-		}
-		if w := witness(o.Witnesses, v.way); w != nil && w.Never != "" && (st == nil || s.m.sound(c.row)) {
-			rep.errorf("the table says that %s cannot happen\n\trecord: %s\n\tcall:   %s", v.way, s.m.showRow(c.row), c.call)
 		}
 		ways[v.way]++
 		if late == nil {
@@ -118,6 +121,17 @@ func (s *suite[R]) cell(t *testing.T, o *operation, st *state, ways map[string]i
 	if n == 0 {
 		t.Errorf("no case for %s: the table allows no record", o.Name)
 	}
+}
+
+// denied says what the table says against how a sound record is decided, or "".
+func (o *operation) denied(v verdict) string {
+	if len(v.failing) > 0 && o.implied(v.failing[0]) {
+		return fmt.Sprintf("the table says that guard %s is implied, but it refuses a sound record", v.failing[0])
+	}
+	if w := witness(o.Witnesses, v.way); w != nil && w.Never != "" {
+		return fmt.Sprintf("the table says that %s cannot happen", v.way)
+	}
+	return ""
 }
 
 // sets lists the assignments of an operation and of its branches.
@@ -212,7 +226,7 @@ type sink interface {
 // be decided: otherwise they would prove less than they seem to. A guard that
 // the table calls implied may never fail. One that fails only together with
 // others is told: the others may say the same.
-func (s *suite[R]) mustHappen(t sink, o *operation, ways map[string]int, alone map[string]bool) {
+func mustHappen(t sink, o *operation, ways map[string]int, alone map[string]bool) {
 	for _, g := range o.require {
 		if ways["guard "+g.Name]+ways["record only, guard "+g.Name] == 0 {
 			if !o.implied(g.Name) {
@@ -231,12 +245,6 @@ func (s *suite[R]) mustHappen(t sink, o *operation, ways map[string]int, alone m
 	}
 	if len(o.branches) == 0 && ways["move"] == 0 {
 		unseen(t, o.Witnesses, "move", o.Name+": no case passes")
-	}
-	for way, n := range ways {
-		if s.ways == nil {
-			s.ways = map[string]int{}
-		}
-		s.ways[o.Name+": "+way] += n
 	}
 }
 

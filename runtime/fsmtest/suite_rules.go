@@ -2,6 +2,7 @@ package fsmtest
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -35,35 +36,51 @@ func (s *suite[R]) forbidden(t *testing.T) {
 // invariants looks at every abstract record in every state: Check must report
 // exactly the rules that the table says are broken.
 func (s *suite[R]) invariants(t *testing.T) {
-	o := &operation{} // reads nothing: all dimensions are the record's
 	for _, st := range s.m.stateOrder {
 		t.Run(st.Name, func(t *testing.T) {
 			rep := &reporter{t: t}
 			defer rep.done()
 			seen := map[string]bool{}
-			dims := s.m.recordDims(o)
-			for choice := range combine(dims, 2*cellLimit) {
-				s.checked(rep, s.m.build(o, st, dims, choice).row, seen)
+			for row := range s.m.recordsOf(st) {
+				s.checked(rep, row, seen)
 			}
-			for _, w := range st.Witnesses {
-				if w.Never+w.Unknown == "" {
-					row, _ := s.m.witnessRow(st, w)
-					s.checked(rep, row, seen)
-				}
-			}
-			for _, names := range []string{st.Present, st.Absent, st.ShouldPresent, st.ShouldAbsent} {
-				for _, n := range list(names) {
-					if !seen[n+" is present"] && !seen[n+" is absent"] {
-						t.Errorf("no record breaks the rule about %s", n)
-					}
-				}
-			}
-			for _, f := range slices.Concat(s.m.invariant, st.invariant) {
-				if !seen[f.text] {
-					unseen(t, st.Witnesses, f.text, fmt.Sprintf("no record breaks %q", f.text))
-				}
-			}
+			s.m.mustBreak(t, st, seen)
 		})
+	}
+}
+
+// recordsOf yields abstract records in a state, and those of the table.
+func (m *model) recordsOf(st *state) iter.Seq[fsm.Row] {
+	return func(yield func(fsm.Row) bool) {
+		dims := m.recordDims(&m.nothing)
+		for choice := range combine(dims, 2*cellLimit) {
+			if !yield(m.build(&m.nothing, st, dims, choice).row) {
+				return
+			}
+		}
+		for _, w := range st.Witnesses {
+			if w.Never+w.Unknown == "" {
+				if row, _ := m.witnessRow(st, w); !yield(row) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mustBreak looks whether some record broke each rule of a state.
+func (m *model) mustBreak(t sink, st *state, seen map[string]bool) {
+	for _, names := range []string{st.Present, st.Absent, st.ShouldPresent, st.ShouldAbsent} {
+		for _, n := range list(names) {
+			if !seen[n+" is present"] && !seen[n+" is absent"] {
+				t.Errorf("no record breaks the rule about %s", n)
+			}
+		}
+	}
+	for _, f := range slices.Concat(m.invariant, st.invariant) {
+		if !seen[f.text] {
+			unseen(t, st.Witnesses, f.text, fmt.Sprintf("no record breaks %q", f.text))
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func TestGuardThatNeverFails(t *testing.T) {
 			var n noted
 			ways := map[string]int{"move": 1}
 			maps.Copy(ways, tt.ways)
-			(&suite[struct{}]{}).mustHappen(&n, o, ways, tt.alone)
+			mustHappen(&n, o, ways, tt.alone)
 			if len(n.errors) != tt.errors || len(n.logs) != tt.notes {
 				t.Errorf("errors %q, notes %q", n.errors, n.logs)
 			}
