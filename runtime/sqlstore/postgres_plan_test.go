@@ -79,3 +79,20 @@ func TestPlansOfBatches(t *testing.T) {
 		}
 	}
 }
+
+// Tombstones are found by the index of purges, in a log of many events that are none.
+func TestPlanOfTombstones(t *testing.T) {
+	t.Parallel()
+	s, texts := looseParcels(t)
+	tab := parcels(t, Postgres())
+	if _, err := s.conn.ExecContext(t.Context(), `ALTER TABLE parcel_events DISABLE TRIGGER USER; INSERT INTO parcel_events
+		("id", "rev", "n", "operation", "name", "to", "at", "actor", "reason", "request_n", "fingerprint", "version", "sum", "chain")
+		SELECT 'p' || i, 1, 0, 'register', 'register', 'waiting', now(), '', '', -1, '', 1, 0, 0 FROM generate_series(1, 5000) AS i;
+		ANALYZE parcel_events; SET plan_cache_mode = force_generic_plan; PREPARE buried AS `+tab.buried()); err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(texts("EXPLAIN EXECUTE buried('p', now(), 10)"), "\n")
+	if !strings.Contains(plan, "parcel_events_purged") || strings.Contains(plan, "Seq Scan on parcel_events") || strings.Contains(plan, "Sort") {
+		t.Errorf("the plan:\n%s", plan)
+	}
+}

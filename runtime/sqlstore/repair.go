@@ -110,11 +110,15 @@ func (t *table) tombstones() string {
 		AND NOT EXISTS (SELECT 1 FROM %[1]s AS l WHERE l."id" = %[1]s."id" AND (l."rev", l."n") > (%[1]s."rev", %[1]s."n"))`, events, t.name)
 }
 
+// buried is the query of tombstones above an id.
+func (t *table) buried() string {
+	return t.statement(`SELECT %s, "chain" FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
+		quoted(eventColumns), t.part("_events"), t.tombstones(), t.dialect.limit("?"))
+}
+
 // Tombstones returns the marks of records that were purged before a time.
 func (r *reader) Tombstones(after string, before time.Time, limit int) ([]fsm.Event, error) {
-	text := r.t.statement(`SELECT %s, "chain" FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
-		quoted(eventColumns), r.t.part("_events"), r.t.tombstones(), r.t.dialect.limit("?"))
-	return r.events(text, after, r.t.bind(before), unlimited(limit))
+	return r.events(r.t.buried(), after, r.t.bind(before), unlimited(limit))
 }
 
 // Forget removes what is left of a purged record in the order that the schema
