@@ -38,6 +38,7 @@ test: ## every deterministic test (vet is in make lint)
 	$(GO) run ./internal/pgtest/with $(GO) test -vet=off ./...
 	cd internal/schemacheck && $(GO) test -vet=off ./...
 	cd runtime/fsmotel && $(GO) test -vet=off ./...
+	cd cmd/fsmctl && $(GO) run github.com/fsmgen/fsmgen/internal/pgtest/with $(GO) test -vet=off ./...
 	cd examples/downstream && $(GO) test ./...
 
 # The random tests of make test draw the same cases each time, so that a change
@@ -58,7 +59,7 @@ cost-table: ## processor time of check, gen, build and generated tests for machi
 
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64
-	$(GO) run ./internal/portable . runtime/fsmotel examples/downstream internal/schemacheck internal/bench
+	$(GO) run ./internal/portable . cmd/fsmctl runtime/fsmotel examples/downstream internal/schemacheck internal/bench
 
 .PHONY: empty-machine
 empty-machine: ## make demo and make test in fresh clones, nothing cached, with and without PostgreSQL, as root and not, in odd folders (ONLY=user,blank)
@@ -73,6 +74,7 @@ properties: ## the tests with random cases, with new ones and 20 000 of each
 .PHONY: man
 man: ## write the man pages into bin/man/man1 (look at one: man -l bin/man/man1/fsmgen-gen.1)
 	$(GO) run ./cmd/fsmgen man bin/man/man1
+	cd cmd/fsmctl && $(GO) run . man ../../bin/man/man1
 
 .PHONY: e2e-short
 e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a short round of faults (needs a C compiler)
@@ -132,6 +134,7 @@ lint: ## vet and the pinned linters, generated code included
 	$(GO) vet ./...
 	$(TOOL) golangci-lint run ./...
 	$(TOOL) staticcheck ./...
+	cd cmd/fsmctl && $(GO) vet ./...
 
 # The checksums are of the files themselves, so that it works in a tree with
 # changes that are not committed yet, and without git.

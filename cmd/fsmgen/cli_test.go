@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/gen/chart"
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -64,10 +65,10 @@ func TestInternalErrors(t *testing.T) {
 			var out, errs bytes.Buffer
 			c := newCLI(strings.NewReader(""), &out, &errs)
 			c.generate = generate
-			if code := c.run([]string{"gen", path}); code != exitInternal {
-				t.Errorf("exit code %d, want %d", code, exitInternal)
+			if code := c.run([]string{"gen", path}); code != cli.ExitInternal {
+				t.Errorf("exit code %d, want %d", code, cli.ExitInternal)
 			}
-			for _, want := range []string{"internal error", path, "this is a bug in fsmgen, please report", newIssue} {
+			for _, want := range []string{"internal error", path, "this is a bug in fsmgen, please report", cli.NewIssue} {
 				if !strings.Contains(errs.String(), want) {
 					t.Errorf("the report lacks %q:\n%s", want, errs.String())
 				}
@@ -91,8 +92,8 @@ func TestGeneratorFindings(t *testing.T) {
 	c.generate = func(m *spec.Machine, _ gen.Options) ([]gen.File, error) {
 		return nil, spec.Diagnostics{{Code: "FSM017", Severity: spec.Error, File: m.File, Pos: spec.Pos{Line: 6, Col: 3}, Message: "two names"}}
 	}
-	if code := c.run([]string{"gen", path}); code != exitFindings {
-		t.Errorf("exit code %d, want %d", code, exitFindings)
+	if code := c.run([]string{"gen", path}); code != cli.ExitFindings {
+		t.Errorf("exit code %d, want %d", code, cli.ExitFindings)
 	}
 	if want := "job.yaml:6:3: error: two names [FSM017]\n"; !strings.Contains(errs.String(), want) {
 		t.Errorf("the findings lack %q:\n%s", want, errs.String())
@@ -115,7 +116,7 @@ func TestRenderSeverities(t *testing.T) {
 		spec.Info:    findings + "a.yaml:3:1: info: so it is [FSM999]\n1 error, 1 warning\n",
 	} {
 		var out bytes.Buffer
-		newCLI(nil, nil, nil).renderAll(&out, []*source{{found: found}}, least)
+		newCLI(nil, nil, nil).RenderAll(&out, []*cli.Source{{Found: found}}, least)
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("down to %s (-want +got):\n%s", least, diff)
 		}
@@ -249,10 +250,10 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want int
-	}{{syscall.ENOSPC, exitUsage}, {syscall.EPIPE, exitOK}} {
+	}{{syscall.ENOSPC, cli.ExitUsage}, {syscall.EPIPE, cli.ExitOK}} {
 		for _, args := range [][]string{{"check", "../../specs/task.yaml"}, {"explain", "FSM101"}} {
 			var told bytes.Buffer
-			if got := newCLI(strings.NewReader(""), fullDisk{c.err}, &told).run(args); got != c.want || strings.Contains(told.String(), c.err.Error()) != (c.want != exitOK) {
+			if got := newCLI(strings.NewReader(""), fullDisk{c.err}, &told).run(args); got != c.want || strings.Contains(told.String(), c.err.Error()) != (c.want != cli.ExitOK) {
 				t.Errorf("%v with %v: exit code %d, want %d, and told %q", args, c.err, got, c.want, told.String())
 			}
 		}
@@ -263,8 +264,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestFileAboveWhatIsRead(t *testing.T) {
 	t.Parallel()
 	var told bytes.Buffer
-	in := io.MultiReader(strings.NewReader("fsm: 1\n"), strings.NewReader(strings.Repeat("#", maxInput+1000)))
-	if got := newCLI(in, io.Discard, &told).run([]string{"check", "-"}); got != exitUsage || !strings.Contains(told.String(), "<stdin> is larger than 8 MiB") {
+	in := io.MultiReader(strings.NewReader("fsm: 1\n"), strings.NewReader(strings.Repeat("#", cli.MaxInput+1000)))
+	if got := newCLI(in, io.Discard, &told).run([]string{"check", "-"}); got != cli.ExitUsage || !strings.Contains(told.String(), "<stdin> is larger than 8 MiB") {
 		t.Errorf("exit code %d, %q", got, told.String())
 	}
 }

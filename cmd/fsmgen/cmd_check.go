@@ -1,10 +1,11 @@
 package main
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -18,7 +19,7 @@ const (
 
 var checkFormats = []string{formatText, formatJSON, formatSARIF, formatGitHub}
 
-func (c *cli) checkCommand() *cobra.Command {
+func (c *tool) checkCommand() *cobra.Command {
 	var format string
 	var asJSON, strict, verbose bool
 	cmd := &cobra.Command{
@@ -36,7 +37,7 @@ warnings (how many).`,
   fsmgen check --json - < job.yaml
   fsmgen check --format sarif specs/*.yaml > fsmgen.sarif`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if asJSON {
 				format = formatJSON
@@ -49,41 +50,41 @@ warnings (how many).`,
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print facts about the machine: what carries each unique (FSM505)")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 1 for warnings, too")
 	cmd.MarkFlagsMutuallyExclusive("format", "json")
-	c.quietFlag(cmd)
+	c.QuietFlag(cmd)
 	c.modelFlags(cmd)
-	oneOf(cmd, "format", checkFormats...)
+	cli.OneOf(cmd, "format", checkFormats...)
 	return cmd
 }
 
-func (c *cli) check(paths []string, format string, strict, verbose bool) error {
-	if err := allowed("--format", format, checkFormats...); err != nil {
+func (c *tool) check(paths []string, format string, strict, verbose bool) error {
+	if err := cli.Allowed("--format", format, checkFormats...); err != nil {
 		return err
 	}
-	sources, err := c.loadAll(paths)
+	sources, err := c.LoadAll(paths)
 	if err != nil {
 		return err
 	}
 	for _, s := range sources {
-		if verbose && !s.found.HasErrors() {
-			s.found = append(s.found, validate.Facts(s.machine)...)
-			s.found.Sort()
+		if verbose && !s.Found.HasErrors() {
+			s.Found = append(s.Found, validate.Facts(s.Machine)...)
+			s.Found.Sort()
 		}
 	}
-	if err := c.runModel(sources, format == formatText && !c.quiet); err != nil {
+	if err := c.runModel(sources, format == formatText && !c.Quiet); err != nil {
 		return err
 	}
 	switch format {
 	case formatJSON:
-		err = c.printJSON(newReport(sources, nil))
+		err = c.PrintJSON(cli.NewReport(sources, nil))
 	case formatSARIF:
-		err = c.printJSON(newSARIF(sources))
+		err = c.PrintJSON(newSARIF(sources))
 	case formatGitHub:
-		printGitHub(c.out, sources)
+		printGitHub(c.Out, sources)
 	default:
-		c.renderAll(c.out, sources, c.least(spec.Info))
+		c.RenderAll(c.Out, sources, c.Least(spec.Info))
 		for _, s := range sources {
-			if !s.found.HasErrors() {
-				c.remarkf("%s: ok, %s\n", s.name, summary(s.machine))
+			if !s.Found.HasErrors() {
+				c.Remarkf("%s: ok, %s\n", s.Name, summary(s.Machine))
 			}
 			c.printModel(s)
 		}
@@ -91,16 +92,21 @@ func (c *cli) check(paths []string, format string, strict, verbose bool) error {
 	if err != nil {
 		return err
 	}
-	if anyErrors(sources) || strict && newReport(sources, nil).Warnings > 0 {
-		return errFindings
+	if cli.AnyErrors(sources) || strict && cli.NewReport(sources, nil).Warnings > 0 {
+		return cli.ErrFindings
 	}
 	return nil
 }
 
-// allowed refuses a flag's value that is not in the list.
-func allowed(flag, value string, values ...string) error {
-	if slices.Contains(values, value) {
-		return nil
+// summary says how large a machine is, and how much of it was proven.
+func summary(m *spec.Machine) string {
+	cells := 0
+	for _, o := range m.Operations {
+		if len(o.Creates) == 0 {
+			cells += len(m.States)
+		}
 	}
-	return usagef("%s is %q; write %s", flag, value, listed(values, "or"))
+	proof := validate.Proof(m)
+	return fmt.Sprintf("%s, %s, %s, %s, %s", cli.Count(len(m.States), "state"), cli.Count(len(m.Operations), "operation"), cli.Count(cells, "cell"),
+		cli.Count(proof.Steps, "transition"), cli.Count(proof.Obligations, "proof obligation"))
 }

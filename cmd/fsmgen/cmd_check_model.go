@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/model"
 	"github.com/fsmgen/fsmgen/internal/validate"
 )
@@ -14,10 +15,10 @@ type modelRun struct {
 	on      bool
 	options model.Options
 	goTest  string // file for the trace as a Go test; empty: none
-	results map[*source]model.Result
+	results map[*cli.Source]model.Result
 }
 
-func (c *cli) modelFlags(cmd *cobra.Command) {
+func (c *tool) modelFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &c.model
 	f.BoolVar(&r.on, "model", false, "try everything that a few records can do in a hostile environment")
 	f.IntVar(&r.options.Records, "records", 0, "with --model: records at once (default: the largest number of `fewer` and `at_least`, and one)")
@@ -31,72 +32,72 @@ func (c *cli) modelFlags(cmd *cobra.Command) {
 // runModel runs the model checker on the specifications without errors, and
 // adds what it finds. As text, the steps of a violation are printed later, one
 // line each; otherwise they are the places that the finding speaks of.
-func (c *cli) runModel(sources []*source, asText bool) error {
+func (c *tool) runModel(sources []*cli.Source, asText bool) error {
 	r := &c.model
 	o := r.options
 	for _, n := range []int{o.Records, o.Groups, o.Workers, o.Counter, o.MaxStates} {
 		if n < 0 {
-			return usagef("a bound of --model is %d; write a number from 1", n)
+			return cli.Usagef("a bound of --model is %d; write a number from 1", n)
 		}
 	}
 	if o.Records > 64 || o.Groups > 32 || o.Workers > 64 || o.MaxStates > 1<<30 {
-		return usagef("a bound of --model is too large; at most --records 64, --groups 32, --workers 64, --max-states %d", 1<<30)
+		return cli.Usagef("a bound of --model is too large; at most --records 64, --groups 32, --workers 64, --max-states %d", 1<<30)
 	}
 	if !r.on {
 		if o != (model.Options{}) || r.goTest != "" {
-			return usagef("--records, --groups, --workers, --counter, --max-states and --go-test need --model")
+			return cli.Usagef("--records, --groups, --workers, --counter, --max-states and --go-test need --model")
 		}
 		return nil
 	}
 	if r.goTest != "" && len(sources) != 1 {
-		return usagef("--go-test takes one specification, not %d", len(sources))
+		return cli.Usagef("--go-test takes one specification, not %d", len(sources))
 	}
-	r.results = map[*source]model.Result{}
+	r.results = map[*cli.Source]model.Result{}
 	for _, s := range sources {
-		if s.found.HasErrors() {
+		if s.Found.HasErrors() {
 			continue
 		}
-		bar := c.newBar("states")
-		result, found := validate.Model(s.machine, o, func(looked, _ int) { bar.count(s.name, int64(looked)) })
-		bar.hide()
+		bar := c.NewBar("states")
+		result, found := validate.Model(s.Machine, o, func(looked, _ int) { bar.Count(s.Name, int64(looked)) })
+		bar.Hide()
 		r.results[s] = result
 		for _, d := range found {
 			if asText {
 				d.Related = nil
 			}
-			s.found = append(s.found, d)
+			s.Found = append(s.Found, d)
 		}
-		s.found.Sort()
+		s.Found.Sort()
 		if r.goTest == "" {
 			continue
 		}
 		if result.Violation == nil {
-			return usagef("--go-test: %s has no violation within the bounds, so there is no test to write", s.name)
+			return cli.Usagef("--go-test: %s has no violation within the bounds, so there is no test to write", s.Name)
 		}
-		text, err := result.Violation.GoTest(s.machine)
+		text, err := result.Violation.GoTest(s.Machine)
 		if err != nil {
-			return usagef("--go-test: %w", err)
+			return cli.Usagef("--go-test: %w", err)
 		}
 		if err := os.WriteFile(r.goTest, text, 0o644); err != nil { //nolint:gosec // source code, readable like all of it
-			return usagef("cannot write the test: %w", err)
+			return cli.Usagef("cannot write the test: %w", err)
 		}
 	}
 	return nil
 }
 
 // printModel prints what the model checker did with a specification.
-func (c *cli) printModel(s *source) {
+func (c *tool) printModel(s *cli.Source) {
 	result, ok := c.model.results[s]
 	if !ok {
 		return
 	}
 	if v := result.Violation; v != nil {
-		_ = v.Print(c.out, s.name) // a reader that went away is no error of ours
+		_ = v.Print(c.Out, s.Name) // a reader that went away is no error of ours
 	} else {
-		c.printf("%s: model: %s\n", s.name, result.Verdict())
+		c.Printf("%s: model: %s\n", s.Name, result.Verdict())
 	}
-	c.printf("%s: model: %s\n", s.name, result.Summary())
+	c.Printf("%s: model: %s\n", s.Name, result.Summary())
 	if c.model.goTest != "" && result.Violation != nil {
-		c.printf("%s: model: the trace is a Go test in %s\n", s.name, c.model.goTest)
+		c.Printf("%s: model: the trace is a Go test in %s\n", s.Name, c.model.goTest)
 	}
 }

@@ -1,19 +1,22 @@
 package main
 
 import (
-	"context"
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/draw"
 	"github.com/fsmgen/fsmgen/gen/export"
-	"github.com/fsmgen/fsmgen/internal/traffic"
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -76,7 +79,7 @@ func formatNames(fs []diagramFormat) []string {
 	return names
 }
 
-func (c *cli) diagramCommand() *cobra.Command {
+func (c *tool) diagramCommand() *cobra.Command {
 	var f diagramFlags
 	cmd := &cobra.Command{
 		Use:   "diagram SPEC",
@@ -104,7 +107,7 @@ Formats (--format, or the extension of -o):
 MACHINE is the name of the machine; a format behind it (fsmgen:begin job matrix) is
 that of the block, else --format says it. Any number of blocks may stand in a file.
 
---history reads the event log of a database, which it never writes: arrows are as
+--history reads what "fsmctl history" prints, from a file or "-": arrows are as
 thick as their traffic and carry its count, and those never taken are grey.`,
 		Example: `  fsmgen diagram specs/lifecycle.yaml
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.mmd
@@ -112,10 +115,10 @@ thick as their traffic and carry its count, and those never taken are grey.`,
   fsmgen diagram specs/lifecycle.yaml -o docs/lifecycle.svg
   fsmgen diagram specs/lifecycle.yaml --focus running      # one state and its neighbours
   fsmgen diagram specs/lifecycle.yaml --only stall,requeue_stalled
-  fsmgen diagram specs/lifecycle.yaml --history jobs.db -o traffic.svg
+  fsmctl history --db jobs.db specs/lifecycle.yaml | fsmgen diagram specs/lifecycle.yaml --history - -o traffic.svg
   fsmgen diagram specs/lifecycle.yaml --inject README.md --check`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.diagram(args[0], f) },
 	}
 	cmd.Flags().StringVar(&f.format, "format", "", "what to write: "+strings.Join(formatNames(diagramFormats), ", ")+" (default: by the extension of -o, else mermaid)")
@@ -123,13 +126,13 @@ thick as their traffic and carry its count, and those never taken are grey.`,
 	cmd.Flags().StringVar(&f.focus, "focus", "", "show this state and what touches it")
 	cmd.Flags().StringSliceVar(&f.only, "only", nil, "show these operations and the states that they touch")
 	cmd.Flags().StringVar(&f.theme, "theme", "auto", "colours of svg and png: auto, light, dark")
-	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the event log of this database: the path of a SQLite file, or postgres://...")
+	cmd.Flags().StringVar(&f.history, "history", "", "weigh the arrows by the counts in this file, which fsmctl history printed")
 	cmd.Flags().StringVar(&f.inject, "inject", "", "keep the diagram between the markers in this Markdown file up to date")
-	c.jsonFlag(cmd, &f.asJSON, "output (format and text, or base64 for a\npng), or files with -o and --inject.")
-	c.quietFlag(cmd)
+	c.JSONFlag(cmd, &f.asJSON, "output (format and text, or base64 for a\npng), or files with -o and --inject.")
+	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when the file of -o or --inject is not up to date")
-	oneOf(cmd, "format", formatNames(diagramFormats)...)
-	oneOf(cmd, "theme", "auto", "light", "dark")
+	cli.OneOf(cmd, "format", formatNames(diagramFormats)...)
+	cli.OneOf(cmd, "theme", "auto", "light", "dark")
 	return cmd
 }
 
@@ -142,7 +145,7 @@ func diagramFormatOf(f diagramFlags) (diagramFormat, error) {
 			}
 		}
 		names := formatNames(diagramFormats)
-		return diagramFormat{}, usagef("--format is %q; %s", f.format, spec.DidYouMean(spec.Nearest(f.format, names), "write one of", names))
+		return diagramFormat{}, cli.Usagef("--format is %q; %s", f.format, spec.DidYouMean(spec.Nearest(f.format, names), "write one of", names))
 	}
 	if f.out == "" {
 		return diagramFormats[0], nil
@@ -156,82 +159,107 @@ func diagramFormatOf(f diagramFlags) (diagramFormat, error) {
 			exts = append(exts, d.ext)
 		}
 	}
-	return diagramFormat{}, usagef("-o is %q; a diagram is a file with one of the extensions %s", f.out, strings.Join(exts, ", "))
+	return diagramFormat{}, cli.Usagef("-o is %q; a diagram is a file with one of the extensions %s", f.out, strings.Join(exts, ", "))
 }
 
-func (c *cli) diagram(path string, f diagramFlags) error {
+func (c *tool) diagram(path string, f diagramFlags) error {
 	format, err := diagramFormatOf(f)
 	switch {
 	case err != nil:
 		return err
 	case !slices.Contains([]string{"auto", "light", "dark"}, f.theme):
-		return usagef("--theme is %q; write auto, light or dark", f.theme)
+		return cli.Usagef("--theme is %q; write auto, light or dark", f.theme)
 	case f.inject != "" && f.out != "":
-		return usagef("-o and --inject do not go together; write one of them")
+		return cli.Usagef("-o and --inject do not go together; write one of them")
 	case f.check && f.out == "" && f.inject == "":
-		return usagef("--check compares with a file; name it with -o or --inject")
+		return cli.Usagef("--check compares with a file; name it with -o or --inject")
 	case f.out != "" && filepath.Ext(f.out) != format.ext:
-		return usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
+		return cli.Usagef("-o is %q; a diagram of the format %s is a %s file", f.out, format.name, format.ext)
 	case format.whole && (f.focus != "" || len(f.only) > 0 || f.history != ""):
-		return usagef("--format %s takes the whole machine; --focus, --only and --history are for pictures", format.name)
+		return cli.Usagef("--format %s takes the whole machine; --focus, --only and --history are for pictures", format.name)
+	case path == "-" && f.history == "-":
+		return cli.Usagef("the standard input is either the specification or the history; name a file for the other one")
 	case f.focus != "" && len(f.only) > 0:
-		return usagef("--focus and --only do not go together; write one of them")
+		return cli.Usagef("--focus and --only do not go together; write one of them")
 	}
-	s, err := c.load(path)
+	s, err := c.Load(path)
 	if err != nil {
 		return err
 	}
-	if err := c.accepts(s, f.asJSON); err != nil {
+	if err := c.Accepts(s, f.asJSON); err != nil {
 		return err
 	}
 	if f.history != "" {
-		if f.traffic, err = readTraffic(f.history, s.machine); err != nil {
-			return usagef("--history: %w", err)
+		if f.traffic, err = c.readTraffic(f.history, s.Machine); err != nil {
+			return cli.Usagef("--history: %w", err)
 		}
 	}
 	if f.inject != "" {
 		return c.diagramInto(s, format, f)
 	}
-	ch, err := c.chart(s.machine, f)
+	ch, err := c.chart(s.Machine, f)
 	if err != nil {
 		return err
 	}
 	data, err := format.write(ch, f)
 	if err != nil {
-		return internalError{fmt.Errorf("draw %s: %w", format.name, err)}
+		return cli.Internal(fmt.Errorf("draw %s: %w", format.name, err))
 	}
 	if f.out == "" {
-		return c.give(s, f.asJSON, format.name, data)
+		return c.Give(s, f.asJSON, format.name, data)
 	}
 	return c.put([]*plan{{source: s, targets: []*target{{path: f.out, data: data}}}}, putOptions{check: f.check, asJSON: f.asJSON})
 }
 
-// historyDeadline bounds how long a database is waited for.
-const historyDeadline = time.Minute
-
-// readTraffic counts the events of m in a database.
-func readTraffic(address string, m *spec.Machine) ([]chart.Traffic, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), historyDeadline)
-	defer cancel()
-	return traffic.Read(ctx, address, m.Name)
+// readTraffic reads the counts of m that "fsmctl history" has printed.
+func (c *tool) readTraffic(path string, m *spec.Machine) ([]chart.Traffic, error) {
+	if strings.Contains(path, "://") {
+		return nil, errors.New(moved(historyPipe))
+	}
+	in := c.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // it was read only
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, cli.MaxInput))
+	switch {
+	case err != nil:
+		return nil, err
+	case bytes.HasPrefix(text, []byte("SQLite format 3\x00")):
+		return nil, errors.New(moved(historyPipe))
+	}
+	var h cli.History
+	if err := json.Unmarshal(text, &h); err != nil || h.Machine == "" {
+		return nil, fmt.Errorf("%s does not hold what fsmctl history prints; write: %s", cli.Shown(path), historyPipe)
+	}
+	if h.Machine != m.Name {
+		return nil, fmt.Errorf("%s counts the moves of the machine %q, not of %q", cli.Shown(path), h.Machine, m.Name)
+	}
+	return h.Moves, nil
 }
 
+const historyPipe = "fsmctl history --db DATABASE SPEC | fsmgen diagram SPEC --history -"
+
 // chart returns what the flags ask to show of m.
-func (c *cli) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
+func (c *tool) chart(m *spec.Machine, f diagramFlags) (*chart.Chart, error) {
 	ch := chart.Of(m)
 	if f.history != "" {
 		if _, unknown := ch.Weigh(f.traffic); unknown > 0 {
-			c.errorf("%d events of the log are on no arrow: the machine does not have their move (any more)\n", unknown)
+			c.Errorf("%d events of the log are on no arrow: the machine does not have their move (any more)\n", unknown)
 		}
 	}
 	if f.focus != "" {
 		if err := ch.Focus(f.focus); err != nil {
-			return nil, usagef("--focus: %w", err)
+			return nil, cli.Usagef("--focus: %w", err)
 		}
 	}
 	if len(f.only) > 0 {
 		if err := ch.Only(f.only...); err != nil {
-			return nil, usagef("--only: %w", err)
+			return nil, cli.Usagef("--only: %w", err)
 		}
 	}
 	return ch, nil

@@ -5,10 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/mdpage"
 )
 
-func (c *cli) docsCommand() *cobra.Command {
+func (c *tool) docsCommand() *cobra.Command {
 	var out string
 	var check, asJSON bool
 	cmd := &cobra.Command{
@@ -22,36 +23,36 @@ reads the standard input.`,
   fsmgen docs job.yaml -o docs/job.md
   fsmgen docs job.yaml -o docs/job.md --check   # in CI: fail when it is not up to date`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.docs(args[0], out, check, asJSON) },
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the file instead of printing")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 when the file of -o is not up to date")
-	c.jsonFlag(cmd, &asJSON, "output (format and text), or files with -o.")
-	c.quietFlag(cmd)
+	c.JSONFlag(cmd, &asJSON, "output (format and text), or files with -o.")
+	c.QuietFlag(cmd)
 	return cmd
 }
 
-func (c *cli) docs(path, out string, check, asJSON bool) error {
+func (c *tool) docs(path, out string, check, asJSON bool) error {
 	switch {
 	case check && out == "":
-		return usagef("--check compares with a file; name it with -o")
+		return cli.Usagef("--check compares with a file; name it with -o")
 	case out != "" && filepath.Ext(out) != ".md":
-		return usagef("-o is %q; the page is a .md file", out)
+		return cli.Usagef("-o is %q; the page is a .md file", out)
 	}
-	s, err := c.load(path)
+	s, err := c.Load(path)
 	if err != nil {
 		return err
 	}
-	if err := c.accepts(s, asJSON); err != nil {
+	if err := c.Accepts(s, asJSON); err != nil {
 		return err
 	}
-	text, err := mdpage.Markdown(s.machine)
+	text, err := mdpage.Markdown(s.Machine)
 	if err != nil {
-		return internalError{err}
+		return cli.Internal(err)
 	}
 	if out == "" {
-		return c.give(s, asJSON, "markdown", text)
+		return c.Give(s, asJSON, "markdown", text)
 	}
 	return c.put([]*plan{{source: s, targets: []*target{{path: out, data: text}}}}, putOptions{check: check, asJSON: asJSON})
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/validate"
 )
 
-func (c *cli) explainCommand() *cobra.Command {
+func (c *tool) explainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
@@ -38,7 +39,7 @@ them.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.quietFlag(cmd)
+	c.QuietFlag(cmd)
 	return cmd
 }
 
@@ -54,32 +55,32 @@ func newPage(r validate.Rule) page {
 	return page{Code: r.Code, Severity: r.Severity.String(), Title: r.Name, Doc: r.Doc}
 }
 
-func (c *cli) explain(code string, asJSON bool) error {
+func (c *tool) explain(code string, asJSON bool) error {
 	want := strings.ToUpper(strings.TrimSpace(code))
 	if want != "" && strings.Trim(want, "0123456789") == "" {
 		want = "FSM" + strings.Repeat("0", max(0, 3-len(want))) + want
 	}
 	r, ok := validate.Explain(want)
 	if !ok {
-		return usagef("there is no finding %q%s", code, didYouMean(want))
+		return cli.Usagef("there is no finding %q%s", code, didYouMean(want))
 	}
 	if asJSON {
-		return c.printJSON(newPage(r))
+		return c.PrintJSON(newPage(r))
 	}
-	c.printf("%s: %s (%s)\n\n%s\n", r.Code, r.Name, r.Severity, strings.TrimSpace(r.Doc))
+	c.Printf("%s: %s (%s)\n\n%s\n", r.Code, r.Name, r.Severity, strings.TrimSpace(r.Doc))
 	return nil
 }
 
-func (c *cli) explainAll(asJSON bool) error {
+func (c *tool) explainAll(asJSON bool) error {
 	if asJSON {
 		pages := []page{}
 		for _, r := range validate.Rules {
 			pages = append(pages, newPage(r))
 		}
-		return c.printJSON(pages)
+		return c.PrintJSON(pages)
 	}
 	for _, r := range validate.Rules {
-		c.printf("%s  %-7s  %s\n", r.Code, r.Severity, r.Name)
+		c.Printf("%s  %-7s  %s\n", r.Code, r.Severity, r.Name)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -17,7 +18,7 @@ type fmtFlags struct {
 	asJSON bool
 }
 
-func (c *cli) fmtCommand() *cobra.Command {
+func (c *tool) fmtCommand() *cobra.Command {
 	var f fmtFlags
 	cmd := &cobra.Command{
 		Use:   "fmt SPEC...",
@@ -35,11 +36,11 @@ comment that would be lost: those inside of brackets can be.`,
   fsmgen fmt --check specs/*.yaml   # in CI: fail when a file would change
   fsmgen fmt --diff job.yaml        # show what would change`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.fmt(args, f) },
 	}
-	c.jsonFlag(cmd, &f.asJSON, "files, with --diff each with its diff; output\n(format and text) for the standard input.")
-	c.quietFlag(cmd)
+	c.JSONFlag(cmd, &f.asJSON, "files, with --diff each with its diff; output\n(format and text) for the standard input.")
+	c.QuietFlag(cmd)
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with 1 when a file would change")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "write nothing; print what would change, and exit with 1 when something would")
 	return cmd
@@ -47,71 +48,71 @@ comment that would be lost: those inside of brackets can be.`,
 
 // fmt brings the specifications into the canonical form. All are printed in
 // memory before the first one is written.
-func (c *cli) fmt(paths []string, f fmtFlags) error {
-	sources, err := sourcesOf(paths, c.read)
+func (c *tool) fmt(paths []string, f fmtFlags) error {
+	sources, err := cli.SourcesOf(paths, c.Read)
 	if err != nil {
 		return err
 	}
 	dry, failed := f.check || f.diff, false
 	var targets []*target // the files to write
 	var names []string    // theirs, as findings show them
-	report := report{Files: []fileReport{}}
+	report := cli.Report{Files: []cli.FileReport{}}
 	for _, s := range sources {
-		c.current = s.name
+		c.Current = s.Name
 		var out, difference []byte
-		out, s.found = spec.Format(s.name, s.text)
+		out, s.Found = spec.Format(s.Name, s.Text)
 		switch {
-		case s.found.HasErrors():
+		case s.Found.HasErrors():
 			failed = true
 			continue
-		case losesComment(s.text, out):
+		case losesComment(s.Text, out):
 			const why = "a comment would be lost, so the file is left as it is; move comments out of brackets, onto lines of their own"
-			report.Files = append(report.Files, fileReport{Path: s.name, Status: statusUnchanged, Problem: why})
+			report.Files = append(report.Files, cli.FileReport{Path: s.Name, Status: statusUnchanged, Problem: why})
 			if !f.asJSON {
-				c.errorf("%s: %s\n", s.name, why)
+				c.Errorf("%s: %s\n", s.Name, why)
 			}
 			failed = true
 			continue
 		case f.diff:
-			difference = diff.Diff(s.name, s.text, s.name+" (formatted)", out)
+			difference = diff.Diff(s.Name, s.Text, s.Name+" (formatted)", out)
 			if !f.asJSON {
-				c.printf("%s", colouredDiff(c.out, difference))
+				c.Printf("%s", cli.ColouredDiff(c.Out, difference))
 			}
-		case s.path == "-" && !f.check && f.asJSON:
-			report.Output = newOutputReport("yaml", out)
+		case s.Path == "-" && !f.check && f.asJSON:
+			report.Output = cli.NewOutputReport("yaml", out)
 			continue
-		case s.path == "-" && !f.check:
-			c.printf("%s", out)
+		case s.Path == "-" && !f.check:
+			c.Printf("%s", out)
 			continue
 		}
-		file := fileReport{Path: s.name, Status: statusUnchanged, Diff: string(difference)}
-		if bytes.Equal(out, s.text) {
+		file := cli.FileReport{Path: s.Name, Status: statusUnchanged, Diff: string(difference)}
+		if bytes.Equal(out, s.Text) {
 			report.Files = append(report.Files, file)
 			continue
 		}
 		file.Status, file.Written = statusDiffers, !dry
 		report.Files = append(report.Files, file)
 		failed = failed || dry
-		t := &target{path: s.path, data: out, status: statusDiffers}
+		t := &target{path: s.Path, data: out, status: statusDiffers}
 		if !dry {
-			if t.path, err = filepath.EvalSymlinks(s.path); err != nil { // a link stays, and its file is written
-				return usagef("cannot read the specification: %w", err)
+			if t.path, err = filepath.EvalSymlinks(s.Path); err != nil { // a link stays, and its file is written
+				return cli.Usagef("cannot read the specification: %w", err)
 			}
 		}
-		targets, names = append(targets, t), append(names, s.name)
+		targets, names = append(targets, t), append(names, s.Name)
 	}
 	if !f.asJSON {
-		c.renderAll(c.err, sources, spec.Warning)
+		c.RenderAll(c.Err, sources, spec.Warning)
 	}
 	if !dry {
 		if err := writeAll(targets); err != nil {
-			return usagef("cannot write: %w", err)
+			return cli.Usagef("cannot write: %w", err)
 		}
 	}
 	if f.asJSON {
-		found := newReport(sources, report.Files)
+		found := cli.NewReport(sources, report.Files)
 		found.Output = report.Output
-		if err := c.printJSON(found); err != nil {
+		if err := c.PrintJSON(found); err != nil {
 			return err
 		}
 	}
@@ -119,13 +120,13 @@ func (c *cli) fmt(paths []string, f fmtFlags) error {
 		switch {
 		case f.asJSON:
 		case !dry:
-			c.remarkf("wrote %s\n", name)
+			c.Remarkf("wrote %s\n", name)
 		case !f.diff:
-			c.printf("%s: not formatted\n", name)
+			c.Printf("%s: not formatted\n", name)
 		}
 	}
 	if failed {
-		return errFindings
+		return cli.ErrFindings
 	}
 	return nil
 }

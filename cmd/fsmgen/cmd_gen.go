@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -32,7 +33,7 @@ type genFlags struct {
 	watch     bool
 }
 
-func (c *cli) genCommand() *cobra.Command {
+func (c *tool) genCommand() *cobra.Command {
 	var f genFlags
 	cmd := &cobra.Command{
 		Use:   "gen SPEC...",
@@ -65,7 +66,7 @@ unchanged, foreign or stale, and written).`,
 
   //go:generate go tool fsmgen gen job.yaml`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.watch {
 				ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -85,9 +86,9 @@ unchanged, foreign or stale, and written).`,
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on, and generate whenever a specification changes; ctrl-c ends")
 	cmd.MarkFlagsMutuallyExclusive("watch", "check")
 	cmd.MarkFlagsMutuallyExclusive("watch", "json")
-	c.quietFlag(cmd)
-	oneOf(cmd, "enforce", "none", "checks", "full")
-	oneOf(cmd, "test-store", "sqlite", "postgres")
+	c.QuietFlag(cmd)
+	cli.OneOf(cmd, "enforce", "none", "checks", "full")
+	cli.OneOf(cmd, "test-store", "sqlite", "postgres")
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err) // the flag does not exist
 	}
@@ -96,21 +97,21 @@ unchanged, foreign or stale, and written).`,
 
 // plan is what one specification puts on disk.
 type plan struct {
-	source  *source
+	source  *cli.Source
 	dir     string
 	targets []*target
 	stale   []string
 }
 
-func (c *cli) gen(paths []string, f genFlags) error {
+func (c *tool) gen(paths []string, f genFlags) error {
 	if err := f.validate(paths); err != nil {
 		return err
 	}
-	sources, err := c.loadAll(paths)
+	sources, err := c.LoadAll(paths)
 	if err != nil {
 		return err
 	}
-	if anyErrors(sources) {
+	if cli.AnyErrors(sources) {
 		return c.genFailed(sources, f)
 	}
 	var plans []*plan
@@ -121,68 +122,68 @@ func (c *cli) gen(paths []string, f genFlags) error {
 		}
 		plans = append(plans, p)
 	}
-	if anyErrors(sources) { // findings of the generator
+	if cli.AnyErrors(sources) { // findings of the generator
 		return c.genFailed(sources, f)
 	}
 	if err := overlaps(plans); err != nil {
 		return err
 	}
 	if !f.asJSON {
-		c.renderAll(c.err, sources, spec.Warning)
+		c.RenderAll(c.Err, sources, spec.Warning)
 	}
 	return c.put(plans, putOptions{check: f.check, asJSON: f.asJSON})
 }
 
-func (c *cli) genFailed(sources []*source, f genFlags) error {
+func (c *tool) genFailed(sources []*cli.Source, f genFlags) error {
 	if f.asJSON {
-		if err := c.printJSON(newReport(sources, nil)); err != nil {
+		if err := c.PrintJSON(cli.NewReport(sources, nil)); err != nil {
 			return err
 		}
 	} else {
-		c.renderAll(c.err, sources, spec.Warning)
-		c.errorf("nothing was written\n")
+		c.RenderAll(c.Err, sources, spec.Warning)
+		c.Errorf("nothing was written\n")
 	}
-	return errFindings
+	return cli.ErrFindings
 }
 
 var packageName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 func (f *genFlags) validate(paths []string) error {
-	if err := allowed("--enforce", f.enforce, "none", "checks", "full"); err != nil {
+	if err := cli.Allowed("--enforce", f.enforce, "none", "checks", "full"); err != nil {
 		return err
 	}
 	for _, name := range f.testStore {
-		if err := allowed("--test-store", name, "sqlite", "postgres"); err != nil {
+		if err := cli.Allowed("--test-store", name, "sqlite", "postgres"); err != nil {
 			return err
 		}
 	}
 	for _, p := range paths {
 		if p == "-" && f.out == "" {
-			return usagef("the standard input has no folder to write beside; name one with -o")
+			return cli.Usagef("the standard input has no folder to write beside; name one with -o")
 		}
 	}
 	switch {
 	case len(paths) > 1 && f.out != "":
-		return usagef("-o names the folder of one package, but there are %d specifications", len(paths))
+		return cli.Usagef("-o names the folder of one package, but there are %d specifications", len(paths))
 	case len(paths) > 1 && f.beside != "":
-		return usagef("--beside names the version before one specification, but there are %d", len(paths))
+		return cli.Usagef("--beside names the version before one specification, but there are %d", len(paths))
 	case len(paths) > 1 && f.pkg != "":
-		return usagef("--package names one package, but there are %d specifications", len(paths))
+		return cli.Usagef("--package names one package, but there are %d specifications", len(paths))
 	case f.pkg != "" && (!packageName.MatchString(f.pkg) || token.IsKeyword(f.pkg) || f.pkg == "main"):
-		return usagef("--package is %q; a package name is lower case, no keyword and not main", f.pkg)
+		return cli.Usagef("--package is %q; a package name is lower case, no keyword and not main", f.pkg)
 	}
 	return nil
 }
 
 // plan generates the files of one specification in memory and finds their
 // places. Findings of the generator are added to those of the source.
-func (c *cli) plan(s *source, f genFlags) (*plan, error) {
+func (c *tool) plan(s *cli.Source, f genFlags) (*plan, error) {
 	beside, err := c.beside(s, f.beside)
 	if err != nil {
 		return nil, err
 	}
-	c.current = s.name
-	files, err := c.generate(s.machine, gen.Options{
+	c.Current = s.Name
+	files, err := c.generate(s.Machine, gen.Options{
 		Package:   f.pkg,
 		Enforce:   f.enforce,
 		Beside:    beside,
@@ -190,62 +191,62 @@ func (c *cli) plan(s *source, f genFlags) (*plan, error) {
 	})
 	var found spec.Diagnostics
 	if errors.As(err, &found) {
-		s.found = append(s.found, found...)
-		s.found.Sort()
+		s.Found = append(s.Found, found...)
+		s.Found.Sort()
 		return nil, nil
 	}
 	if err != nil {
-		return nil, internalError{fmt.Errorf("generate %s: %w", s.name, err)}
+		return nil, cli.Internal(fmt.Errorf("generate %s: %w", s.Name, err))
 	}
-	name := s.machine.Name
+	name := s.Machine.Name
 	if f.pkg != "" {
 		name = f.pkg
 	}
 	p := &plan{source: s, dir: f.out}
 	if p.dir == "" {
-		p.dir = filepath.Join(filepath.Dir(s.path), name)
+		p.dir = filepath.Join(filepath.Dir(s.Path), name)
 	}
 	for _, file := range files {
 		if file.Name != filepath.Base(file.Name) || !isGenerated(file.Name, file.Data) {
-			return nil, internalError{fmt.Errorf("generate %s: the file %q has no header or is in another folder", s.name, file.Name)}
+			return nil, cli.Internal(fmt.Errorf("generate %s: the file %q has no header or is in another folder", s.Name, file.Name))
 		}
 		p.targets = append(p.targets, &target{path: filepath.Join(p.dir, file.Name), data: file.Data})
 	}
-	if p.stale, err = staleFiles(p.dir, s.machine.Name, p.targets); err != nil {
-		return nil, usagef("cannot read the folder of the package: %w", err)
+	if p.stale, err = staleFiles(p.dir, s.Machine.Name, p.targets); err != nil {
+		return nil, cli.Usagef("cannot read the folder of the package: %w", err)
 	}
 	return p, samePackage(p, name)
 }
 
 // beside loads the version that --beside names and refuses it unless both can be
 // open at once.
-func (c *cli) beside(next *source, name string) ([]gen.SpecID, error) {
+func (c *tool) beside(next *cli.Source, name string) ([]gen.SpecID, error) {
 	if name == "" {
 		return nil, nil
 	}
-	var old *source
+	var old *cli.Source
 	var err error
 	if strings.HasPrefix(name, "git:") {
-		old, err = c.fromGit("--beside", name, next.path)
+		old, err = c.FromGit("--beside", name, next.Path)
 	} else {
-		old, err = c.load(name)
+		old, err = c.Load(name)
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case old.machine == nil:
-		c.renderAll(c.err, []*source{old}, spec.Error)
-		return nil, usagef("%s is not sound; mend it first", old.name)
-	case old.machine.Name != next.machine.Name:
-		return nil, usagef("%s is machine %s, not %s", old.name, old.machine.Name, next.machine.Name)
-	case old.machine.Hash == next.machine.Hash:
+	case old.Machine == nil:
+		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
+		return nil, cli.Usagef("%s is not sound; mend it first", old.Name)
+	case old.Machine.Name != next.Machine.Name:
+		return nil, cli.Usagef("%s is machine %s, not %s", old.Name, old.Machine.Name, next.Machine.Name)
+	case old.Machine.Hash == next.Machine.Hash:
 		return nil, nil
 	}
-	if why := diff.Machines(old.machine, next.machine).Beside(); len(why) > 0 {
-		return nil, usagef("%s cannot be open beside %s, so stop its programs before the migration and leave --beside out:\n  %s",
-			old.name, next.name, strings.Join(why, "\n  "))
+	if why := diff.Machines(old.Machine, next.Machine).Beside(); len(why) > 0 {
+		return nil, cli.Usagef("%s cannot be open beside %s, so stop its programs before the migration and leave --beside out:\n  %s",
+			old.Name, next.Name, strings.Join(why, "\n  "))
 	}
-	return []gen.SpecID{{Version: old.machine.Version, Hash: old.machine.Hash}}, nil
+	return []gen.SpecID{{Version: old.Machine.Version, Hash: old.Machine.Hash}}, nil
 }
 
 // samePackage refuses to mix the package name with another one in its folder.
@@ -255,7 +256,7 @@ func samePackage(p *plan, name string) error {
 		return nil
 	}
 	if err != nil {
-		return usagef("cannot read the folder of the package: %w", err)
+		return cli.Usagef("cannot read the folder of the package: %w", err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(p.dir, e.Name())
@@ -271,8 +272,8 @@ func samePackage(p *plan, name string) error {
 		if other == name || (strings.HasSuffix(path, "_test.go") && other == name+"_test") || other == "documentation" {
 			continue
 		}
-		return usagef("%s is of package %s, but the generated package is %s; use another folder (-o) or --package %s",
-			shown(path), other, name, strings.TrimSuffix(other, "_test"))
+		return cli.Usagef("%s is of package %s, but the generated package is %s; use another folder (-o) or --package %s",
+			cli.Shown(path), other, name, strings.TrimSuffix(other, "_test"))
 	}
 	return nil
 }
@@ -297,10 +298,10 @@ func overlaps(plans []*plan) error {
 	for _, p := range plans {
 		dir := filepath.Clean(p.dir)
 		if other, ok := owner[dir]; ok {
-			return usagef("%s and %s both belong in the folder %s; generate one of them elsewhere with -o",
-				other, p.source.name, shown(dir))
+			return cli.Usagef("%s and %s both belong in the folder %s; generate one of them elsewhere with -o",
+				other, p.source.Name, cli.Shown(dir))
 		}
-		owner[dir] = p.source.name
+		owner[dir] = p.source.Name
 	}
 	return nil
 }

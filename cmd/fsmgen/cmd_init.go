@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -22,7 +23,7 @@ var starter string
 
 var machineName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-func (c *cli) initCommand() *cobra.Command {
+func (c *tool) initCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "init NAME",
@@ -37,14 +38,14 @@ what. It never overwrites a file.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.init(args[0], asJSON) },
 	}
-	c.jsonFlag(cmd, &asJSON, "files.")
-	c.quietFlag(cmd)
+	c.JSONFlag(cmd, &asJSON, "files.")
+	c.QuietFlag(cmd)
 	return cmd
 }
 
-func (c *cli) init(name string, asJSON bool) error {
+func (c *tool) init(name string, asJSON bool) error {
 	if !machineName.MatchString(name) {
-		return usagef("%q is no name for a machine; start with a-z and go on with a-z, 0-9 and _, e.g. parcel", name)
+		return cli.Usagef("%q is no name for a machine; start with a-z and go on with a-z, 0-9 and _, e.g. parcel", name)
 	}
 	path := name + ".yaml"
 	text := starterFor(name)
@@ -52,18 +53,18 @@ func (c *cli) init(name string, asJSON bool) error {
 	_, found := validate.Source(path, text)
 	for _, d := range found {
 		if d.Severity == spec.Error {
-			return usagef("%q cannot be the name of a machine: %s", name, d.Message)
+			return cli.Usagef("%q cannot be the name of a machine: %s", name, d.Message)
 		}
 	}
 	if err := writeNew(path, text); errors.Is(err, fs.ErrExist) {
-		return usagef("%s is there already; choose another name, or move it away", path)
+		return cli.Usagef("%s is there already; choose another name, or move it away", path)
 	} else if err != nil {
-		return usagef("cannot write: %w", err)
+		return cli.Usagef("cannot write: %w", err)
 	}
 	if asJSON {
-		return c.printJSON(newReport(nil, []fileReport{{Path: path, Status: statusMissing, Written: true}}))
+		return c.PrintJSON(cli.NewReport(nil, []cli.FileReport{{Path: path, Status: statusMissing, Written: true}}))
 	}
-	c.remarkf("wrote %s\n", path)
+	c.Remarkf("wrote %s\n", path)
 	return nil
 }
 

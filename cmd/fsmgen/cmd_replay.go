@@ -1,23 +1,23 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/replay"
 )
 
-func (c *cli) replayCommand() *cobra.Command {
+func (c *tool) replayCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay FILE SPEC",
 		Short: "Check a log of events from elsewhere against a machine",
 		Long: `Replay reads events, one JSON object per line in the form that CONTRACT.md
-describes and "fsmgen log --json" prints, and says which line breaks which rule: a
+describes and "fsmctl log --json" prints, and says which line breaks which rule: a
 gap, a step that the machine does not have, a guard that does not hold, a field
 that the operation would have left otherwise, a checksum that is wrong. All lines
 are judged, in one pass; "-" reads the standard input.
@@ -33,44 +33,44 @@ file could not be read to its end.
 
 The exit code is 1 when a line breaks a rule, 2 when the file cannot be read.`,
 		Example: `  fsmgen replay events.jsonl job.yaml
-  fsmgen log --db jobs.db --json job.yaml | fsmgen replay - job.yaml`,
+  fsmctl log --db jobs.db --json job.yaml | fsmgen replay - job.yaml`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return []string{"jsonl", "ndjson", "json"}, cobra.ShellCompDirectiveFilterFileExt
 			}
-			return specFiles(nil, nil, "")
+			return cli.SpecFiles(nil, nil, "")
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return c.replay(args[0], args[1], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
-	c.quietFlag(cmd)
+	c.QuietFlag(cmd)
 	return cmd
 }
 
-func (c *cli) replay(path, specPath string, asJSON bool) error {
+func (c *tool) replay(path, specPath string, asJSON bool) error {
 	if path == "-" && specPath == "-" {
-		return usagef("the standard input is either the log or the specification; name a file for the other one")
+		return cli.Usagef("the standard input is either the log or the specification; name a file for the other one")
 	}
 	if ext := strings.ToLower(path[max(0, len(path)-5):]); strings.HasSuffix(ext, ".yaml") || strings.HasSuffix(ext, ".yml") {
-		return usagef("%s is a specification; the log comes first: fsmgen replay FILE SPEC", shown(path))
+		return cli.Usagef("%s is a specification; the log comes first: fsmgen replay FILE SPEC", cli.Shown(path))
 	}
-	s, err := c.sound(specPath)
+	s, err := c.Sound(specPath)
 	if err != nil {
 		return err
 	}
-	name, in, size := "<stdin>", c.in, int64(0)
+	name, in, size := "<stdin>", c.In, int64(0)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return usagef("cannot read the log: %w", err)
+			return cli.Usagef("cannot read the log: %w", err)
 		}
 		defer func() { _ = f.Close() }() // it was read only
-		name, in = shown(path), f
+		name, in = cli.Shown(path), f
 		switch info, err := f.Stat(); {
 		case err != nil:
 		case info.IsDir():
-			return usagef("%s is a folder; name a file with one event per line", name)
+			return cli.Usagef("%s is a folder; name a file with one event per line", name)
 		case info.Mode().IsRegular():
 			size = info.Size()
 		}
@@ -80,18 +80,18 @@ func (c *cli) replay(path, specPath string, asJSON bool) error {
 		out = &replayJSON{c: c, name: name}
 	}
 	out.begin()
-	b := c.newBar("MB")
-	result, err := replay.Check(s.machine, &watchedReader{r: in, name: name, size: size, bar: b}, func(f replay.Finding) {
-		b.hide()
+	b := c.NewBar("MB")
+	result, err := replay.Check(s.Machine, &watchedReader{r: in, name: name, size: size, bar: b}, func(f replay.Finding) {
+		b.Hide()
 		out.finding(f)
 	})
-	b.hide()
+	b.Hide()
 	out.end(result, err)
 	switch {
 	case err != nil:
-		return usagef("cannot read the log: %s: %w", name, err)
+		return cli.Usagef("cannot read the log: %s: %w", name, err)
 	case result.Findings > 0:
-		return errFindings
+		return cli.ErrFindings
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ type watchedReader struct {
 	name string
 	size int64 // in bytes; 0: nobody knows
 	done int64
-	bar  *bar
+	bar  *cli.Bar
 }
 
 func (w *watchedReader) Read(p []byte) (int, error) {
@@ -110,9 +110,9 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
 	w.done += int64(n)
 	if w.size >= mb {
-		w.bar.set(w.done/mb, w.size/mb)
+		w.bar.Set(w.done/mb, w.size/mb)
 	} else if w.size == 0 {
-		w.bar.count(w.name, w.done/mb)
+		w.bar.Count(w.name, w.done/mb)
 	}
 	return n, err
 }
@@ -125,7 +125,7 @@ type findingPrinter interface {
 }
 
 type replayText struct {
-	c    *cli
+	c    *tool
 	name string
 }
 
@@ -133,32 +133,32 @@ func (*replayText) begin() {}
 
 func (t *replayText) finding(f replay.Finding) {
 	word := "error:"
-	if colourful(t.c.out) {
-		word = ansiRed + word + ansiOff
+	if cli.Colourful(t.c.Out) {
+		word = cli.Red + word + cli.Off
 	}
 	who := ""
 	if f.ID != "" {
-		who = plain(place(f.ID, f.Rev, f.N)) + ": "
+		who = cli.Plain(cli.Place(f.ID, f.Rev, f.N)) + ": "
 	}
-	t.c.printf("%s:%d: %s %s%s [%s]\n", plain(t.name), f.Line, word, who, plain(f.Message), f.Rule)
+	t.c.Printf("%s:%d: %s %s%s [%s]\n", cli.Plain(t.name), f.Line, word, who, cli.Plain(f.Message), f.Rule)
 }
 
 func (t *replayText) end(r replay.Result, err error) {
-	if err != nil || t.c.quiet {
+	if err != nil || t.c.Quiet {
 		return
 	}
 	verdict := "each is the machine's work"
 	if r.Findings > 0 {
-		verdict = count(int(r.Findings), "error")
+		verdict = cli.Count(int(r.Findings), "error")
 	}
-	t.c.printf("%s: %s of %s, %s\n", plain(t.name), count(int(r.Events), "event"), count(int(r.Records), "record"), verdict)
+	t.c.Printf("%s: %s of %s, %s\n", cli.Plain(t.name), cli.Count(int(r.Events), "event"), cli.Count(int(r.Records), "record"), verdict)
 	if r.Older > 0 {
-		t.c.printf("%s of an older version of the specification: judged by order, states and checksums only\n", count(int(r.Older), "event"))
+		t.c.Printf("%s of an older version of the specification: judged by order, states and checksums only\n", cli.Count(int(r.Older), "event"))
 	}
 }
 
 type replayJSON struct {
-	c    *cli
+	c    *tool
 	name string
 	any  bool
 }
@@ -173,7 +173,7 @@ type replayFindingReport struct {
 	Message string `json:"message"`
 }
 
-func (j *replayJSON) begin() { j.c.printf("{\"findings\":[") }
+func (j *replayJSON) begin() { j.c.Printf("{\"findings\":[") }
 
 func (j *replayJSON) finding(f replay.Finding) {
 	separator := "\n"
@@ -181,12 +181,12 @@ func (j *replayJSON) finding(f replay.Finding) {
 		separator = ",\n"
 	}
 	j.any = true
-	j.c.printf("%s%s", separator, oneLine(replayFindingReport{j.name, f.Line, f.ID, f.Rev, f.N, f.Rule, f.Message}))
+	j.c.Printf("%s%s", separator, cli.OneLine(replayFindingReport{j.name, f.Line, f.ID, f.Rev, f.N, f.Rule, f.Message}))
 }
 
 func (j *replayJSON) end(r replay.Result, err error) {
 	if j.any {
-		j.c.printf("\n")
+		j.c.Printf("\n")
 	}
 	tail := struct {
 		replay.Result
@@ -196,16 +196,5 @@ func (j *replayJSON) end(r replay.Result, err error) {
 	if err != nil {
 		tail.Error = err.Error()
 	}
-	j.c.printf("],%s\n", strings.TrimPrefix(oneLine(tail), "{"))
-}
-
-// oneLine writes v as JSON that a terminal may have.
-func oneLine(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // reports are made of texts and numbers
-	}
-	return string(plainJSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
+	j.c.Printf("],%s\n", strings.TrimPrefix(cli.OneLine(tail), "{"))
 }

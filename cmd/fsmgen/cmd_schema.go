@@ -6,7 +6,7 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-func (c *cli) schemaCommand() *cobra.Command {
+func (c *tool) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of specifications",
@@ -20,11 +20,11 @@ Editors with the YAML language server read it from the first line of a file:
 		Example: `  fsmgen schema > fsmgen.schema.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			c.printf("%s", spec.Schema())
+			c.Printf("%s", spec.Schema())
 			return nil
 		},
 	}
 	cmd.Flags().Bool("json", true, "the schema is JSON, with this and without")
-	c.quietFlag(cmd)
+	c.QuietFlag(cmd)
 	return cmd
 }

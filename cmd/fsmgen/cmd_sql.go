@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/migration"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -19,7 +20,7 @@ type sqlFlags struct {
 	from    string // the version to migrate from: a file or git:REVISION
 }
 
-func (c *cli) sqlCommand() *cobra.Command {
+func (c *tool) sqlCommand() *cobra.Command {
 	var f sqlFlags
 	cmd := &cobra.Command{
 		Use:   "sql SPEC --dialect sqlite|postgres",
@@ -40,82 +41,74 @@ those rows beforehand. No database is looked at.`,
   fsmgen sql --dialect postgres job.yaml | psql -v ON_ERROR_STOP=1 "$DATABASE_URL"
   fsmgen sql --dialect postgres --migrate-from git:v1.2.0 job.yaml > migration.sql`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.sql(args[0], f) },
 	}
 	cmd.Flags().StringVar(&f.dialect, "dialect", "", "the database: sqlite or postgres (required)")
 	cmd.Flags().StringVar(&f.level, "level", "full", "what the database enforces by itself: none, checks or full")
 	cmd.Flags().StringVar(&f.from, "migrate-from", "", "print the migration from this older specification instead: a file or git:REVISION")
-	c.jsonFlag(cmd, &f.asJSON, "output (format and text).")
-	c.quietFlag(cmd)
+	c.JSONFlag(cmd, &f.asJSON, "output (format and text).")
+	c.QuietFlag(cmd)
 	// What gen and diff call the level.
 	cmd.Flags().StringVar(&f.level, "enforce", "full", "the same as --level")
 	if err := cmd.Flags().MarkHidden("enforce"); err != nil {
 		panic(err) // the flag does not exist
 	}
-	oneOf(cmd, "dialect", gen.Dialects...)
-	oneOf(cmd, "level", gen.Levels...)
+	cli.OneOf(cmd, "dialect", gen.Dialects...)
+	cli.OneOf(cmd, "level", gen.Levels...)
 	return cmd
 }
 
-func (c *cli) sql(path string, f sqlFlags) error {
+func (c *tool) sql(path string, f sqlFlags) error {
 	switch {
 	case f.dialect == "":
-		return usagef("--dialect is missing; write --dialect sqlite or --dialect postgres")
-	case allowed("--dialect", f.dialect, gen.Dialects...) != nil:
-		return usagef("--dialect is %q; write sqlite or postgres", f.dialect)
-	case allowed("--level", f.level, gen.Levels...) != nil:
-		return usagef("--level is %q; write none, checks or full", f.level)
+		return cli.Usagef("--dialect is missing; write --dialect sqlite or --dialect postgres")
+	case cli.Allowed("--dialect", f.dialect, gen.Dialects...) != nil:
+		return cli.Usagef("--dialect is %q; write sqlite or postgres", f.dialect)
+	case cli.Allowed("--level", f.level, gen.Levels...) != nil:
+		return cli.Usagef("--level is %q; write none, checks or full", f.level)
 	case f.from == "-" && path == "-":
-		return usagef("the standard input is one version; name a file for the other one")
+		return cli.Usagef("the standard input is one version; name a file for the other one")
 	}
-	next, err := c.load(path)
+	next, err := c.Load(path)
 	if err != nil {
 		return err
 	}
-	if err := c.accepts(next, f.asJSON); err != nil {
+	if err := c.Accepts(next, f.asJSON); err != nil {
 		return err
 	}
 	if f.from != "" {
 		return c.sqlFrom(next, f)
 	}
-	text, err := gen.Schema(next.machine, f.dialect, f.level)
+	text, err := gen.Schema(next.Machine, f.dialect, f.level)
 	if err != nil {
-		return internalError{err}
+		return cli.Internal(err)
 	}
-	return c.give(next, f.asJSON, f.dialect, text)
+	return c.Give(next, f.asJSON, f.dialect, text)
 }
 
 // sqlFrom prints the migration from an older version.
-func (c *cli) sqlFrom(next *source, f sqlFlags) error {
-	var old *source
+func (c *tool) sqlFrom(next *cli.Source, f sqlFlags) error {
+	var old *cli.Source
 	var err error
 	if strings.HasPrefix(f.from, "git:") {
-		old, err = c.fromGit("--migrate-from", f.from, next.path)
+		old, err = c.FromGit("--migrate-from", f.from, next.Path)
 	} else {
-		old, err = c.load(f.from)
+		old, err = c.Load(f.from)
 	}
 	if err != nil {
 		return err
 	}
-	if old.machine == nil || old.found.HasErrors() {
-		c.renderAll(c.err, []*source{old}, spec.Error)
-		return usagef("%s is not sound, so its tables are not known; mend it first", old.name)
+	if old.Machine == nil || old.Found.HasErrors() {
+		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
+		return cli.Usagef("%s is not sound, so its tables are not known; mend it first", old.Name)
 	}
-	m, err := migration.New(old.machine, next.machine, f.dialect, f.level)
+	m, err := migration.New(old.Machine, next.Machine, f.dialect, f.level)
 	switch {
 	case errors.Is(err, migration.ErrNone):
-		return usageError{err}
+		return cli.Usage(err)
 	case err != nil:
-		return internalError{err}
+		return cli.Internal(err)
 	}
-	return c.give(next, f.asJSON, f.dialect, []byte(m.Script))
-}
-
-// write prints a result as it is.
-func (c *cli) write(data []byte) error {
-	if _, err := c.out.Write(data); err != nil {
-		return usagef("cannot print: %w", err)
-	}
-	return nil
+	return c.Give(next, f.asJSON, f.dialect, []byte(m.Script))
 }

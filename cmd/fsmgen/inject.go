@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -119,12 +120,12 @@ func block(f diagramFormat, data []byte) ([]byte, error) {
 }
 
 // diagramInto brings the blocks of the machine in the file of --inject up to date.
-func (c *cli) diagramInto(s *source, usual diagramFormat, f diagramFlags) error {
+func (c *tool) diagramInto(s *cli.Source, usual diagramFormat, f diagramFlags) error {
 	text, err := os.ReadFile(f.inject)
 	if err != nil {
-		return usagef("cannot read the Markdown file: %w", err)
+		return cli.Usagef("cannot read the Markdown file: %w", err)
 	}
-	data, err := injected(shown(f.inject), text, s.machine.Name, func(name string) ([]byte, error) {
+	data, err := injected(cli.Shown(f.inject), text, s.Machine.Name, func(name string) ([]byte, error) {
 		format := usual
 		if name != "" {
 			i := slices.IndexFunc(diagramFormats, func(d diagramFormat) bool { return d.name == name })
@@ -134,7 +135,7 @@ func (c *cli) diagramInto(s *source, usual diagramFormat, f diagramFlags) error 
 			}
 			format = diagramFormats[i]
 		}
-		ch, err := c.chart(s.machine, f)
+		ch, err := c.chart(s.Machine, f)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func (c *cli) diagramInto(s *source, usual diagramFormat, f diagramFlags) error 
 		return block(format, data)
 	})
 	if err != nil {
-		return usagef("--inject: %w", err)
+		return cli.Usagef("--inject: %w", err)
 	}
 	t := &target{path: f.inject, data: data, status: statusDiffers}
 	if bytes.Equal(data, text) {
@@ -153,18 +154,18 @@ func (c *cli) diagramInto(s *source, usual diagramFormat, f diagramFlags) error 
 	}
 	if !f.check {
 		if err := writeAll([]*target{t}); err != nil {
-			return usagef("cannot write: %w", err)
+			return cli.Usagef("cannot write: %w", err)
 		}
 	}
 	if f.asJSON {
-		if err := c.printJSON(newReport([]*source{s}, newFileReports([]*target{t}, nil, f.check))); err != nil {
+		if err := c.PrintJSON(cli.NewReport([]*cli.Source{s}, newFileReports([]*target{t}, nil, f.check))); err != nil {
 			return err
 		}
 	} else {
 		c.printTargets([]*target{t}, nil, f.check, false)
 	}
 	if f.check && t.status != statusUnchanged {
-		return errFindings
+		return cli.ErrFindings
 	}
 	return nil
 }

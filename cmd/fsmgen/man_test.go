@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fsmgen/fsmgen/internal/cli"
 )
 
 // TestMan writes the pages and looks that each command has one, with all of its
@@ -16,7 +18,7 @@ func TestMan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
 	var out, errs bytes.Buffer
-	if code := newCLI(strings.NewReader(""), &out, &errs).run([]string{"man", dir}); code != exitOK {
+	if code := newCLI(strings.NewReader(""), &out, &errs).run([]string{"man", dir}); code != cli.ExitOK {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	root := newCLI(strings.NewReader(""), &out, &errs).rootCommand()
@@ -71,13 +73,5 @@ func judge(t *testing.T, page string) {
 		if err != nil || len(said) > 0 {
 			t.Errorf("%s of %s: %v\n%s", program[0], filepath.Base(page), err, said)
 		}
-	}
-}
-
-// What looks like a request of roff is text.
-func TestRoff(t *testing.T) {
-	t.Parallel()
-	if got, want := roff("a-b\n.so x\n'y \\z\n"), "a\\-b\n\\&.so x\n\\&'y \\ez"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

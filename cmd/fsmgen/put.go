@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"slices"
+
+	"github.com/fsmgen/fsmgen/internal/cli"
 )
 
 // putOptions say how the plans meet the disk.
@@ -13,18 +15,18 @@ type putOptions struct {
 
 // put brings the disk in line with the plans, or with check says where it is
 // not. It writes everything or nothing.
-func (c *cli) put(plans []*plan, opt putOptions) error {
+func (c *tool) put(plans []*plan, opt putOptions) error {
 	var targets []*target
 	var stale []string
 	for _, p := range plans {
-		c.current = p.source.name
+		c.Current = p.source.Name
 		targets = append(targets, p.targets...)
 		stale = append(stale, p.stale...)
 	}
 	blocked, drift := false, len(stale) > 0
 	for _, t := range targets {
 		if err := t.compare(); err != nil {
-			return usagef("cannot compare with the file on disk: %w", err)
+			return cli.Usagef("cannot compare with the file on disk: %w", err)
 		}
 		blocked = blocked || t.status == statusForeign
 		drift = drift || t.status != statusUnchanged
@@ -32,75 +34,66 @@ func (c *cli) put(plans []*plan, opt putOptions) error {
 	if !opt.check && !blocked {
 		removeLeftovers(targets)
 		if err := writeAll(targets); err != nil {
-			return usagef("cannot write: %w", err)
+			return cli.Usagef("cannot write: %w", err)
 		}
 	}
 	if opt.asJSON {
-		if err := c.printJSON(newReport(plannedSources(plans), newFileReports(targets, stale, opt.check || blocked))); err != nil {
+		if err := c.PrintJSON(cli.NewReport(plannedSources(plans), newFileReports(targets, stale, opt.check || blocked))); err != nil {
 			return err
 		}
 	} else {
 		c.printTargets(targets, stale, opt.check, blocked)
 	}
 	if blocked || (opt.check && drift) {
-		return errFindings
+		return cli.ErrFindings
 	}
 	return nil
 }
 
 // printTargets says in words what was done, or what is to do. Files that were
 // written go to the standard output, everything else is a remark.
-func (c *cli) printTargets(targets []*target, stale []string, check, blocked bool) {
+func (c *tool) printTargets(targets []*target, stale []string, check, blocked bool) {
 	for _, t := range targets {
-		path := shown(t.path)
+		path := cli.Shown(t.path)
 		switch {
 		case t.status == statusForeign:
-			c.errorf("%s: fsmgen did not write this file and leaves it alone; move it away or generate elsewhere (-o)\n", path)
+			c.Errorf("%s: fsmgen did not write this file and leaves it alone; move it away or generate elsewhere (-o)\n", path)
 		case t.status == statusUnchanged || blocked && !check:
 		case check && t.status == statusMissing:
-			c.printf("%s: missing\n", path)
+			c.Printf("%s: missing\n", path)
 		case check:
-			c.printf("%s: not up to date\n", path)
+			c.Printf("%s: not up to date\n", path)
 		default:
-			c.remarkf("wrote %s\n", path)
+			c.Remarkf("wrote %s\n", path)
 		}
 	}
 	for _, path := range stale {
 		if check {
-			c.printf("%s: no longer generated\n", shown(path))
+			c.Printf("%s: no longer generated\n", cli.Shown(path))
 		} else {
-			c.errorf("%s: no longer generated; remove it\n", shown(path))
+			c.Errorf("%s: no longer generated; remove it\n", cli.Shown(path))
 		}
 	}
 	if blocked && !check {
-		c.errorf("nothing was written\n")
+		c.Errorf("nothing was written\n")
 	}
 }
 
-// fileReport is the JSON form of one file on disk.
-type fileReport struct {
-	Path    string `json:"path"`
-	Status  status `json:"status"` // before the run
-	Written bool   `json:"written"`
-	Problem string `json:"problem,omitempty"` // why fmt leaves it as it is
-	Diff    string `json:"diff,omitempty"`    // of fmt --diff: to what it would become
-}
-
-func newFileReports(targets []*target, stale []string, untouched bool) []fileReport {
-	reports := []fileReport{}
+func newFileReports(targets []*target, stale []string, untouched bool) []cli.FileReport {
+	reports := []cli.FileReport{}
 	for _, t := range targets {
 		changed := t.status == statusMissing || t.status == statusDiffers
-		reports = append(reports, fileReport{Path: shown(t.path), Status: t.status, Written: changed && !untouched})
+		reports = append(reports, cli.FileReport{Path: cli.Shown(t.path), Status: t.status, Written: changed && !untouched})
 	}
 	for _, path := range stale {
-		reports = append(reports, fileReport{Path: shown(path), Status: statusStale})
+		reports = append(reports, cli.FileReport{Path: cli.Shown(path), Status: statusStale})
 	}
-	slices.SortFunc(reports, func(a, b fileReport) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(reports, func(a, b cli.FileReport) int { return cmp.Compare(a.Path, b.Path) })
 	return reports
 }
 
-func plannedSources(plans []*plan) []*source {
-	sources := make([]*source, len(plans))
+func plannedSources(plans []*plan) []*cli.Source {
+	sources := make([]*cli.Source, len(plans))
 	for i, p := range plans {
 		sources[i] = p.source
 	}

@@ -5,15 +5,16 @@ import (
 	"io"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/diff"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // printGitHub prints the findings as workflow commands of GitHub Actions, which
 // shows them beside the lines of a change.
-func printGitHub(w io.Writer, sources []*source) {
+func printGitHub(w io.Writer, sources []*cli.Source) {
 	for _, s := range sources {
-		for _, d := range s.found {
+		for _, d := range s.Found {
 			// A reader that went away is no error of ours.
 			_, _ = fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,endColumn=%d,title=%s::%s\n", githubLevel(d.Severity),
 				githubProperty.Replace(d.File), d.Pos.Line, d.Pos.Col, d.Pos.Col+max(d.Len, 1),

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/validate"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -78,8 +79,8 @@ type (
 // newSARIF returns the findings in the form that code scanners read. All rules
 // stand in it, so that a reader can tell a rule that found nothing from one
 // that did not run.
-func newSARIF(sources []*source) sarifLog {
-	driver := sarifDriver{Name: "fsmgen", Version: readBuildInfo().Version, InformationURI: home}
+func newSARIF(sources []*cli.Source) sarifLog {
+	driver := sarifDriver{Name: "fsmgen", Version: cli.ReadBuildInfo().Version, InformationURI: home}
 	index := map[string]int{}
 	for i, r := range validate.Rules {
 		rule := sarifRule{
@@ -92,7 +93,7 @@ func newSARIF(sources []*source) sarifLog {
 	}
 	run := sarifRun{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	for _, s := range sources {
-		for _, d := range s.found {
+		for _, d := range s.Found {
 			result := sarifResult{RuleID: d.Code, RuleIndex: -1, Level: sarifLevel(d.Severity), Message: sarifText{longMessage(d)}}
 			if i, ok := index[d.Code]; ok {
 				result.RuleIndex = i

@@ -15,7 +15,7 @@ import (
 
 // serving runs `fsmgen serve` until the test ends, and returns its address and
 // what it says beside it.
-func serving(t *testing.T, f serveFlags, paths ...string) (string, *bytes.Buffer) {
+func serving(t *testing.T, address string, paths ...string) (string, *bytes.Buffer) {
 	t.Helper()
 	r, w := io.Pipe()
 	var errs bytes.Buffer
@@ -23,7 +23,7 @@ func serving(t *testing.T, f serveFlags, paths ...string) (string, *bytes.Buffer
 	done := make(chan error, 1)
 	c := newCLI(strings.NewReader(""), w, &errs)
 	go func() {
-		err := c.serve(ctx, paths, f)
+		err := c.Serve(ctx, paths, address, "", false, nil)
 		_ = w.CloseWithError(err)
 		done <- err
 	}()
@@ -47,7 +47,7 @@ func serving(t *testing.T, f serveFlags, paths ...string) (string, *bytes.Buffer
 
 func TestServe(t *testing.T) {
 	t.Parallel()
-	address, errs := serving(t, serveFlags{address: "127.0.0.1:0"}, filepath.FromSlash("../../specs/lifecycle.yaml"), filepath.FromSlash("../../specs/task.yaml"))
+	address, errs := serving(t, "127.0.0.1:0", filepath.FromSlash("../../specs/lifecycle.yaml"), filepath.FromSlash("../../specs/task.yaml"))
 	if !strings.HasPrefix(address, "http://127.0.0.1:") || errs.Len() > 0 {
 		t.Errorf("at %s: %s", address, errs)
 	}
@@ -72,7 +72,7 @@ func TestServeForAll(t *testing.T) {
 	if err := os.WriteFile(spec, []byte(starter), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address, errs := serving(t, serveFlags{address: "0.0.0.0:0"}, spec)
+	address, errs := serving(t, "0.0.0.0:0", spec)
 	if !strings.HasPrefix(address, "http://localhost:") || !strings.Contains(errs.String(), "is not only this computer") {
 		t.Errorf("at %s: %s", address, errs)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fsmgen/fsmgen/internal/cli"
 )
 
 // watchPoll is how often the files are looked at. A file that changed since the
@@ -17,12 +19,12 @@ const watchPoll = 150 * time.Millisecond
 
 // watch generates once and then whenever a file changed, until ctx ends. What is
 // wrong with a specification is printed, and waited out.
-func (c *cli) watch(ctx context.Context, paths []string, f genFlags) error {
+func (c *tool) watch(ctx context.Context, paths []string, f genFlags) error {
 	if err := f.validate(paths); err != nil {
 		return err
 	}
 	if slices.Contains(paths, "-") {
-		return usagef("the standard input does not change; name a file to watch")
+		return cli.Usagef("the standard input does not change; name a file to watch")
 	}
 	files := slices.Clone(paths)
 	if f.beside != "" && !strings.HasPrefix(f.beside, "git:") {
@@ -53,17 +55,16 @@ func (c *cli) watch(ctx context.Context, paths []string, f genFlags) error {
 }
 
 // generateOnce is one round of watch. Only a bug of fsmgen ends it.
-func (c *cli) generateOnce(paths []string, f genFlags) error {
+func (c *tool) generateOnce(paths []string, f genFlags) error {
 	err := c.gen(paths, f)
-	var usage usageError
 	switch {
-	case err == nil && c.quiet:
+	case err == nil && c.Quiet:
 	case err == nil:
-		c.errorf("%s: up to date; waiting for the next change, ctrl-c ends\n", strings.Join(shownAll(paths), ", "))
-	case errors.Is(err, errFindings):
-		c.errorf("waiting for the next change, ctrl-c ends\n")
-	case errors.As(err, &usage):
-		c.errorf("fsmgen gen: %v\nwaiting for the next change, ctrl-c ends\n", err)
+		c.Errorf("%s: up to date; waiting for the next change, ctrl-c ends\n", strings.Join(shownAll(paths), ", "))
+	case errors.Is(err, cli.ErrFindings):
+		c.Errorf("waiting for the next change, ctrl-c ends\n")
+	case cli.IsUsage(err):
+		c.Errorf("fsmgen gen: %v\nwaiting for the next change, ctrl-c ends\n", err)
 	default:
 		return err
 	}
@@ -73,7 +74,7 @@ func (c *cli) generateOnce(paths []string, f genFlags) error {
 func shownAll(paths []string) []string {
 	list := make([]string, len(paths))
 	for i, p := range paths {
-		list[i] = shown(p)
+		list[i] = cli.Shown(p)
 	}
 	return list
 }
@@ -96,7 +97,7 @@ func appearance(files []string) string {
 func contents(files []string) [sha256.Size]byte {
 	h := sha256.New()
 	for _, name := range files {
-		data, err := readSpec(name)
+		data, err := cli.ReadSpec(name)
 		if err != nil {
 			data = []byte(err.Error())
 		}

@@ -68,7 +68,7 @@ func isGenerated(name string, data []byte) bool {
 }
 
 // status says what a file on disk is, compared with what belongs there.
-type status string
+type status = string
 
 const (
 	statusMissing   status = "missing"
@@ -300,15 +300,4 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// shown returns path as a reader would type it: with slashes, and relative when
-// it lies below the working folder.
-func shown(path string) string {
-	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
-		if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
-			path = rel
-		}
-	}
-	return filepath.ToSlash(path)
 }

@@ -8,10 +8,11 @@ import (
 
 // Traffic is how often an event log holds a kind of event, in stored words.
 type Traffic struct {
-	Operation string // the stored word of the operation
-	From, To  string // the stored words of the states; From is "" for a creation
-	Recorded  bool   // recorded only: nothing changed
-	Count     int64
+	Operation string `json:"operation"` // the stored word of the operation
+	From      string `json:"from"`      // the stored words of the states; From is "" for a creation
+	To        string `json:"to"`
+	Recorded  bool   `json:"recorded"` // recorded only: nothing changed
+	Count     int64  `json:"count"`
 }
 
 // Weigh puts the traffic on the edges, and returns how many events fit none of

@@ -38,19 +38,21 @@ var rules = map[string]struct {
 	"internal/model":          {own: []string{"spec", "internal/interp"}},
 	"internal/prove":          {own: []string{"spec"}},
 	"internal/diff":           {own: []string{"spec"}},
-	"internal/address":        {other: []string{"github.com/jackc/pgx/v5"}},
 	"internal/replay":         {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime"}},
 	"internal/mdpage":         {own: []string{"spec", "gen"}},
-	"internal/live":           {own: []string{"spec", "gen", "internal/interp", "internal/address", "runtime", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"}},
-	"internal/live/livetest":  {own: []string{"runtime", "examples"}},
-	"internal/migration":      {own: []string{"spec", "gen", "internal/diff"}},
-	"internal/validate":       {own: []string{"spec", "internal/diff", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
-	"gen/chart":               {own: []string{"spec"}},
-	"gen/chart/layout":        {},
-	"gen/export":              {own: []string{"spec"}},
-	"internal/serve":          {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model", "internal/live", "internal/address", "runtime"}},
-	"gen/chart/draw":          {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
-	"gen":                     {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
+	"internal/live":           {own: []string{"spec", "gen", "internal/interp", "runtime"}},
+	"internal/live/sqldb": {own: []string{"spec", "gen/chart", "internal/live", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"},
+		other: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
+	"internal/cli":           {own: []string{"spec", "gen/chart", "internal/validate", "internal/serve"}, other: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
+	"internal/live/livetest": {own: []string{"runtime", "examples"}},
+	"internal/migration":     {own: []string{"spec", "gen", "internal/diff"}},
+	"internal/validate":      {own: []string{"spec", "internal/diff", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
+	"gen/chart":              {own: []string{"spec"}},
+	"gen/chart/layout":       {},
+	"gen/export":             {own: []string{"spec"}},
+	"internal/serve":         {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model", "internal/live", "runtime"}},
+	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
+	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
 }
 
 // listed is what `go list` says of a package.
@@ -133,6 +135,32 @@ func judge(path string, imports []string, used map[string]bool) (wrong []string)
 		}
 	}
 	return wrong
+}
+
+// The command line of the compiler links no database: not a driver, and no store.
+func TestToolLinksNoDatabase(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("go", "list", "-deps", "./cmd/fsmgen")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := strings.Fields(string(out))
+	if len(deps) < 100 {
+		t.Fatalf("%d packages are no whole list", len(deps))
+	}
+	for _, d := range deps {
+		for _, no := range []string{
+			"modernc.org", "github.com/jackc", "go.etcd.io", "google.golang.org/grpc",
+			module + "/runtime/sqlstore", module + "/runtime/sqlite", module + "/runtime/postgres", module + "/runtime/etcdstore",
+			module + "/internal/live/sqldb",
+		} {
+			if below(d, no) {
+				t.Errorf("cmd/fsmgen links %s; databases are opened by cmd/fsmctl", d)
+			}
+		}
+	}
 }
 
 // The judge itself sees what it should.

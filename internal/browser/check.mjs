@@ -438,7 +438,7 @@ const tests = {
     const file = join(folder(t, {}), "jobs.db");
     execFileSync(join(programs, "seed"), [file]);
     const before = readFileSync(file);
-    const { address } = await serve(t, bin, [lifecycle, "specs/task.yaml", "--db", file]);
+    const { address } = await serve(t, join(programs, "fsmctl"), [lifecycle, "specs/task.yaml", "--db", file]);
     for (const scheme of ["light", "dark"]) {
       const page = await open(t, address, { colorScheme: scheme });
       const written = [];

@@ -22,4 +22,5 @@ fi
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 (cd ../.. && go build -o "$bin/" ./cmd/fsmgen ./internal/browser/seed)
+(cd ../../cmd/fsmctl && go build -o "$bin/" .)
 node check.mjs "$bin" "$@"

@@ -20,17 +20,21 @@ var (
 )
 
 // Schema describes a machine to a store as its generated package does, with the
-// text of the SQL for one dialect. The machine must be sound.
+// text of the SQL for one dialect; "" is a store without SQL. The machine must be sound.
 func Schema(m *spec.Machine, dialect, level string) (*fsm.Schema, error) {
-	text, err := gen.Schema(m, dialect, level)
-	if err != nil {
-		return nil, err
+	sql := map[string]string{}
+	if dialect != "" {
+		text, err := gen.Schema(m, dialect, level)
+		if err != nil {
+			return nil, err
+		}
+		sql[dialect] = string(text)
 	}
 	facts := gen.FactsOf(m)
 	s := &fsm.Schema{
 		Machine: m.Name, Entity: m.Entity, Version: m.Version, Hash: m.Hash, Table: m.Name, Enforce: level,
 		RequestID: demands[m.RequestID], ExpectedRev: demands[m.ExpectedRev],
-		SQL: map[string]string{dialect: string(text)},
+		SQL: sql,
 	}
 	for _, f := range m.Fields {
 		s.Columns = append(s.Columns, column(f))

@@ -2,9 +2,9 @@
 // it describes a resolved specification to the runtime's engine, with
 // internal/interp as the meaning of its records.
 //
-// It guarantees that it never writes unless Open is told to, that it refuses a
-// database which was made for another specification, and that no error holds the
-// password of an address. What an audit finds here is what the generated package's
+// It is given a store that somebody else has opened, and imports no driver: see
+// sqldb. It guarantees that it writes by Repair only, that it refuses a database which
+// was made for another specification, and that no error holds the password of an address. What an audit finds here is what the generated package's
 // own Audit finds, in the same words; a test holds the two equal.
 //
 // It does not run operations, effects or triggers, and it asks no probe: those need

@@ -22,6 +22,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/scheduler/task"
 	"github.com/fsmgen/fsmgen/internal/live"
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
+	"github.com/fsmgen/fsmgen/internal/live/sqldb"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -214,7 +215,7 @@ func auditAndRepair(t *testing.T, name, path string, want []fsm.Finding) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := live.Open(t.Context(), path, machine(t, name), live.Options{})
+	db, err := sqldb.Open(t.Context(), path, machine(t, name), sqldb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func auditAndRepair(t *testing.T, name, path string, want []fsm.Finding) {
 		t.Error("the audit changed the database")
 	}
 
-	w, err := live.Open(t.Context(), path, machine(t, name), live.Options{Write: true})
+	w, err := sqldb.Open(t.Context(), path, machine(t, name), sqldb.Options{Write: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,7 @@ func TestProposals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	database(t, "lifecycle", path)
 	execute(t, path, `UPDATE lifecycle SET state = 'stalled', owner = 'w9', attempt = 4, lease = NULL WHERE id = 'job-2'; DELETE FROM lifecycle WHERE id = 'job-5'`)
-	db, err := live.Open(t.Context(), path, machine(t, "lifecycle"), live.Options{})
+	db, err := sqldb.Open(t.Context(), path, machine(t, "lifecycle"), sqldb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +344,7 @@ func TestRefuses(t *testing.T) {
 			"name the one it was made for (the file it was generated from, e.g. out of git), or migrate the database: fsmgen sql --dialect sqlite --migrate-from OLD lifecycle.yaml"},
 		{path, older, "lifecycle.yaml is version 0 (hash cdcdcdcdcdcd); name the later one, the file it was generated from"},
 	} {
-		db, err := live.Open(t.Context(), c.path, c.m, live.Options{})
+		db, err := sqldb.Open(t.Context(), c.path, c.m, sqldb.Options{})
 		if err == nil {
 			db.Close()
 		}
@@ -352,7 +353,7 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	execute(t, path, "DROP INDEX lifecycle_state")
-	if db, err := live.Open(t.Context(), path, machine(t, "lifecycle"), live.Options{}); err == nil || !strings.Contains(err.Error(), `"lifecycle_state" is missing in the database; install what is missing: fsmgen sql --dialect sqlite --level none lifecycle.yaml`) {
+	if db, err := sqldb.Open(t.Context(), path, machine(t, "lifecycle"), sqldb.Options{}); err == nil || !strings.Contains(err.Error(), `"lifecycle_state" is missing in the database; install what is missing: fsmgen sql --dialect sqlite --level none lifecycle.yaml`) {
 		if err == nil {
 			db.Close()
 		}
@@ -373,7 +374,7 @@ func TestBesideAProgram(t *testing.T) {
 	if err := livetest.Jobs(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	db, err := live.Open(t.Context(), path, machine(t, "lifecycle"), live.Options{})
+	db, err := sqldb.Open(t.Context(), path, machine(t, "lifecycle"), sqldb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +382,7 @@ func TestBesideAProgram(t *testing.T) {
 	if found := all(t, db.Audit(t.Context(), nil)); len(found) > 0 {
 		t.Errorf("found %v", found)
 	}
-	if w, err := live.Open(t.Context(), path, machine(t, "lifecycle"), live.Options{Write: true}); err != nil {
+	if w, err := sqldb.Open(t.Context(), path, machine(t, "lifecycle"), sqldb.Options{Write: true}); err != nil {
 		t.Errorf("for writing: %v", err)
 	} else {
 		w.Close()
@@ -434,7 +435,7 @@ func TestPostgres(t *testing.T) {
 	if _, err := raw.Exec(`UPDATE jobstate SET satisfied = '[]' WHERE id = 'plan-1'`); err != nil {
 		t.Fatal(err)
 	}
-	db, err := live.Open(t.Context(), dsn, machine(t, "jobstate"), live.Options{})
+	db, err := sqldb.Open(t.Context(), dsn, machine(t, "jobstate"), sqldb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +444,7 @@ func TestPostgres(t *testing.T) {
 	if len(found) != 1 || found[0].ID != "plan-1" || found[0].Check != fsm.CheckFold {
 		t.Fatalf("found %v", found)
 	}
-	w, err := live.Open(t.Context(), dsn, machine(t, "jobstate"), live.Options{Write: true})
+	w, err := sqldb.Open(t.Context(), dsn, machine(t, "jobstate"), sqldb.Options{Write: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,60 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/fsmgen/fsmgen/internal/address"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
-	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/spec"
 )
+
+// Store is a database that somebody has opened. Those who open one import its driver;
+// this package imports none.
+type Store interface {
+	fsm.Store
+	// Installed lists the machines that the database holds, by name.
+	Installed(ctx context.Context) ([]Installed, error)
+	Close() error
+}
+
+// Installed is a machine that a database holds.
+type Installed struct {
+	Machine string
+	Version int    // of the specification that the tables were made for
+	Hash    string // of its meaning
+	Enforce string // level of enforcement
+}
+
+// Address is where a database is, as messages tell it.
+type Address struct {
+	Shown   string            // without a password
+	Dialect string            // of its SQL; empty: it has none
+	Clean   func(error) error // takes the password out of an error
+}
 
 // DB is a machine over the tables that its program uses.
 type DB struct {
 	Machine *fsm.Machine[interp.Record]
 	Spec    *spec.Machine
-	Address address.Address
+	Address Address
 	Beside  bool // the tables are those of a later version, which lets programs of this one work
 
-	store *sqlstore.Store
+	store Store
 	table fsm.Table
 }
 
-// Options say how a database is opened.
-type Options struct {
-	// Write opens it for Repair, and nothing else: a SQLite file then must not be
-	// open in another program.
-	Write bool
-	// SpecFile is the specification as messages name it; empty: the machine's name
-	// with .yaml.
-	SpecFile string
-}
-
-// Open opens the database at an address for a machine without findings of severity
-// error. Without Options.Write nothing in it can be changed. A database that
-// was made for another specification is refused with the sentence that helps.
-// Errors never hold the password of the address.
-func Open(ctx context.Context, text string, m *spec.Machine, o Options) (*DB, error) {
-	a, err := address.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if o.SpecFile == "" {
-		o.SpecFile = m.Name + ".yaml"
-	}
-	store, err := openStore(ctx, a, o.Write)
-	if err != nil {
-		return nil, a.Clean(err)
+// Open looks at a store, which it closes with the DB or when it fails, for a machine
+// without findings of severity error. A database that was made for another
+// specification is refused with the sentence that helps; file is the specification as
+// that sentence names it, empty for the machine's name with .yaml. Errors never hold
+// the password of the address.
+func Open(ctx context.Context, store Store, a Address, m *spec.Machine, file string) (*DB, error) {
+	if file == "" {
+		file = m.Name + ".yaml"
 	}
 	db := &DB{Spec: m, Address: a, store: store}
-	if err := db.open(ctx, o); err != nil {
+	if err := db.open(ctx, file); err != nil {
 		return nil, a.Clean(errors.Join(err, store.Close()))
 	}
 	return db, nil
@@ -66,31 +67,13 @@ func Open(ctx context.Context, text string, m *spec.Machine, o Options) (*DB, er
 // Close ends it.
 func (db *DB) Close() error { return db.Address.Clean(db.store.Close()) }
 
-// openStore opens the database, whatever it holds.
-func openStore(ctx context.Context, a address.Address, write bool) (*sqlstore.Store, error) {
-	if a.Dialect == "postgres" {
-		options := []postgres.Option{postgres.WithMaxSessions(4), postgres.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
-		if !write {
-			options = append(options, postgres.WithReadOnly())
-		}
-		return postgres.Open(ctx, a.Text, options...)
-	}
-	if err := address.CheckFile(a.Text); err != nil {
-		return nil, err
-	}
-	if write {
-		return sqlite.Open(a.Text)
-	}
-	return sqlite.Open(a.Text, sqlite.WithReadOnly())
-}
-
-func (db *DB) open(ctx context.Context, o Options) error {
+func (db *DB) open(ctx context.Context, file string) error {
 	m := db.Spec
 	list, err := db.store.Installed(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(x sqlstore.Installed) bool { return x.Machine == m.Name })
+	i := slices.IndexFunc(list, func(x Installed) bool { return x.Machine == m.Name })
 	if i < 0 {
 		return db.missing(list)
 	}
@@ -109,17 +92,17 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal) && refusal.Code == fsm.CodeSchemaMismatch && have.Hash != m.Hash:
-		return db.mismatch(have, o.SpecFile)
-	case errors.As(err, &refusal) && refusal.Code == fsm.CodeSchemaMismatch:
+		return db.mismatch(have, file)
+	case errors.As(err, &refusal) && refusal.Code == fsm.CodeSchemaMismatch && db.Address.Dialect != "":
 		why, _, _ := strings.Cut(refusal.Message, "; ")
 		return fmt.Errorf("%s does not hold the whole schema of %s: %s; install what is missing: fsmgen sql --dialect %s --level %s %s",
-			db.Address.Shown, m.Name, why, db.Address.Dialect, have.Enforce, o.SpecFile)
+			db.Address.Shown, m.Name, why, db.Address.Dialect, have.Enforce, file)
 	}
 	return err
 }
 
 // missing refuses a database that does not hold the machine.
-func (db *DB) missing(list []sqlstore.Installed) error {
+func (db *DB) missing(list []Installed) error {
 	if len(list) == 0 {
 		return fmt.Errorf("%s holds no machine of fsmgen: there is no table fsm_meta, or nothing in it; is it another database, or another schema", db.Address.Shown)
 	}
@@ -131,13 +114,16 @@ func (db *DB) missing(list []sqlstore.Installed) error {
 }
 
 // mismatch refuses a database of another specification.
-func (db *DB) mismatch(have sqlstore.Installed, file string) error {
+func (db *DB) mismatch(have Installed, file string) error {
 	m := db.Spec
 	what := fmt.Sprintf("%s was made for another specification of %s: version %d (hash %.12s), %s is version %d (hash %.12s)",
 		db.Address.Shown, m.Name, have.Version, have.Hash, filepath.ToSlash(file), m.Version, m.Hash)
 	old := "the file it was generated from, e.g. out of git"
 	if have.Version > m.Version {
 		return fmt.Errorf("%s; name the later one, %s", what, old)
+	}
+	if db.Address.Dialect == "" {
+		return fmt.Errorf("%s; name the one it was made for (%s), or let the program migrate its keys", what, old)
 	}
 	return fmt.Errorf("%s; name the one it was made for (%s), or migrate the database: fsmgen sql --dialect %s --migrate-from OLD %s",
 		what, old, db.Address.Dialect, filepath.ToSlash(file))

@@ -164,7 +164,7 @@ func (p *plan) sqliteRefusals(anew bool) {
 		p.refuse(quoteText(fmt.Sprintf("the %s %s is not what it was when this file was printed; print it again", o.Kind, quoteName(o.Name))),
 			fmt.Sprintf(`WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE "name" = %s AND "sql" = %s)`, quoteText(o.Name), quoteText(o.SQL)))
 	}
-	p.refuse(`'the ' || "type" || ' "' || "name" || '" would be lost; print this script with --database FILE, and it is made again'`,
+	p.refuse(`'the ' || "type" || ' "' || "name" || '" would be lost; print this script with fsmctl migrate, and it is made again'`,
 		fmt.Sprintf(`FROM sqlite_master WHERE lower("tbl_name") = %s AND "type" IN ('index', 'trigger') AND "sql" IS NOT NULL
     AND "name" NOT IN (%s)`, name, strings.Join(made, ", ")))
 	p.refuse(`'the column "' || "name" || '" would be lost, which is not of the machine''s making; call Migrate of the program, which keeps it'`,

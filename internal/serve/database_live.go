@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/address"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -30,26 +29,22 @@ const (
 	auditDeadline = 10 * time.Minute
 )
 
-// liveDatabase reads a database with package live, which opens it for reading
-// only.
+// liveDatabase reads a database with package live.
 type liveDatabase struct {
-	address address.Address
-	now     func() time.Time
+	shown string // its address, without a password
+	now   func() time.Time
+	reach func(context.Context, *spec.Machine) (*live.DB, error) // opens it
 
 	turn chan struct{}       // holds a token while somebody looks at open, or opens
 	open map[string]*live.DB // by the hash of the machine
 }
 
-// OpenDatabase returns what the page reads of the database at an address: the
-// path of a SQLite file, or postgres://… . It is opened for each machine when that
-// is looked at. Errors never hold the password of the address.
-func OpenDatabase(text string) (Database, func() error, error) {
-	a, err := address.Parse(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	d := &liveDatabase{address: a, now: time.Now, turn: make(chan struct{}, 1), open: map[string]*live.DB{}}
-	return d, d.close, nil
+// NewDatabase returns what the page reads of a database, and what closes it. It is
+// opened for each machine when that is looked at, for reading only; shown is its
+// address for people. Errors of open must not hold a password.
+func NewDatabase(shown string, open func(context.Context, *spec.Machine) (*live.DB, error)) (Database, func() error) {
+	d := &liveDatabase{shown: shown, now: time.Now, reach: open, turn: make(chan struct{}, 1), open: map[string]*live.DB{}}
+	return d, d.close
 }
 
 func (d *liveDatabase) close() error {
@@ -63,7 +58,7 @@ func (d *liveDatabase) close() error {
 	return errors.Join(errs...)
 }
 
-func (d *liveDatabase) Address() string { return d.address.Shown }
+func (d *liveDatabase) Address() string { return d.shown }
 
 // of opens the database for a machine, once. A server that does not answer keeps
 // nobody whose own question has ended.
@@ -78,7 +73,7 @@ func (d *liveDatabase) of(ctx context.Context, m *spec.Machine) (*live.DB, error
 	if db := d.open[key]; db != nil {
 		return db, nil
 	}
-	db, err := live.Open(ctx, d.address.Text, m, live.Options{SpecFile: m.File})
+	db, err := d.reach(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +92,7 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 	}
 	counts, err := db.Machine.Count(ctx)
 	if err != nil {
-		return v, d.address.Clean(err)
+		return v, db.Address.Clean(err)
 	}
 	for _, s := range m.States {
 		v.Counts = append(v.Counts, StateCount{State: s.Name, Count: counts[s.Stored()]})
@@ -108,7 +103,7 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 				continue
 			}
 			if err := d.overdue(ctx, db, o, t, now, &v); err != nil {
-				return v, d.address.Clean(err)
+				return v, db.Address.Clean(err)
 			}
 		}
 	}
@@ -117,7 +112,7 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 	for r, err := range db.Machine.List(ctx, last) {
 		var broken *fsm.Refusal
 		if err != nil && (!errors.As(err, &broken) || broken.Code != fsm.CodeQuarantined) {
-			return v, d.address.Clean(err)
+			return v, db.Address.Clean(err)
 		}
 		one := Listed{ID: r.ID, Rev: r.Rev, Updated: stamp(r.UpdatedAt), Broken: broken != nil}
 		if r.State != nil {

@@ -16,9 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
+	"github.com/fsmgen/fsmgen/internal/live"
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
+	"github.com/fsmgen/fsmgen/internal/live/sqldb"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/spec"
 )
 
 const evil = `<img src=x onerror="alert(1)">`
@@ -54,10 +57,13 @@ func fill(t *testing.T, store fsm.Store) {
 // withDatabase opens the page over a database, late enough for the leases.
 func withDatabase(t *testing.T, address string) http.Handler {
 	t.Helper()
-	d, end, err := OpenDatabase(address)
+	a, err := sqldb.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	d, end := NewDatabase(a.Shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
+		return sqldb.Open(ctx, address, m, sqldb.Options{SpecFile: m.File})
+	})
 	t.Cleanup(func() {
 		if err := end(); err != nil {
 			t.Error(err)
@@ -177,7 +183,7 @@ func showsFindings(t *testing.T, h http.Handler) {
 // What cannot be read is said, and never the password of an address.
 func TestDatabaseProblems(t *testing.T) {
 	t.Parallel()
-	if _, _, err := OpenDatabase("postgres://u:secret@host:port/x"); err == nil || strings.Contains(err.Error(), "secret") {
+	if _, err := sqldb.Parse("postgres://u:secret@host:port/x"); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("an address that cannot be read: %v", err)
 	}
 	path := jobs(t)

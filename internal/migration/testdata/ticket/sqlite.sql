@@ -83,7 +83,7 @@ FROM (VALUES ('CONSTRAINT "id is not empty" CHECK ("id" <> '''')'),
     ('CONSTRAINT "on_hold: due is present" CHECK ("state" <> ''on_hold'' OR "due" IS NOT NULL)'),
     ('CONSTRAINT "solved: note is present" CHECK ("state" <> ''solved'' OR "note" IS NOT NULL)')), sqlite_master
 WHERE "type" = 'table' AND "name" = 'ticket' AND instr("sql", "column1") = 0 LIMIT 1;
-SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" would be lost; print this script with --database FILE, and it is made again' || '; nothing was changed')
+SELECT json_extract('{}', 'fsm: ticket: ' || 'the ' || "type" || ' "' || "name" || '" would be lost; print this script with fsmctl migrate, and it is made again' || '; nothing was changed')
 FROM sqlite_master WHERE lower("tbl_name") = 'ticket' AND "type" IN ('index', 'trigger') AND "sql" IS NOT NULL
     AND "name" NOT IN ('ticket_insert_keeps', 'ticket_update_keeps', 'ticket_insert_sets', 'ticket_update_sets', 'ticket_events_insert_keeps', 'ticket_events_update', 'ticket_events_delete', 'ticket_events_insert', 'ticket_insert', 'ticket_update', 'ticket_delete', 'ticket_unique_sequence_number', 'ticket_state') LIMIT 1;
 SELECT json_extract('{}', 'fsm: ticket: ' || 'the column "' || "name" || '" would be lost, which is not of the machine''s making; call Migrate of the program, which keeps it' || '; nothing was changed')

@@ -1,9 +1,10 @@
-package main
+package cli
 
 import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,7 +113,7 @@ func flagMistake(cmd *cobra.Command, err error) error {
 func emptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
-			err = usagef("--%s is empty; give it a value or leave it out", f.Name)
+			err = Usagef("--%s is empty; give it a value or leave it out", f.Name)
 		}
 	})
 	return err
@@ -139,4 +140,12 @@ func listed(names []string, and string) string {
 		return strings.Join(names[:n-1], ", ") + " " + and + " " + names[n-1]
 	}
 	return strings.Join(names, "")
+}
+
+// Allowed refuses a flag's value that is not in the list.
+func Allowed(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	return Usagef("%s is %q; write %s", flag, value, listed(values, "or"))
 }

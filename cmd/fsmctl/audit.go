@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// auditFlags are the flags of `audit`.
+// auditFlags are the flags of `audit` and `repair`.
 type auditFlags struct {
 	db            string
 	asJSON        bool
@@ -21,7 +22,7 @@ type auditFlags struct {
 	actor, reason string
 }
 
-func (c *cli) auditCommand() *cobra.Command {
+func (c *ctl) auditCommand() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit --db DATABASE SPEC",
@@ -36,31 +37,48 @@ It reads and never writes, takes no lock, and may run beside the program: each
 record is compared with its log at one instant. What the program's own probes
 would say it does not ask.
 
-With --repair it says what a repair would change: the row of a record becomes the
-fold of its log, where the log is whole. Nothing is changed unless --yes is there,
-with the name of who does it and why; the log gets an event "__repair" with both
-and with the row as it was. A SQLite file must not be open in a program then.
-
 With --json it prints one object: machine, version and hash, findings (id, rev, n,
-check, severity, message), records, errors and warnings (how many), repaired, the
-probes that were not asked, repairs (id, changes, why_not, repaired), and error when
-the audit did not come to its end.
+check, severity, message), records, errors and warnings (how many), the probes that
+were not asked, and error when the audit did not come to its end.
 
-The exit code is 1 when a MUST rule is broken (with --yes: and is still), 2 when
-the database cannot be read.`,
-		Example: `  fsmgen audit --db jobs.db job.yaml
-  fsmgen audit --db "$DATABASE_URL" --json job.yaml
-  fsmgen audit --db jobs.db --repair job.yaml
-  fsmgen audit --db jobs.db --repair --yes --actor ann --reason 'disk fault of May 4' job.yaml`,
+The exit code is 1 when a MUST rule is broken, 2 when the database cannot be read.`,
+		Example: `  fsmctl audit --db jobs.db job.yaml
+  fsmctl audit --db "$DATABASE_URL" --json job.yaml`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: specFiles,
+		ValidArgsFunction: cli.SpecFiles,
 		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },
 	}
 	databaseFlag(cmd, &f.db)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found as JSON")
-	c.quietFlag(cmd)
-	cmd.Flags().BoolVar(&f.repair, "repair", false, "say how what was found can be repaired")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --repair: do it")
+	c.QuietFlag(cmd)
+	return cmd
+}
+
+func (c *ctl) repairCommand() *cobra.Command {
+	f := auditFlags{repair: true}
+	cmd := &cobra.Command{
+		Use:   "repair --db DATABASE SPEC",
+		Short: "Make the rows that an audit found wrong again out of their logs",
+		Long: `Repair audits a database and says what it would change: the row of a record becomes
+the fold of its log, where the log is whole. Nothing is changed unless --yes is there,
+with the name of who does it and why; the log gets an event "__repair" with both
+and with the row as it was. A SQLite file must not be open in a program then.
+
+With --json it prints the object of "fsmctl audit --json", and besides repaired (how
+many errors) and repairs (id, changes, why_not, repaired).
+
+The exit code is 1 when a MUST rule is broken (with --yes: and is still), 2 when
+the database cannot be read.`,
+		Example: `  fsmctl repair --db jobs.db job.yaml
+  fsmctl repair --db jobs.db --yes --actor ann --reason 'disk fault of May 4' job.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.SpecFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.audit(args[0], f) },
+	}
+	databaseFlag(cmd, &f.db)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print what was found as JSON")
+	c.QuietFlag(cmd)
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do it")
 	cmd.Flags().StringVar(&f.actor, "actor", "", "with --yes: who does it, for the log")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "with --yes: why, for the log")
 	return cmd
@@ -68,31 +86,29 @@ the database cannot be read.`,
 
 func (f *auditFlags) validate() error {
 	switch {
-	case f.yes && !f.repair:
-		return usagef("--yes says that a repair may be done; write --repair, too")
 	case !f.yes && (f.actor != "" || f.reason != ""):
-		return usagef("--actor and --reason stand in the log of what was repaired; write --repair --yes, too, or leave them out")
+		return cli.Usagef("--actor and --reason stand in the log of what was repaired; write --yes, too, or leave them out")
 	case f.yes && (f.actor == "" || f.reason == ""):
-		return usagef("the log says who repaired a record and why; write --actor NAME --reason TEXT")
+		return cli.Usagef("the log says who repaired a record and why; write --actor NAME --reason TEXT")
 	}
 	return nil
 }
 
-func (c *cli) audit(path string, f auditFlags) error {
+func (c *ctl) audit(path string, f auditFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	s, err := c.sound(path)
+	s, err := c.Sound(path)
 	if err != nil {
 		return err
 	}
-	ctx, stop := interrupted()
+	ctx, stop := cli.Interrupted()
 	defer stop()
 	db, err := c.open(ctx, f.db, s, f.yes)
 	if err != nil {
 		return err
 	}
-	a := &auditing{c: c, f: f, db: db, bar: c.newBar("records")}
+	a := &auditing{c: c, f: f, db: db, bar: c.NewBar("records")}
 	if f.asJSON {
 		a.out = &auditJSON{c: c, db: db}
 	} else {
@@ -100,16 +116,16 @@ func (c *cli) audit(path string, f auditFlags) error {
 	}
 	a.out.begin()
 	err = a.run(ctx)
-	a.bar.hide()
+	a.bar.Hide()
 	a.out.end(a.result, err)
 	if closed := db.Close(); err == nil {
 		err = closed
 	}
 	switch {
 	case err != nil:
-		return usagef("%s: %w", plain(db.Address.Shown), broken(err))
+		return cli.Usagef("%s: %w", cli.Plain(db.Address.Shown), cli.Broken(err))
 	case a.result.Errors > a.result.Repaired:
-		return errFindings
+		return cli.ErrFindings
 	}
 	return nil
 }
@@ -134,10 +150,10 @@ type auditPrinter interface {
 
 // auditing is one run of the command.
 type auditing struct {
-	c      *cli
+	c      *ctl
 	f      auditFlags
 	db     *live.DB
-	bar    *bar
+	bar    *cli.Bar
 	out    auditPrinter
 	group  []fsm.Finding // of one record
 	result auditResult
@@ -146,13 +162,13 @@ type auditing struct {
 func (a *auditing) run(ctx context.Context) error {
 	progress := func(done, total int64) {
 		a.result.Records = done
-		a.bar.set(done, total)
+		a.bar.Set(done, total)
 	}
 	for f, err := range a.db.Audit(ctx, progress) {
 		if err != nil {
 			return err
 		}
-		a.bar.hide()
+		a.bar.Hide()
 		if len(a.group) > 0 && a.group[0].ID != f.ID {
 			if err := a.record(ctx); err != nil {
 				return err
@@ -203,44 +219,33 @@ func (a *auditing) record(ctx context.Context) error {
 
 // auditText prints for people.
 type auditText struct {
-	c  *cli
+	c  *ctl
 	f  auditFlags
 	db *live.DB
 }
 
 func (t *auditText) begin() {
 	if t.db.Beside {
-		t.c.errorf("the tables are those of a later version, beside which programs of this one may work; they are judged by this one\n")
+		t.c.Errorf("the tables are those of a later version, beside which programs of this one may work; they are judged by this one\n")
 	}
 }
 
 func (t *auditText) finding(f fsm.Finding) {
-	word, colour := "error", ansiRed
+	word, colour := "error", cli.Red
 	if !f.Must {
-		word, colour = "warning", ansiYellow
+		word, colour = "warning", cli.Yellow
 	}
-	if colourful(t.c.out) {
-		word = colour + word + ":" + ansiOff
+	if cli.Colourful(t.c.Out) {
+		word = colour + word + ":" + cli.Off
 	} else {
 		word += ":"
 	}
-	t.c.printf("%s: %s %s [%s]\n", plain(place(f.ID, f.Rev, f.N)), word, plain(f.Message), f.Check)
-}
-
-// place names a record, or an event of it.
-func place(id string, rev, n int64) string {
-	switch {
-	case rev == 0:
-		return id
-	case n == 0:
-		return fmt.Sprintf("%s@%d", id, rev)
-	}
-	return fmt.Sprintf("%s@%d.%d", id, rev, n)
+	t.c.Printf("%s: %s %s [%s]\n", cli.Plain(cli.Place(f.ID, f.Rev, f.N)), word, cli.Plain(f.Message), f.Check)
 }
 
 func (t *auditText) proposal(p live.Proposal, done bool) {
 	if p.Why != "" {
-		t.c.printf("  cannot be repaired: %s\n", p.Why)
+		t.c.Printf("  cannot be repaired: %s\n", p.Why)
 		return
 	}
 	var changes []string
@@ -258,7 +263,7 @@ func (t *auditText) proposal(p live.Proposal, done bool) {
 	if p.Missing {
 		verb = strings.NewReplacer("would set", "would make the row again with", "repaired:", "repaired: made the row again with").Replace(verb)
 	}
-	t.c.printf("  %s %s\n", verb, strings.Join(changes, "; "))
+	t.c.Printf("  %s %s\n", verb, strings.Join(changes, "; "))
 }
 
 // shown returns a value of a row as people read it.
@@ -273,30 +278,30 @@ func (t *auditText) shown(ch live.Change, v any) string {
 		if i >= 0 && t.db.Machine.Schema().Columns[i].Kind == fsm.KindString {
 			return fmt.Sprintf("%q", v)
 		}
-		return plain(v)
+		return cli.Plain(v)
 	}
 	return fmt.Sprint(v)
 }
 
 func (t *auditText) end(r auditResult, err error) {
-	if err != nil || t.c.quiet {
+	if err != nil || t.c.Quiet {
 		return
 	}
 	entity := t.db.Spec.Entity
 	if r.Errors+r.Warnings == 0 {
-		t.c.printf("%s: %s and their logs, nothing is wrong\n", plain(t.db.Address.Shown), count(int(r.Records), entity))
+		t.c.Printf("%s: %s and their logs, nothing is wrong\n", cli.Plain(t.db.Address.Shown), cli.Count(int(r.Records), entity))
 	} else {
-		t.c.printf("%s: %s and their logs, %s, %s\n", plain(t.db.Address.Shown), count(int(r.Records), entity), count(r.Errors, "error"), count(r.Warnings, "warning"))
+		t.c.Printf("%s: %s and their logs, %s, %s\n", cli.Plain(t.db.Address.Shown), cli.Count(int(r.Records), entity), cli.Count(r.Errors, "error"), cli.Count(r.Warnings, "warning"))
 	}
 	for _, p := range t.db.Spec.Probes {
-		t.c.printf("not asked: the probe %s, which only the program can answer\n", p.Name)
+		t.c.Printf("not asked: the probe %s, which only the program can answer\n", p.Name)
 	}
 	switch {
 	case t.f.yes && r.Repairable+r.Hopeless > 0:
-		t.c.printf("%s repaired, %d cannot be\n", count(r.Repairable, "record"), r.Hopeless)
+		t.c.Printf("%s repaired, %d cannot be\n", cli.Count(r.Repairable, "record"), r.Hopeless)
 	case r.Repairable > 0:
-		t.c.printf("nothing was changed; to repair %s, write --repair --yes --actor NAME --reason TEXT\n", count(r.Repairable, "record"))
+		t.c.Printf("nothing was changed; to repair %s, write --yes --actor NAME --reason TEXT\n", cli.Count(r.Repairable, "record"))
 	case !t.f.repair && r.Errors > 0:
-		t.c.printf("--repair says what of it can be repaired\n")
+		t.c.Printf("fsmctl repair says what of it can be repaired\n")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manCommand writes the man pages of all commands. It is for packagers, so it
+// ManCommand writes the man pages of all commands. It is for packagers, so it
 // stands in no list.
-func (c *cli) manCommand() *cobra.Command {
+func (c *CLI) ManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write a man page for each command",
-		Long:   "Man writes a page of section 1 for fsmgen and for each of its commands.",
+		Long:   "Man writes a page of section 1 for " + c.name + " and for each of its commands.",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // pages are for everybody
-				return usagef("cannot make the folder of the pages: %w", err)
+				return Usagef("cannot make the folder of the pages: %w", err)
 			}
 			for _, p := range manPages(cmd.Root()) {
 				if err := os.WriteFile(filepath.Join(args[0], p.name), []byte(p.text), 0o644); err != nil { //nolint:gosec // as above
-					return usagef("cannot write a page: %w", err)
+					return Usagef("cannot write a page: %w", err)
 				}
 			}
 			return nil

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"github.com/fsmgen/fsmgen/spec"
 )
 
-// colourful reports whether w is a terminal that wants colours.
+// Colourful reports whether w is a terminal that wants colours.
 // See https://no-color.org.
-func colourful(w io.Writer) bool {
+func Colourful(w io.Writer) bool {
 	f, ok := unwrapped(w).(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
@@ -22,17 +22,17 @@ func colourful(w io.Writer) bool {
 }
 
 const (
-	ansiBold   = "\x1b[1m"
-	ansiRed    = "\x1b[1;31m"
-	ansiYellow = "\x1b[1;33m"
-	ansiBlue   = "\x1b[1;34m"
-	ansiGreen  = "\x1b[1;32m"
-	ansiOff    = "\x1b[0m"
+	Bold      = "\x1b[1m"
+	Red       = "\x1b[1;31m"
+	Yellow    = "\x1b[1;33m"
+	ansiBlue  = "\x1b[1;34m"
+	ansiGreen = "\x1b[1;32m"
+	Off       = "\x1b[0m"
 )
 
-// colouredDiff marks the lines of a unified diff for w.
-func colouredDiff(w io.Writer, text []byte) []byte {
-	if !colourful(w) {
+// ColouredDiff marks the lines of a unified diff for w.
+func ColouredDiff(w io.Writer, text []byte) []byte {
+	if !Colourful(w) {
 		return text
 	}
 	var b bytes.Buffer
@@ -40,9 +40,9 @@ func colouredDiff(w io.Writer, text []byte) []byte {
 		colour := ""
 		switch {
 		case bytes.HasPrefix(line, []byte("--- ")), bytes.HasPrefix(line, []byte("+++ ")), bytes.HasPrefix(line, []byte("diff ")):
-			colour = ansiBold
+			colour = Bold
 		case line[0] == '-':
-			colour = ansiRed
+			colour = Red
 		case line[0] == '+':
 			colour = ansiGreen
 		case bytes.HasPrefix(line, []byte("@@")):
@@ -50,7 +50,7 @@ func colouredDiff(w io.Writer, text []byte) []byte {
 		}
 		bare := bytes.TrimSuffix(line, []byte("\n"))
 		if colour != "" {
-			b.WriteString(colour + string(bare) + ansiOff + "\n")
+			b.WriteString(colour + string(bare) + Off + "\n")
 		} else {
 			b.Write(line)
 		}
@@ -61,9 +61,9 @@ func colouredDiff(w io.Writer, text []byte) []byte {
 func severityColour(s spec.Severity) string {
 	switch s {
 	case spec.Error:
-		return ansiRed
+		return Red
 	case spec.Warning:
-		return ansiYellow
+		return Yellow
 	}
 	return ansiBlue
 }
@@ -79,8 +79,8 @@ func coloured(d spec.Diagnostic, text string) string {
 	if head := d.String(); strings.HasPrefix(text, head) {
 		severity := d.Severity.String() + ":"
 		place, message, _ := strings.Cut(head, severity)
-		text = ansiBold + place + severityColour(d.Severity) + severity + ansiOff + message + text[len(head):]
+		text = Bold + place + severityColour(d.Severity) + severity + Off + message + text[len(head):]
 	}
-	text = markLine.ReplaceAllString(text, "$1"+ansiGreen+"$2"+ansiOff)
-	return hintLine.ReplaceAllString(text, "  "+ansiBlue+"hint:"+ansiOff)
+	text = markLine.ReplaceAllString(text, "$1"+ansiGreen+"$2"+Off)
+	return hintLine.ReplaceAllString(text, "  "+ansiBlue+"hint:"+Off)
 }

@@ -1,11 +1,9 @@
-package traffic
+package sqldb
 
 import (
 	"context"
 	"errors"
 	"strings"
-
-	"github.com/fsmgen/fsmgen/internal/address"
 )
 
 // Object is an index or a trigger of a SQLite file.
@@ -13,7 +11,7 @@ type Object struct{ Kind, Name, SQL string }
 
 // Objects returns the indexes and triggers over one table of a SQLite file.
 func Objects(ctx context.Context, path, table string) (list []Object, err error) {
-	db, err := open(address.Address{Text: path, Dialect: "sqlite", Shown: path})
+	db, err := open(Address{Text: path, Dialect: "sqlite", Shown: path})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/spec"
@@ -28,7 +29,7 @@ type logFlags struct {
 // followEvery is how often log --follow looks for new events.
 const followEvery = 250 * time.Millisecond
 
-func (c *cli) logCommand() *cobra.Command {
+func (c *ctl) logCommand() *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
 		Use:   "log --db DATABASE SPEC [ID]",
@@ -41,16 +42,16 @@ revision 2, was recorded and changed nothing.
 With --follow it goes on with what comes, until Ctrl-C. With --json each event is
 one line of JSON, in the form that CONTRACT.md describes and "fsmgen replay" reads.
 The database is only read.`,
-		Example: `  fsmgen log --db jobs.db job.yaml order-17
-  fsmgen log --db "$DATABASE_URL" --follow job.yaml order-17
-  fsmgen log --db jobs.db --json job.yaml > events.jsonl`,
+		Example: `  fsmctl log --db jobs.db job.yaml order-17
+  fsmctl log --db "$DATABASE_URL" --follow job.yaml order-17
+  fsmctl log --db jobs.db --json job.yaml > events.jsonl`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: specThen,
+		ValidArgsFunction: cli.SpecThen,
 		RunE: func(_ *cobra.Command, args []string) error {
 			id := ""
 			if len(args) == 2 {
 				if id = args[1]; id == "" {
-					return usagef("the id is empty; name a record, or leave it out for the log of all")
+					return cli.Usagef("the id is empty; name a record, or leave it out for the log of all")
 				}
 			}
 			return c.log(args[0], id, f)
@@ -59,16 +60,16 @@ The database is only read.`,
 	databaseFlag(cmd, &f.db)
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on with the events that come, until Ctrl-C")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print each event as one line of JSON")
-	c.quietFlag(cmd)
+	c.QuietFlag(cmd)
 	return cmd
 }
 
-func (c *cli) log(path, id string, f logFlags) error {
-	s, err := c.sound(path)
+func (c *ctl) log(path, id string, f logFlags) error {
+	s, err := c.Sound(path)
 	if err != nil {
 		return err
 	}
-	ctx, stop := interrupted()
+	ctx, stop := cli.Interrupted()
 	defer stop()
 	db, err := c.open(ctx, f.db, s, false)
 	if err != nil {
@@ -82,12 +83,12 @@ func (c *cli) log(path, id string, f logFlags) error {
 		err = closed
 	}
 	if err != nil {
-		return usagef("%s: %w", plain(db.Address.Shown), broken(err))
+		return cli.Usagef("%s: %w", cli.Plain(db.Address.Shown), cli.Broken(err))
 	}
 	return nil
 }
 
-func (c *cli) printLog(ctx context.Context, db *live.DB, id string, f logFlags) error {
+func (c *ctl) printLog(ctx context.Context, db *live.DB, id string, f logFlags) error {
 	var row fsm.Row
 	var missing error
 	if id != "" {
@@ -96,9 +97,9 @@ func (c *cli) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		}
 	}
 	if missing != nil && f.follow {
-		c.errorf("there is no %s with the id %q yet; waiting for it\n", db.Spec.Entity, id)
+		c.Errorf("there is no %s with the id %q yet; waiting for it\n", db.Spec.Entity, id)
 	}
-	l := newLogPrinter(db.Spec, id == "", colourful(c.out))
+	l := newLogPrinter(db.Spec, id == "", cli.Colourful(c.Out))
 	n := 0
 	for e, err := range events(ctx, db, id, f.follow) {
 		if err != nil {
@@ -106,7 +107,7 @@ func (c *cli) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		}
 		n++
 		if !f.asJSON {
-			c.printf("%s", l.event(&e))
+			c.Printf("%s", l.event(&e))
 		} else if err := c.printEvent(&e); err != nil {
 			return err
 		}
@@ -116,11 +117,11 @@ func (c *cli) printLog(ctx context.Context, db *live.DB, id string, f logFlags) 
 		return fmt.Errorf("there is no %s with the id %q", db.Spec.Entity, id)
 	case f.asJSON:
 	case id == "":
-		c.remarkf("%s\n", count(n, "event"))
+		c.Remarkf("%s\n", cli.Count(n, "event"))
 	case missing != nil && n > 0:
-		c.printf("%s has a log and no row: it was purged, or the row is lost (fsmgen audit tells)\n", plain(id))
+		c.Printf("%s has a log and no row: it was purged, or the row is lost (fsmctl audit tells)\n", cli.Plain(id))
 	default:
-		c.remarkf("%s is %s, at revision %d\n", plain(id), plain(l.state(row.State)), row.Rev)
+		c.Remarkf("%s is %s, at revision %d\n", cli.Plain(id), cli.Plain(l.state(row.State)), row.Rev)
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func events(ctx context.Context, db *live.DB, id string, follow bool) iter.Seq2[
 
 // printEvent prints an event as a line of JSON. Into a file or a pipe goes its exact
 // text, which its checksum covers.
-func (c *cli) printEvent(e *fsm.Event) error {
+func (c *ctl) printEvent(e *fsm.Event) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -156,10 +157,10 @@ func (c *cli) printEvent(e *fsm.Event) error {
 		return err
 	}
 	text := b.Bytes()
-	if isTerminal(c.out) {
-		text = append(plainJSON(bytes.TrimSuffix(text, []byte("\n"))), '\n')
+	if cli.IsTerminal(c.Out) {
+		text = append(cli.PlainJSON(bytes.TrimSuffix(text, []byte("\n"))), '\n')
 	}
-	return c.write(text)
+	return c.Write(text)
 }
 
 // logPrinter writes events for people.
@@ -203,7 +204,7 @@ func (l *logPrinter) event(e *fsm.Event) string {
 	var b strings.Builder
 	b.WriteString(e.At.UTC().Format("2006-01-02 15:04:05.000000Z"))
 	if l.ids {
-		fmt.Fprintf(&b, "  %s", plain(e.ID))
+		fmt.Fprintf(&b, "  %s", cli.Plain(e.ID))
 	}
 	at := fmt.Sprint(e.Rev)
 	if e.RecordOnly() {
@@ -213,23 +214,23 @@ func (l *logPrinter) event(e *fsm.Event) string {
 	if name, ok := l.operations[operation]; ok {
 		operation = name
 	}
-	operation = fmt.Sprintf("%-*s", l.operation, plain(operation))
+	operation = fmt.Sprintf("%-*s", l.operation, cli.Plain(operation))
 	if l.colours {
-		operation = ansiBold + operation + ansiOff
+		operation = cli.Bold + operation + cli.Off
 	}
-	move := plain(l.state(e.From)) + " -> " + plain(l.state(e.To))
+	move := cli.Plain(l.state(e.From)) + " -> " + cli.Plain(l.state(e.To))
 	switch {
 	case e.RecordOnly():
-		move = plain(l.state(e.To)) + ", recorded only"
+		move = cli.Plain(l.state(e.To)) + ", recorded only"
 	case e.From == "":
-		move = "(new) -> " + plain(l.state(e.To))
+		move = "(new) -> " + cli.Plain(l.state(e.To))
 	}
 	fmt.Fprintf(&b, "  %-5s %s  %-*s", at, operation, l.move, move)
 	if e.Actor != "" {
-		fmt.Fprintf(&b, "  by %s", plain(e.Actor))
+		fmt.Fprintf(&b, "  by %s", cli.Plain(e.Actor))
 	}
 	if e.RequestID != "" {
-		fmt.Fprintf(&b, "  request %s", plain(e.RequestID))
+		fmt.Fprintf(&b, "  request %s", cli.Plain(e.RequestID))
 	}
 	text := strings.TrimRight(b.String(), " ") + "\n"
 	for _, d := range l.details(e) {
@@ -245,16 +246,16 @@ func (l *logPrinter) details(e *fsm.Event) []string {
 		list = append(list, strings.Join(changed, ", "))
 	}
 	if e.Guard != "" {
-		list = append(list, "the guard "+plain(e.Guard)+" failed")
+		list = append(list, "the guard "+cli.Plain(e.Guard)+" failed")
 	}
 	if e.Cause != "" {
-		list = append(list, "follows "+plain(e.Cause))
+		list = append(list, "follows "+cli.Plain(e.Cause))
 	}
 	if e.Reason != "" {
-		list = append(list, "reason: "+plain(e.Reason))
+		list = append(list, "reason: "+cli.Plain(e.Reason))
 	}
-	for _, k := range sortedKeys(e.Labels) {
-		list = append(list, "label "+plain(k)+": "+plain(e.Labels[k]))
+	for _, k := range cli.SortedKeys(e.Labels) {
+		list = append(list, "label "+cli.Plain(k)+": "+cli.Plain(e.Labels[k]))
 	}
 	if e.Version != l.m.Version {
 		list = append(list, fmt.Sprintf("written under version %d of the specification", e.Version))
@@ -271,14 +272,14 @@ func (l *logPrinter) changes(e *fsm.Event) []string {
 	}
 	var list []string
 	add := func(name string, set bool, value json.RawMessage) {
-		text := cut(plain(string(value)))
+		text := cut(cli.Plain(string(value)))
 		switch {
 		case text == "null":
-			list = append(list, plain(name)+" absent")
+			list = append(list, cli.Plain(name)+" absent")
 		case set:
-			list = append(list, plain(name)+" + "+text)
+			list = append(list, cli.Plain(name)+" + "+text)
 		default:
-			list = append(list, plain(name)+" = "+text)
+			list = append(list, cli.Plain(name)+" = "+text)
 		}
 	}
 	for _, f := range l.m.Fields {
@@ -287,7 +288,7 @@ func (l *logPrinter) changes(e *fsm.Event) []string {
 			delete(members, f.Stored())
 		}
 	}
-	for _, name := range sortedKeys(members) {
+	for _, name := range cli.SortedKeys(members) {
 		add(name, false, members[name])
 	}
 	return list

@@ -1,12 +1,4 @@
-// Package traffic counts what the event log of a database holds of a machine:
-// how often each operation led from one state to another.
-//
-// It reads and never writes: a SQLite file is opened read-only, a PostgreSQL
-// session is read-only, and no lock is taken, so a running application is not
-// disturbed. It knows the log's table and columns, which are a part of what the
-// generated schema promises, and needs no generated package. It does not check
-// the log; that is what an audit is for.
-package traffic
+package sqldb
 
 import (
 	"context"
@@ -21,14 +13,14 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
-	"github.com/fsmgen/fsmgen/internal/address"
 )
 
-// Read counts the events of the machine of that name in a database: the path
-// of a SQLite file, or an address postgres://… . Errors never hold the password
-// of an address: see package address.
-func Read(ctx context.Context, text, machine string) ([]chart.Traffic, error) {
-	a, err := address.Parse(text)
+// History counts the events of the machine of that name in the log of a database: how
+// often each operation led from one state to another. It takes no lock, knows the log's
+// table and columns, which are a part of what the generated schema promises, and does
+// not check the log; that is what an audit is for.
+func History(ctx context.Context, text, machine string) ([]chart.Traffic, error) {
+	a, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +32,9 @@ func Read(ctx context.Context, text, machine string) ([]chart.Traffic, error) {
 	return ts, a.Clean(errors.Join(err, db.Close()))
 }
 
-func open(a address.Address) (*sql.DB, error) {
+func open(a Address) (*sql.DB, error) {
 	if a.Dialect == "sqlite" {
-		if err := address.CheckFile(a.Text); err != nil {
+		if err := CheckFile(a.Text); err != nil {
 			return nil, err
 		}
 		return sql.Open("sqlite", "file:"+(&url.URL{Path: a.Text}).EscapedPath()+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)")

@@ -1,4 +1,4 @@
-package traffic
+package sqldb
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func TestSQLite(t *testing.T) {
 	}
 	work(t, store)
 	// The application still has the file open: reading does not need it alone.
-	got, err := Read(t.Context(), path, "lifecycle")
+	got, err := History(t.Context(), path, "lifecycle")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestSQLite(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(t.Context(), path, "task"); err == nil || !strings.Contains(err.Error(), `no log of the machine "task"`) {
+	if _, err := History(t.Context(), path, "task"); err == nil || !strings.Contains(err.Error(), `no log of the machine "task"`) {
 		t.Errorf("another machine's log: %v", err)
 	}
 }
@@ -90,14 +90,14 @@ func TestPostgres(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	work(t, store)
-	got, err := Read(t.Context(), dsn, "lifecycle")
+	got, err := History(t.Context(), dsn, "lifecycle")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(worked, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := Read(t.Context(), dsn, "task"); err == nil || !strings.Contains(err.Error(), `no log of the machine "task"`) {
+	if _, err := History(t.Context(), dsn, "task"); err == nil || !strings.Contains(err.Error(), `no log of the machine "task"`) {
 		t.Errorf("another machine's log: %v", err)
 	}
 }
@@ -108,11 +108,11 @@ func TestUnreadable(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	missing := filepath.Join(t.TempDir(), "none.db")
-	if _, err := Read(ctx, missing, "task"); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "expected the path of a SQLite file") {
+	if _, err := History(ctx, missing, "task"); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "expected the path of a SQLite file") {
 		t.Errorf("a missing file: %v", err)
 	}
 	for _, address := range []string{"postgres://u:hunter2@127.0.0.1:1/db", "postgres://u:hunter2@127.0.0.1:x/db"} {
-		if _, err := Read(ctx, address, "task"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := History(ctx, address, "task"); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package address_test
+package sqldb_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/address"
+	"github.com/fsmgen/fsmgen/internal/live/sqldb"
 )
 
 func TestParse(t *testing.T) {
@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 		{"host=h password='s3cret", "", "", "the address cannot be read"},
 		{"host=h password=s3cret sslmode=no-such", "", "", "the address cannot be read"},
 	} {
-		a, err := address.Parse(c.text)
+		a, err := sqldb.Parse(c.text)
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%q: %v, want %q", c.text, err, c.err)
@@ -61,14 +61,14 @@ func TestFileFirst(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := address.Parse(path); err != nil || a.Dialect != "sqlite" || a.Shown != path {
+	if a, err := sqldb.Parse(path); err != nil || a.Dialect != "sqlite" || a.Shown != path {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
 
 func TestClean(t *testing.T) {
 	t.Parallel()
-	a, err := address.Parse(`postgres://u:p%22%2F%20w@h/d`)
+	a, err := sqldb.Parse(`postgres://u:p%22%2F%20w@h/d`)
 	if err != nil {
 		t.Fatal(err)
 	}

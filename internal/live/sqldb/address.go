@@ -1,9 +1,4 @@
-// Package address reads the address of a database as a person types it: the path
-// of a SQLite file, an address postgres://…, or PostgreSQL's "key=value" pairs.
-//
-// It guarantees that neither its errors nor those that went through Clean hold the
-// password, also of an address that cannot be read.
-package address
+package sqldb
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// isTerminal reports whether w is one that moves its cursor.
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is one that moves its cursor.
+func IsTerminal(w io.Writer) bool {
 	f, ok := unwrapped(w).(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
@@ -22,10 +22,10 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0
 }
 
-// plain returns a text that came from outside as a terminal may have it: on one
+// Plain returns a text that came from outside as a terminal may have it: on one
 // line, and without anything that moves the cursor, changes the colours or turns
 // the direction of what follows.
-func plain(s string) string {
+func Plain(s string) string {
 	clean := strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s)
 	if clean {
 		return s
@@ -56,9 +56,9 @@ func unsafeRune(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) || r == '\uFEFF'
 }
 
-// plainJSON is plain for a JSON text, which stays the same value: what is unsafe can
+// PlainJSON is plain for a JSON text, which stays the same value: what is unsafe can
 // stand in its strings only.
-func plainJSON(text []byte) []byte {
+func PlainJSON(text []byte) []byte {
 	if strings.IndexFunc(string(text), func(r rune) bool { return r >= 0x7f && unsafeRune(r) }) < 0 {
 		return text
 	}
@@ -73,8 +73,8 @@ func plainJSON(text []byte) []byte {
 	return []byte(b.String())
 }
 
-// bar shows how far a long work has come, on a terminal and nowhere else.
-type bar struct {
+// Bar shows how far a long work has come, on a terminal and nowhere else.
+type Bar struct {
 	w     io.Writer // nil: nowhere
 	what  string    // that is counted
 	shown bool
@@ -84,16 +84,17 @@ type bar struct {
 // barEvery is how often it is drawn.
 const barEvery = 100 * time.Millisecond
 
-func (c *cli) newBar(what string) *bar {
-	b := &bar{what: what}
-	if !c.quiet && isTerminal(c.err) {
-		b.w = c.err
+// NewBar returns a bar for a count of what.
+func (c *CLI) NewBar(what string) *Bar {
+	b := &Bar{what: what}
+	if !c.Quiet && IsTerminal(c.Err) {
+		b.w = c.Err
 	}
 	return b
 }
 
-// set draws it.
-func (b *bar) set(done, total int64) {
+// Set draws it.
+func (b *Bar) Set(done, total int64) {
 	if total == 0 {
 		return
 	}
@@ -102,12 +103,12 @@ func (b *bar) set(done, total int64) {
 	b.draw("[%s%s] %d of %d %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, total, b.what)
 }
 
-// count draws how far a work has come whose end nobody knows.
-func (b *bar) count(on string, done int64) {
-	b.draw("%s: %d %s", plain(on), done, b.what)
+// Count draws how far a work has come whose end nobody knows.
+func (b *Bar) Count(on string, done int64) {
+	b.draw("%s: %d %s", Plain(on), done, b.what)
 }
 
-func (b *bar) draw(format string, args ...any) {
+func (b *Bar) draw(format string, args ...any) {
 	if b.w == nil || time.Now().Before(b.next) {
 		return
 	}
@@ -116,8 +117,8 @@ func (b *bar) draw(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.w, "\r\x1b[K"+format, args...)
 }
 
-// hide removes it, before something else is printed.
-func (b *bar) hide() {
+// Hide removes it, before something else is printed.
+func (b *Bar) Hide() {
 	if b.shown {
 		b.shown = false
 		b.next = time.Time{}
@@ -125,8 +126,8 @@ func (b *bar) hide() {
 	}
 }
 
-// sortedKeys returns the keys of a map in bytewise order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// SortedKeys returns the keys of a map in bytewise order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // unwrapped returns the file behind the standard output of the command.
 func unwrapped(w io.Writer) io.Writer {

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
 // auditJSON prints one JSON document, its findings while they are found.
 type auditJSON struct {
-	c       *cli
+	c       *ctl
 	db      *live.DB
 	any     bool
 	repairs []repairReport
@@ -40,12 +41,12 @@ type changeReport struct {
 }
 
 func (j *auditJSON) begin() {
-	head := oneLine(struct {
+	head := cli.OneLine(struct {
 		Machine string `json:"machine"`
 		Version int    `json:"version"`
 		Hash    string `json:"hash"`
 	}{j.db.Spec.Name, j.db.Spec.Version, j.db.Spec.Hash})
-	j.c.printf("%s,\"findings\":[", strings.TrimSuffix(head, "}"))
+	j.c.Printf("%s,\"findings\":[", strings.TrimSuffix(head, "}"))
 }
 
 func (j *auditJSON) finding(f fsm.Finding) {
@@ -58,7 +59,7 @@ func (j *auditJSON) finding(f fsm.Finding) {
 		separator = ",\n"
 	}
 	j.any = true
-	j.c.printf("%s%s", separator, oneLine(auditFindingReport{f.ID, f.Rev, f.N, f.Check, severity, f.Message}))
+	j.c.Printf("%s%s", separator, cli.OneLine(auditFindingReport{f.ID, f.Rev, f.N, f.Check, severity, f.Message}))
 }
 
 func (j *auditJSON) proposal(p live.Proposal, done bool) {
@@ -80,7 +81,7 @@ func reported(v any) any {
 
 func (j *auditJSON) end(r auditResult, err error) {
 	if j.any {
-		j.c.printf("\n")
+		j.c.Printf("\n")
 	}
 	var probes []string
 	for _, p := range j.db.Spec.Probes {
@@ -93,7 +94,7 @@ func (j *auditJSON) end(r auditResult, err error) {
 		Error   string         `json:"error,omitempty"` // the audit did not come to its end
 	}{auditResult: r, Probes: probes, Repairs: j.repairs}
 	if err != nil {
-		tail.Error = broken(err).Error()
+		tail.Error = cli.Broken(err).Error()
 	}
-	j.c.printf("],%s\n", strings.TrimPrefix(oneLine(tail), "{"))
+	j.c.Printf("],%s\n", strings.TrimPrefix(cli.OneLine(tail), "{"))
 }

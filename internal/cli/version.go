@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"runtime"
@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildInfo says which fsmgen this is.
-type buildInfo struct {
+// BuildInfo says which build this is.
+type BuildInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
@@ -17,31 +17,32 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-func (c *cli) versionCommand() *cobra.Command {
+// VersionCommand prints which build this is.
+func (c *CLI) VersionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of fsmgen",
-		Long: `Version prints which fsmgen this is. With --json it is an object with version, go
+		Short: "Print the version of " + c.name,
+		Long: "Version prints which " + c.name + ` this is. With --json it is an object with version, go
 and platform, and revision and modified when it was built from a repository.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info := readBuildInfo()
+			info := ReadBuildInfo()
 			if asJSON {
-				return c.printJSON(info)
+				return c.PrintJSON(info)
 			}
-			c.printf("fsmgen %s\n", info)
+			c.Printf("%s %s\n", c.name, info)
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.quietFlag(cmd)
+	c.QuietFlag(cmd)
 	return cmd
 }
 
-// readBuildInfo asks the Go linker; a build without module data is "(devel)".
-func readBuildInfo() buildInfo {
-	info := buildInfo{
+// ReadBuildInfo asks the Go linker; a build without module data is "(devel)".
+func ReadBuildInfo() BuildInfo {
+	info := BuildInfo{
 		Version:  "(devel)",
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -65,7 +66,7 @@ func readBuildInfo() buildInfo {
 }
 
 // String returns one line.
-func (b buildInfo) String() string {
+func (b BuildInfo) String() string {
 	parts := []string{b.Version}
 	if b.Revision != "" {
 		r := b.Revision[:min(12, len(b.Revision))]

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/cli"
+	"github.com/fsmgen/fsmgen/internal/live/sqldb"
+	"github.com/fsmgen/fsmgen/internal/migration"
+)
+
+// migrateFlags are the flags of `migrate`.
+type migrateFlags struct {
+	db, against, level string
+}
+
+func (c *ctl) migrateCommand() *cobra.Command {
+	var f migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate --db DATABASE OLD NEW",
+		Short: "Print the migration of a database to the next version of a machine",
+		Long: `Migrate prints the script that "fsmgen diff --sql" prints, for this database: the
+indexes and triggers that you have made over the table of the records in a SQLite file
+are made again. The script is one transaction; it changes nothing in any other
+database, and is undone as a whole when a row does not fit. The database is only read:
+the shell of the database runs the script.
+
+The keys of an etcd cluster have no script: the program of the new version migrates them.`,
+		Example: `  fsmctl migrate --db jobs.db old/job.yaml job.yaml | sqlite3 -bail jobs.db
+  fsmctl migrate --db jobs.db --against git:v1.2.0 job.yaml > migration.sql`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: cli.SpecFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return c.migrate(args, f) },
+	}
+	databaseFlag(cmd, &f.db)
+	cmd.Flags().StringVar(&f.against, "against", "", "take the old version from git:REVISION")
+	cmd.Flags().StringVar(&f.level, "enforce", "full", "level of enforcement of the database: none, checks or full")
+	c.QuietFlag(cmd)
+	cli.OneOf(cmd, "enforce", gen.Levels...)
+	return cmd
+}
+
+func (c *ctl) migrate(args []string, f migrateFlags) error {
+	if !slices.Contains(gen.Levels, f.level) {
+		return cli.Usagef("--enforce is %q; write none, checks or full", f.level)
+	}
+	old, next, err := c.Versions(args, f.against)
+	if err != nil {
+		return err
+	}
+	if f.db == "" {
+		return errNoDatabase
+	}
+	a, err := parse(f.db)
+	if err != nil {
+		return cli.Usagef("--db: %w", err)
+	}
+	ctx, stop := cli.Interrupted()
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, historyDeadline)
+	defer cancel()
+	var own []migration.Object
+	if a.Dialect == migration.SQLite {
+		found, err := sqldb.Objects(ctx, f.db, old.Machine.Name)
+		if err != nil {
+			return cli.Usagef("--db: %w", cli.Broken(err))
+		}
+		for _, o := range found {
+			own = append(own, migration.Object(o))
+		}
+	}
+	m, err := migration.New(old.Machine, next.Machine, a.Dialect, f.level, own...)
+	switch {
+	case errors.Is(err, migration.ErrNone):
+		return cli.Usage(err)
+	case old.Found.HasErrors():
+		return cli.Usagef("%s is not sound, so its tables are not known; mend it first", old.Name)
+	case err != nil:
+		return cli.Internal(err)
+	}
+	return c.Write([]byte(m.Script))
+}
+
+// parse reads the address of a database of SQL.
+func parse(text string) (sqldb.Address, error) { return sqldb.Parse(text) }

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/live/livetest"
+	"github.com/fsmgen/fsmgen/internal/pgtest"
+	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fsmctl": main})
+}
+
+// TestScript runs testdata/script: the whole command line, as a terminal shows
+// it. FSMGEN_UPDATE_SCRIPTS=1 writes the outputs that scripts compare with cmp.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	run(t, "testdata/script", nil)
+}
+
+// TestPostgresScript runs testdata/postgres, with an empty database at $PG.
+func TestPostgresScript(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	run(t, "testdata/postgres", func(env *testscript.Env) error {
+		env.Setenv("PG", dsn)
+		return nil
+	})
+}
+
+func run(t *testing.T, dir string, setup func(*testscript.Env) error) {
+	t.Helper()
+	specs, err := filepath.Abs("../../specs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: dir,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SPECS", specs)
+			if setup != nil {
+				return setup(env)
+			}
+			return nil
+		},
+		UpdateScripts:       os.Getenv("FSMGEN_UPDATE_SCRIPTS") != "",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitCode,
+			"jobsdb":   jobsDB,
+			"sqlite":   execSQLite,
+			"rows":     rowsOf,
+			"schema":   schema,
+			"pgjobs":   postgresJobs,
+		},
+	})
+}
+
+// exitCode runs fsmctl and compares its exit code: exitcode N fsmctl ARGS...
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N command args...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = exitStatus(err)
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// jobsDB makes a SQLite file with the jobs of livetest.Jobs: jobsdb FILE [LEVEL].
+func jobsDB(ts *testscript.TestScript, _ bool, args []string) {
+	level := "full"
+	if len(args) > 1 {
+		level = args[1]
+	}
+	store, err := sqlite.Open(ts.MkAbs(args[0]), sqlite.WithEnforce(level))
+	ts.Check(err)
+	ts.Check(livetest.Jobs(context.Background(), store))
+	ts.Check(store.Close())
+	lock := ts.MkAbs(args[0]) + ".lock"
+	ts.Check(os.Remove(lock))
+}
+
+// schema writes the SQL of a machine: schema FILE SPEC.
+func schema(ts *testscript.TestScript, _ bool, args []string) {
+	m, found := validate.Source(args[1], []byte(ts.ReadFile(args[1])))
+	if found.HasErrors() {
+		ts.Fatalf("%v", found)
+	}
+	text, err := gen.Schema(m, "sqlite", "full")
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
+}
+
+// rowsOf prints the first column of a query: rows FILE SQL.
+func rowsOf(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0]))
+	ts.Check(err)
+	rows, err := db.QueryContext(context.Background(), args[1])
+	ts.Check(err)
+	for rows.Next() {
+		var text string
+		ts.Check(rows.Scan(&text))
+		_, _ = fmt.Fprintln(ts.Stdout(), text)
+	}
+	ts.Check(errors.Join(rows.Err(), rows.Close(), db.Close()))
+}
+
+// execSQLite runs SQL past every rule, that of a file with @: sqlite FILE SQL.
+func execSQLite(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?_pragma=ignore_check_constraints(1)")
+	ts.Check(err)
+	text := args[1]
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		text = ts.ReadFile(file)
+	}
+	_, err = db.ExecContext(context.Background(), text)
+	ts.Check(err)
+	ts.Check(db.Close())
+}
+
+// postgresJobs fills the database at $PG as jobsdb does.
+func postgresJobs(ts *testscript.TestScript, _ bool, args []string) {
+	store, err := postgres.Open(context.Background(), ts.Getenv("PG"), postgres.WithEnforce("none"))
+	ts.Check(err)
+	ts.Check(livetest.Jobs(context.Background(), store))
+	ts.Check(store.Close())
+	db, err := sql.Open("pgx", ts.Getenv("PG"))
+	ts.Check(err)
+	_, err = db.ExecContext(context.Background(), strings.Join(args, " "))
+	ts.Check(err)
+	ts.Check(db.Close())
+}
+
+// exitStatus is the exit code of a finished process, or why there is none.
+func exitStatus(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return strconv.Itoa(exit.ExitCode())
+	}
+	return err.Error()
+}

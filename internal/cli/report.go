@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// Report is the JSON form of what a command found and did.
+type Report struct {
+	Findings []findingReport `json:"findings"`
+	Errors   int             `json:"errors"`
+	Warnings int             `json:"warnings"`
+	Files    []FileReport    `json:"files,omitempty"`
+	Output   *OutputReport   `json:"output,omitempty"` // what is printed without --json
+}
+
+// OutputReport is a result that stands in no file.
+type OutputReport struct {
+	Format string `json:"format"`
+	Text   string `json:"text,omitempty"`
+	Base64 string `json:"base64,omitempty"` // of a result that is no text
+}
+
+// NewOutputReport reports a result of a format.
+func NewOutputReport(format string, data []byte) *OutputReport {
+	if !utf8.Valid(data) {
+		return &OutputReport{Format: format, Base64: base64.StdEncoding.EncodeToString(data)}
+	}
+	return &OutputReport{Format: format, Text: string(data)}
+}
+
+// Give prints a result: as it is, or as JSON with what was found beside it.
+func (c *CLI) Give(s *Source, asJSON bool, format string, data []byte) error {
+	if !asJSON {
+		return c.Write(data)
+	}
+	r := NewReport([]*Source{s}, nil)
+	r.Output = NewOutputReport(format, data)
+	return c.PrintJSON(r)
+}
+
+// Accepts prints what was found in a specification that is about to be used, and
+// reports whether it can be. As JSON, findings that do not hinder it are printed
+// with the result.
+func (c *CLI) Accepts(s *Source, asJSON bool) error {
+	if !asJSON {
+		c.RenderAll(c.Err, []*Source{s}, spec.Warning)
+	}
+	if !s.Found.HasErrors() {
+		return nil
+	}
+	if asJSON {
+		if err := c.PrintJSON(NewReport([]*Source{s}, nil)); err != nil {
+			return err
+		}
+	}
+	return ErrFindings
+}
+
+type findingReport struct {
+	File     string          `json:"file"`
+	Line     int             `json:"line"`
+	Column   int             `json:"column"` // in characters, from 1
+	Length   int             `json:"length"` // of the marked text in characters
+	Severity string          `json:"severity"`
+	Code     string          `json:"code"`
+	Message  string          `json:"message"`
+	Hint     string          `json:"hint,omitempty"`
+	Before   string          `json:"before,omitempty"`
+	After    string          `json:"after,omitempty"`
+	Related  []relatedReport `json:"related,omitempty"`
+}
+
+type relatedReport struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+// NewReport reports what was found in sources, and files.
+func NewReport(sources []*Source, files []FileReport) Report {
+	r := Report{Findings: []findingReport{}, Files: files}
+	for _, s := range sources {
+		for _, d := range s.Found {
+			switch d.Severity {
+			case spec.Error:
+				r.Errors++
+			case spec.Warning:
+				r.Warnings++
+			}
+			r.Findings = append(r.Findings, newFindingReport(d))
+		}
+	}
+	return r
+}
+
+func newFindingReport(d spec.Diagnostic) findingReport {
+	f := findingReport{
+		File: d.File, Line: d.Pos.Line, Column: d.Pos.Col, Length: max(d.Len, 1),
+		Severity: d.Severity.String(), Code: d.Code, Message: d.Message, Hint: d.Hint,
+		Before: d.Before, After: d.After,
+	}
+	for _, r := range d.Related {
+		f.Related = append(f.Related, relatedReport{Line: r.Pos.Line, Column: r.Pos.Col, Message: r.Message})
+	}
+	return f
+}
+
+// PrintJSON prints v as a result.
+func (c *CLI) PrintJSON(v any) error {
+	e := json.NewEncoder(c.Out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return Usagef("cannot print: %w", err)
+	}
+	return nil
+}
+
+// AnyErrors reports whether a finding of the sources is an error.
+func AnyErrors(sources []*Source) bool {
+	for _, s := range sources {
+		if s.Found.HasErrors() {
+			return true
+		}
+	}
+	return false
+}
+
+// Count writes a number of things: 1 file, 2 files.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Least is how light a finding may be to be printed: informations are remarks.
+func (c *CLI) Least(s spec.Severity) spec.Severity {
+	if c.Quiet {
+		return min(s, spec.Warning)
+	}
+	return s
+}
+
+// RenderAll prints what was found in the sources as text, down to a severity,
+// and how many findings there are when there is more than one. Informations are
+// for `check`: those who generate have asked for something else.
+func (c *CLI) RenderAll(w io.Writer, sources []*Source, least spec.Severity) {
+	colours := Colourful(w)
+	r := NewReport(sources, nil)
+	for _, s := range sources {
+		for _, d := range s.Found {
+			if d.Severity > least {
+				continue
+			}
+			text := spec.Render(d, s.Text)
+			if colours {
+				text = coloured(d, text)
+			}
+			_, _ = io.WriteString(w, text) // a reader that went away is no error of ours
+		}
+	}
+	if r.Errors+r.Warnings > 1 {
+		_, _ = fmt.Fprintf(w, "%s, %s\n", Count(r.Errors, "error"), Count(r.Warnings, "warning"))
+	}
+}
+
+// OneLine writes v as JSON that a terminal may have.
+func OneLine(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // reports are made of texts and numbers
+	}
+	return string(PlainJSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
+}
+
+// Place names a record, or an event of it.
+func Place(id string, rev, n int64) string {
+	switch {
+	case rev == 0:
+		return id
+	case n == 0:
+		return fmt.Sprintf("%s@%d", id, rev)
+	}
+	return fmt.Sprintf("%s@%d.%d", id, rev, n)
+}
+
+// FileReport is the JSON form of one file on disk.
+type FileReport struct {
+	Path    string `json:"path"`
+	Status  string `json:"status"` // before the run
+	Written bool   `json:"written"`
+	Problem string `json:"problem,omitempty"` // why fmt leaves it as it is
+	Diff    string `json:"diff,omitempty"`    // of fmt --diff: to what it would become
+}
