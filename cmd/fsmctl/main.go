@@ -1,7 +1,7 @@
 // Command fsmctl looks at the databases of machines: it audits and repairs their
 // records, prints their logs, counts their moves and shows them on a page. It reads
-// SQLite files, PostgreSQL and etcd with the specification alone; the generated package
-// is not needed.
+// SQLite files and PostgreSQL with the specification alone; the generated package is not
+// needed.
 //
 // It is a module of its own, so that fsmgen links no database and nobody downloads a
 // driver to generate code. It writes by "repair --yes" only.
@@ -33,14 +33,11 @@ func (c *ctl) rootCommand() *cobra.Command {
 		Use:   "fsmctl",
 		Short: "Look at the live databases of machines",
 		Long: `fsmctl looks at the live databases of machines that fsmgen has generated: SQLite
-files, PostgreSQL and etcd. It needs the specification and not the program.
+files and PostgreSQL. It needs the specification and not the program.
 
 A database is named by --db:
   jobs.db                                    the path of a SQLite file
   postgres://user:password@host:5432/name    a database of PostgreSQL
-  etcd://user:password@host:2379,host2:2379/shop/
-                                             an etcd cluster and the prefix of the keys;
-                                             etcds:// speaks TLS
 
 Only "repair --yes" writes.
 

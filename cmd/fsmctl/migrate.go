@@ -27,9 +27,7 @@ func (c *ctl) migrateCommand() *cobra.Command {
 indexes and triggers that you have made over the table of the records in a SQLite file
 are made again. The script is one transaction; it changes nothing in any other
 database, and is undone as a whole when a row does not fit. The database is only read:
-the shell of the database runs the script.
-
-The keys of an etcd cluster have no script: the program of the new version migrates them.`,
+the shell of the database runs the script.`,
 		Example: `  fsmctl migrate --db jobs.db old/job.yaml job.yaml | sqlite3 -bail jobs.db
   fsmctl migrate --db jobs.db --against git:v1.2.0 job.yaml > migration.sql`,
 		Args:              cobra.RangeArgs(1, 2),

@@ -15,7 +15,7 @@ import (
 )
 
 // AddressForms says what --db takes.
-const AddressForms = "the path of a SQLite file, postgres://user:password@host:5432/database, or etcd://host:2379,.../prefix"
+const AddressForms = "the path of a SQLite file, or postgres://user:password@host:5432/database"
 
 // serveFlags are the flags of `serve`.
 type serveFlags struct {
