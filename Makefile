@@ -65,6 +65,10 @@ portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm
 empty-machine: ## make demo and make test in fresh clones, nothing cached, with and without PostgreSQL, as root and not, in odd folders (ONLY=user,blank)
 	.ci/empty-machine $(ONLY)
 
+.PHONY: release-check
+release-check: ## tag all modules in a clone, and use them from an empty module by their tags
+	.ci/release-check
+
 .PHONY: properties
 properties: ## the tests with random cases, with new ones and 20 000 of each
 	RAPID_CHECKS=$${RAPID_CHECKS:-20000} $(GO) test -count=1 -timeout 30m \
