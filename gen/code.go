@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"go/scanner"
+	"go/token"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -20,10 +24,7 @@ const docWidth = 80
 func newFile(n *names) *jen.File {
 	f := jen.NewFile(n.Package)
 	f.HeaderComment("// " + header)
-	f.ImportAlias(runtimePath, "fsm")
-	for path, name := range map[string]string{"database/sql/driver": "driver"} {
-		f.ImportName(path, name)
-	}
+	f.ImportAlias("database/sql/driver", "sqldriver") // driver is that of the runtime
 	return f
 }
 
@@ -38,33 +39,83 @@ func render(f *jen.File) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}
-	return groupImports(src), nil
+	return importRuntime(src), nil
 }
 
-// groupImports sets the runtime apart from the standard library, as goimports
-// does, which would cost more time than all of the rest.
-func groupImports(src []byte) []byte {
-	line := []byte("\tfsm \"" + runtimePath + "\"\n")
-	head, rest, ok := bytes.Cut(src, []byte("\n)\n"))
-	if !ok || bytes.Count(head, []byte("\n\t")) < 2 || !bytes.Contains(append(head, '\n'), line) {
+// runtimePackages are the packages of the runtime that generated code uses, by the
+// name that stands in the code, in the order of their paths.
+var runtimePackages = []struct{ name, path string }{
+	{"fsm", runtimePath},
+	{"audit", runtimePath + "/audit"},
+	{"driver", runtimePath + "/driver"},
+	{"fsmimpl", runtimePath + "/fsmimpl"},
+	{"worker", runtimePath + "/worker"},
+}
+
+// runtimeImports returns a line for each package of the runtime that code uses.
+func runtimeImports(code []byte) (lines []string) {
+	used := map[string]bool{}
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(code)), code, nil, 0)
+	for name, selected := "", false; ; {
+		_, tok, text := s.Scan()
+		switch {
+		case tok == token.EOF:
+			for _, p := range runtimePackages {
+				switch {
+				case used[p.name] && p.name == "fsm":
+					lines = append(lines, fmt.Sprintf("fsm %q", p.path))
+				case used[p.name]:
+					lines = append(lines, strconv.Quote(p.path))
+				}
+			}
+			return lines
+		case tok == token.PERIOD:
+			selected = true
+		case tok == token.IDENT && selected:
+			used[name] = used[name] || token.IsExported(text)
+			name, selected = "", false
+		default:
+			name, selected = text, false
+		}
+	}
+}
+
+// importRuntime adds the imports of the runtime's packages to a formatted file, apart
+// from those of the standard library, as goimports does.
+func importRuntime(src []byte) []byte {
+	lines := runtimeImports(src)
+	if len(lines) == 0 {
 		return src
 	}
-	head = bytes.Replace(append(head, '\n'), line, nil, 1)
-	return slices.Concat(head, []byte("\n"), line, []byte(")\n"), rest)
+	own := "\t" + strings.Join(lines, "\n\t") + "\n)\n"
+	if head, rest, ok := bytes.Cut(src, []byte("\nimport (\n")); ok {
+		std, rest, _ := bytes.Cut(rest, []byte("\n)\n"))
+		return slices.Concat(head, []byte("\nimport (\n"), std, []byte("\n\n"+own), rest)
+	}
+	if head, rest, ok := bytes.Cut(src, []byte("\nimport ")); ok {
+		std, rest, _ := bytes.Cut(rest, []byte("\n"))
+		return slices.Concat(head, []byte("\nimport (\n\t"), std, []byte("\n\n"+own), rest)
+	}
+	clause := regexp.MustCompile(`(?m)^package \w+\n`).FindIndex(src)
+	if len(lines) == 1 {
+		own = "import " + lines[0] + "\n"
+	} else {
+		own = "import (\n" + own
+	}
+	return slices.Concat(src[:clause[1]], []byte("\n"+own), src[clause[1]:])
 }
 
 // raw is an expression or a statement that is written as it stands. Names of
-// the packages time and fsm may stand in it: every generated file that uses
-// raw imports both by a qualified name elsewhere.
+// the package time and of the packages of the runtime may stand in it: every generated
+// file that uses raw imports time by a qualified name elsewhere, and render imports
+// the runtime.
 func raw(format string, args ...any) *jen.Statement {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
 	return jen.Id(format)
 }
-
-// fsmName is an exported name of the runtime.
-func fsmName(name string) *jen.Statement { return jen.Qual(runtimePath, name) }
 
 // doc returns a doc comment: paragraphs wrapped at docWidth. Lines that begin
 // with a tab or a hyphen keep their breaks, as in a list.

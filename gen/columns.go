@@ -57,7 +57,7 @@ func (r *rows) column(o operand, fromCall bool) string {
 		return o.val + ".Text()"
 	case spec.KindTime:
 		if fromCall {
-			return apply("fsm.Time", "")
+			return apply("driver.Time", "")
 		}
 	}
 	if optional {

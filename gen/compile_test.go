@@ -32,7 +32,8 @@ func (l loaded) Import(path string) (*types.Package, error) {
 func imports(t *testing.T) loaded {
 	t.Helper()
 	all, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedExportFile},
-		runtimePath, runtimePath+"/fsmtest", runtimePath+"/memstore",
+		runtimePath, runtimePath+"/audit", runtimePath+"/driver", runtimePath+"/fsmimpl", runtimePath+"/worker",
+		runtimePath+"/fsmtest", runtimePath+"/memstore",
 		"context", "database/sql", "database/sql/driver", "embed", "errors", "fmt", "iter", "math", "slices", "strconv", "testing", "time")
 	if err != nil {
 		t.Fatal(err)

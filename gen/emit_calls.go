@@ -19,13 +19,13 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	pair("Name", jen.Lit(o.Name))
 	pair("Stored", jen.Lit(o.Stored()))
 	pair("Event", jen.Lit(o.StoredEvent()))
-	pair("By", raw(map[spec.Actor]string{spec.ByCaller: "fsm.ByCaller", spec.BySystem: "fsm.BySystem", spec.ByOperator: "fsm.ByOperator"}[o.By]))
+	pair("By", raw(map[spec.Actor]string{spec.ByCaller: "fsmimpl.ByCaller", spec.BySystem: "fsmimpl.BySystem", spec.ByOperator: "fsmimpl.ByOperator"}[o.By]))
 	if creates(o) {
 		pair("Creates", jen.True())
 	} else {
 		pair("From", raw(stringsExpr(storedStates(states(o.From)))))
 	}
-	pair("Moves", jen.Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
+	pair("Moves", jen.Index().Add(raw("fsmimpl.Move")).ValuesFunc(func(g *jen.Group) {
 		moves := movesOf(o)
 		for _, mv := range moves {
 			g.Line().Add(raw(moveExpr(mv)))
@@ -35,7 +35,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		}
 	}))
 	if feeds := s.m.Feeds(o); len(feeds) > 0 {
-		pair("Feeds", jen.Index().Add(fsmName("Feed")).ValuesFunc(func(g *jen.Group) {
+		pair("Feeds", jen.Index().Add(raw("fsmimpl.Feed")).ValuesFunc(func(g *jen.Group) {
 			for _, f := range feeds {
 				g.Line().Add(raw("{Input: %q, Column: %q}", f.Input.Name, f.Field.Stored()))
 			}
@@ -49,7 +49,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 		pair("NeedActor", jen.True())
 	}
 	if len(o.Triggers) > 0 {
-		pair("Triggers", jen.Index().Add(fsmName("Trigger")).ValuesFunc(func(g *jen.Group) {
+		pair("Triggers", jen.Index().Add(raw("fsmimpl.Trigger")).ValuesFunc(func(g *jen.Group) {
 			for _, t := range o.Triggers {
 				g.Add(raw(triggerExpr(t)))
 			}
@@ -71,7 +71,7 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	if o.Next != nil {
 		pair("Picks", jen.True())
 		if order := pickOrder(o); len(order) > 0 {
-			pair("Order", jen.Index().Add(fsmName("Order")).ValuesFunc(func(g *jen.Group) {
+			pair("Order", jen.Index().Add(raw("driver.Order")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range order {
 					g.Add(raw(orderExpr(x)))
 				}
@@ -86,12 +86,12 @@ func (s *store) operation(g *jen.Group, o *spec.Operation) error {
 	}
 	if s.engineCalls(o) && !hasSource(o) {
 		pair("System", jen.Func().Params(raw("*"+s.n.Record), jen.Qual("time", "Time")).
-			Params(raw("fsm.Call[%s]", s.n.Record), raw("error")).Block(
+			Params(raw("fsmimpl.Call[%s]", s.n.Record), raw("error")).Block(
 			jen.Return(raw("%s{}.call(nil), nil", c.Request)),
 		))
 	}
 	fields = append(fields, jen.Line())
-	g.Id(c.Desc).Op("=").Add(raw("&fsm.Operation[%s]", s.n.Record)).Values(fields...)
+	g.Id(c.Desc).Op("=").Add(raw("&fsmimpl.Operation[%s]", s.n.Record)).Values(fields...)
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (s *store) effectInfo(e *spec.Effect) (*jen.Statement, error) {
 			jen.Return(s.keyText(e)),
 		))
 	}
-	return raw("&fsm.EffectInfo[%s]", s.n.Record).Values(append(fields, jen.Line())...), nil
+	return raw("&fsmimpl.EffectInfo[%s]", s.n.Record).Values(append(fields, jen.Line())...), nil
 }
 
 // keyText returns the key of an effect as a text.
@@ -186,7 +186,7 @@ func (s *store) keyText(e *spec.Effect) *jen.Statement {
 			parts = append(parts, raw(s.rows.storedColumn(f)))
 		}
 	}
-	return fsmName("EffectKey").Call(parts...)
+	return raw("fsmimpl.EffectKey").Call(parts...)
 }
 
 // call adds the method of a request that makes the engine's call.
@@ -210,7 +210,7 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 	pair("At", raw("req.At"))
 	pair("Labels", raw("req.Labels"))
 	if len(o.Inputs) > 0 {
-		pair("Inputs", jen.Index().Add(fsmName("Input")).ValuesFunc(func(g *jen.Group) {
+		pair("Inputs", jen.Index().Add(raw("driver.Input")).ValuesFunc(func(g *jen.Group) {
 			for _, in := range o.Inputs {
 				g.Line().Add(raw(s.inputExpr(o, in)))
 			}
@@ -237,16 +237,16 @@ func (s *store) call(f *jen.File, o *spec.Operation) error {
 	}
 	fields = append(fields, jen.Line())
 	f.Line()
-	f.Func().Params(raw("req %s", c.Request)).Id("call").Params(raw("op *fsm.Operation[%s]", s.n.Record)).
-		Add(raw("fsm.Call[%s]", s.n.Record)).Block(
-		jen.Return(raw("fsm.Call[%s]", s.n.Record).Values(fields...)),
+	f.Func().Params(raw("req %s", c.Request)).Id("call").Params(raw("op *fsmimpl.Operation[%s]", s.n.Record)).
+		Add(raw("fsmimpl.Call[%s]", s.n.Record)).Block(
+		jen.Return(raw("fsmimpl.Call[%s]", s.n.Record).Values(fields...)),
 	)
 	return nil
 }
 
 func (s *store) inputExpr(o *spec.Operation, in *spec.Input) string {
 	value := s.rows.column(scope{n: s.n}.input(in), true)
-	text := fmt.Sprintf("{Name: %q, Value: %s, Kind: fsm.%s", in.Name, value, kindName(in.Type.Kind))
+	text := fmt.Sprintf("{Name: %q, Value: %s, Kind: driver.%s", in.Name, value, kindName(in.Type.Kind))
 	if loose(s.m, o, in) {
 		text += ", Loose: true"
 	}
@@ -291,7 +291,7 @@ func (s *store) decide(o *spec.Operation) *jen.Statement {
 		id = "id"
 	}
 	return jen.Func().Params(raw("j *%s, %s string, %s []int64, now", s.n.Record, id, peers).Qual("time", "Time")).
-		Params(raw("fsm.Step"), raw("error")).BlockFunc(func(g *jen.Group) {
+		Params(raw("fsmimpl.Step"), raw("error")).BlockFunc(func(g *jen.Group) {
 		if c.Peers != "" {
 			g.Id("known").Op(":=").Id(c.Peers).ValuesFunc(func(g *jen.Group) {
 				i := 0
@@ -349,8 +349,8 @@ func (s *store) peers(o *spec.Operation) (*jen.Statement, error) {
 	if usesRecord {
 		j = "j"
 	}
-	return jen.Func().Params(raw("%s *%s, id string", j, s.n.Record)).Index().Add(fsmName("PeerQuery")).Block(
-		jen.Return(jen.Index().Add(fsmName("PeerQuery")).Values(append(queries, jen.Line())...)),
+	return jen.Func().Params(raw("%s *%s, id string", j, s.n.Record)).Index().Add(raw("driver.PeerQuery")).Block(
+		jen.Return(jen.Index().Add(raw("driver.PeerQuery")).Values(append(queries, jen.Line())...)),
 	), nil
 }
 
@@ -385,7 +385,7 @@ func fieldsOf(refs []spec.FieldRef) []*spec.Field {
 func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 	list, complete := asks(o)
 	if list != nil {
-		pair("Where", jen.Index().Add(fsmName("Cond")).ValuesFunc(func(g *jen.Group) {
+		pair("Where", jen.Index().Add(raw("driver.Cond")).ValuesFunc(func(g *jen.Group) {
 			for _, a := range list {
 				g.Line().Add(raw(s.condition(a)))
 			}
@@ -410,15 +410,15 @@ func (s *store) narrow(o *spec.Operation, pair func(string, jen.Code)) {
 func (s *store) condition(a asked) string {
 	switch a.op {
 	case spec.Present:
-		return fmt.Sprintf("{Column: %q, Op: fsm.OpPresent}", a.field.Stored())
+		return fmt.Sprintf("{Column: %q, Op: driver.OpPresent}", a.field.Stored())
 	case spec.Absent:
-		return fmt.Sprintf("{Column: %q, Op: fsm.OpAbsent}", a.field.Stored())
+		return fmt.Sprintf("{Column: %q, Op: driver.OpAbsent}", a.field.Stored())
 	}
 	if a.now {
-		return fmt.Sprintf("{Column: %q, Op: fsm.%s, Now: true}", a.field.Stored(), condOps[a.op])
+		return fmt.Sprintf("{Column: %q, Op: driver.%s, Now: true}", a.field.Stored(), condOps[a.op])
 	}
 	value := s.rows.column(scope{n: s.n}.term(a.value, a.left), a.value.Kind == spec.TermInput)
-	return fmt.Sprintf("{Column: %q, Op: fsm.%s, Value: %s}", a.field.Stored(), condOps[a.op], value)
+	return fmt.Sprintf("{Column: %q, Op: driver.%s, Value: %s}", a.field.Stored(), condOps[a.op], value)
 }
 
 var condOps = map[spec.FactOp]string{

@@ -11,7 +11,7 @@ import (
 func classify(f *jen.File, m *spec.Machine, n *names) {
 	f.Line()
 	f.Add(doc("Classify says what an operation does to a record in a state: it is a transition (guards and branches decide further), it is recorded and changes nothing, or it is refused. A creation is refused in every state.")).
-		Func().Id("Classify").Params(raw("s State, op Operation")).Add(fsmName("Class")).BlockFunc(func(g *jen.Group) {
+		Func().Id("Classify").Params(raw("s State, op Operation")).Add(raw("fsmimpl.Class")).BlockFunc(func(g *jen.Group) {
 		var cases []jen.Code
 		for _, o := range m.Operations {
 			var moves, records []jen.Code
@@ -25,10 +25,10 @@ func classify(f *jen.File, m *spec.Machine, n *names) {
 			}
 			var inner []jen.Code
 			if moves != nil {
-				inner = append(inner, jen.Case(moves...).Block(jen.Return(fsmName("ClassTransition"))))
+				inner = append(inner, jen.Case(moves...).Block(jen.Return(raw("fsmimpl.ClassTransition"))))
 			}
 			if records != nil {
-				inner = append(inner, jen.Case(records...).Block(jen.Return(fsmName("ClassRecordOnly"))))
+				inner = append(inner, jen.Case(records...).Block(jen.Return(raw("fsmimpl.ClassRecordOnly"))))
 			}
 			if inner != nil {
 				cases = append(cases, jen.Case(raw(n.op(o).Const)).Block(jen.Switch(raw("s")).Block(inner...)))
@@ -37,7 +37,7 @@ func classify(f *jen.File, m *spec.Machine, n *names) {
 		if cases != nil {
 			g.Switch(raw("op")).Block(cases...)
 		}
-		g.Return(fsmName("ClassReject"))
+		g.Return(raw("fsmimpl.ClassReject"))
 	})
 }
 
@@ -46,7 +46,7 @@ func check(f *jen.File, m *spec.Machine, n *names) {
 	s := scope{n: n}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Check lists the rules that %s breaks, whoever wrote it. An empty list means that it may be worked on.", withArticle(n.Record)))).
-		Func().Id("Check").Params(raw("j %s", n.Record)).Index().Add(fsmName("Violation")).BlockFunc(func(g *jen.Group) {
+		Func().Id("Check").Params(raw("j %s", n.Record)).Index().Add(raw("fsm.Violation")).BlockFunc(func(g *jen.Group) {
 		g.Add(raw("var found []fsm.Violation"))
 		g.If(raw("!j.State.Valid()")).Block(
 			jen.Return(raw("append(found, fsm.Violation{Rule: %q, Must: true, Message: %q})", "state", "the record is in no state of the machine")),

@@ -13,8 +13,8 @@ import (
 func (s *store) encode(f *jen.File) {
 	f.Line()
 	f.Add(doc("encode returns the record as a row: stored words, and absent values as nil.")).
-		Func().Id("encode").Params(raw("j *%s", s.n.Record)).Add(fsmName("Row")).Block(
-		jen.Return(raw("fsm.Row").Values(
+		Func().Id("encode").Params(raw("j *%s", s.n.Record)).Add(raw("driver.Row")).Block(
+		jen.Return(raw("driver.Row").Values(
 			jen.Line().Id("ID").Op(":").Add(raw("j.ID")),
 			jen.Line().Id("State").Op(":").Add(raw("j.State.%s()", s.stateWord())),
 			jen.Line().Id("Rev").Op(":").Add(raw("j.Rev")),
@@ -45,7 +45,7 @@ func (s *store) stateWord() string {
 func (s *store) decode(f *jen.File) {
 	f.Line()
 	f.Add(doc("decode returns the record of a row. It refuses unknown words and wrong types, and does not look at invariants: see Check.")).
-		Func().Id("decode").Params(raw("r fsm.Row")).Params(raw(s.n.Record), raw("error")).BlockFunc(func(g *jen.Group) {
+		Func().Id("decode").Params(raw("r driver.Row")).Params(raw(s.n.Record), raw("error")).BlockFunc(func(g *jen.Group) {
 		g.If(raw("len(r.Values) != len(schema.Columns)")).Block(
 			jen.Return(raw(s.n.Record+"{}"), jen.Qual("fmt", "Errorf").Call(
 				jen.Lit(s.m.Name+" %q: the row has %d columns, expected %d"), raw("r.ID"), raw("len(r.Values)"), raw("len(schema.Columns)"))),
@@ -101,14 +101,14 @@ func (s *store) columnFunctions(f *jen.File) {
 		jen.If(raw("v, ok := o.Get()"), raw("ok")).Block(jen.Return(raw("form(v)"))),
 		jen.Return(jen.Nil()))
 	add("read", "read copies a column that must be there.",
-		raw("[T any](r fsm.Row, column int, to *T) error"),
+		raw("[T any](r driver.Row, column int, to *T) error"),
 		raw("v, ok := r.Values[column].(T)"),
 		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
 			jen.Lit("column %s holds %T, expected %T"), raw("schema.Columns[column].Stored"), raw("r.Values[column]"), raw("*to")))),
 		raw("*to = v"),
 		jen.Return(jen.Nil()))
 	add("readOptional", "readOptional copies a column that may be absent.",
-		raw("[T any](r fsm.Row, column int, to *fsm.Optional[T]) error"),
+		raw("[T any](r driver.Row, column int, to *fsm.Optional[T]) error"),
 		absentThen,
 		raw("v, ok := r.Values[column].(T)"),
 		jen.If(raw("!ok")).Block(jen.Return(jen.Qual("fmt", "Errorf").Call(
@@ -116,13 +116,13 @@ func (s *store) columnFunctions(f *jen.File) {
 		raw("*to = fsm.Some(v)"),
 		jen.Return(jen.Nil()))
 	add("scan", "scan reads a text column that must be there.",
-		jen.Params(raw("r fsm.Row"), raw("column int"), raw("to").Qual("database/sql", "Scanner")).Error(),
+		jen.Params(raw("r driver.Row"), raw("column int"), raw("to").Qual("database/sql", "Scanner")).Error(),
 		raw("text, ok := r.Values[column].(string)"),
 		jen.If(raw("!ok")).Block(wrongType("a text")),
 		jen.If(raw("err := to.Scan(text)"), raw("err != nil")).Block(columnError),
 		jen.Return(jen.Nil()))
 	add("scanOptional", "scanOptional reads a text column that may be absent.",
-		scanner.Params(raw("r fsm.Row"), raw("column int"), raw("to *fsm.Optional[T]")).Error(),
+		scanner.Params(raw("r driver.Row"), raw("column int"), raw("to *fsm.Optional[T]")).Error(),
 		absentThen,
 		raw("text, ok := r.Values[column].(string)"),
 		jen.If(raw("!ok")).Block(wrongType("a text")),
@@ -137,9 +137,9 @@ func (s *store) stepFunction(f *jen.File) {
 	word := s.stateWord()
 	f.Line()
 	f.Add(doc("step hands what a pure method decided to the engine, in stored words.")).
-		Func().Id("step").Params(raw("e Event, err error")).Params(raw("fsm.Step"), raw("error")).Block(
-		jen.If(raw("err != nil")).Block(jen.Return(raw("fsm.Step{}, err"))),
-		raw("s := fsm.Step{To: e.To.%s(), RecordOnly: e.RecordOnly, Guard: e.Guard}", word),
+		Func().Id("step").Params(raw("e Event, err error")).Params(raw("fsmimpl.Step"), raw("error")).Block(
+		jen.If(raw("err != nil")).Block(jen.Return(raw("fsmimpl.Step{}, err"))),
+		raw("s := fsmimpl.Step{To: e.To.%s(), RecordOnly: e.RecordOnly, Guard: e.Guard}", word),
 		jen.If(raw("e.From != 0")).Block(raw("s.From = e.From.%s()", word)),
 		jen.Return(raw("s, nil")),
 	)
@@ -154,14 +154,14 @@ func (s *store) schema(f *jen.File) {
 	}
 	f.Line()
 	f.Add(doc("schema describes the machine to a store.")).
-		Var().Id("schema").Op("=").Add(raw("&fsm.Schema")).ValuesFunc(func(g *jen.Group) {
+		Var().Id("schema").Op("=").Add(raw("&driver.Schema")).ValuesFunc(func(g *jen.Group) {
 		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
 		pair("Machine", jen.Lit(s.m.Name))
 		pair("Entity", jen.Lit(s.m.Entity))
 		pair("Version", jen.Lit(s.m.Version))
 		pair("Hash", jen.Lit(s.m.Hash))
 		if len(s.opt.Beside) > 0 {
-			pair("Beside", jen.Index().Add(fsmName("SpecID")).ValuesFunc(func(g *jen.Group) {
+			pair("Beside", jen.Index().Add(raw("driver.SpecID")).ValuesFunc(func(g *jen.Group) {
 				for _, id := range s.opt.Beside {
 					g.Line().Values(jen.Id("Version").Op(":").Lit(id.Version), jen.Id("Hash").Op(":").Lit(id.Hash))
 				}
@@ -172,7 +172,7 @@ func (s *store) schema(f *jen.File) {
 		pair("Enforce", jen.Lit(s.opt.Enforce))
 		pair("RequestID", raw(demand(s.m.RequestID)))
 		pair("ExpectedRev", raw(demand(s.m.ExpectedRev)))
-		pair("Columns", jen.Index().Add(fsmName("Column")).ValuesFunc(func(g *jen.Group) {
+		pair("Columns", jen.Index().Add(raw("driver.Column")).ValuesFunc(func(g *jen.Group) {
 			for _, x := range s.m.Fields {
 				g.Line().Add(raw(columnInfo(x)))
 			}
@@ -180,14 +180,14 @@ func (s *store) schema(f *jen.File) {
 				g.Line()
 			}
 		}))
-		pair("States", jen.Index().Add(fsmName("StateInfo")).ValuesFunc(func(g *jen.Group) {
+		pair("States", jen.Index().Add(raw("driver.StateInfo")).ValuesFunc(func(g *jen.Group) {
 			for _, x := range s.m.States {
 				g.Line().Add(raw(stateInfo(x)))
 			}
 			g.Line()
 		}))
 		if rules := uniqueRules(s.m); len(rules) > 0 {
-			pair("Uniques", jen.Index().Add(fsmName("UniqueRule")).ValuesFunc(func(g *jen.Group) {
+			pair("Uniques", jen.Index().Add(raw("driver.UniqueRule")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range rules {
 					g.Line().Add(raw(s.uniqueInfo(x)))
 				}
@@ -195,7 +195,7 @@ func (s *store) schema(f *jen.File) {
 			}))
 		}
 		if all := queried(s.m); len(all) > 0 {
-			pair("Indexes", jen.Index().Add(fsmName("Index")).ValuesFunc(func(g *jen.Group) {
+			pair("Indexes", jen.Index().Add(raw("driver.Index")).ValuesFunc(func(g *jen.Group) {
 				for _, x := range all {
 					g.Line().Add(raw(indexInfo(x)))
 				}
@@ -210,15 +210,15 @@ func (s *store) schema(f *jen.File) {
 func demand(d spec.Demand) string {
 	switch d {
 	case spec.Optional:
-		return "fsm.Optionally"
+		return "driver.Optionally"
 	case spec.None:
-		return "fsm.Never"
+		return "driver.Never"
 	}
-	return "fsm.Required"
+	return "driver.Required"
 }
 
 func columnInfo(f *spec.Field) string {
-	text := fmt.Sprintf("{Name: %q, Stored: %q, Kind: fsm.%s", f.Name, f.Stored(), kindName(f.Type.Kind))
+	text := fmt.Sprintf("{Name: %q, Stored: %q, Kind: driver.%s", f.Name, f.Stored(), kindName(f.Type.Kind))
 	if f.Type.Optional {
 		text += ", Optional: true"
 	}
@@ -274,7 +274,7 @@ func indexInfo(l lookup) string {
 		text += ", Columns: " + stringsExpr(storedFields(l.fields))
 	}
 	if len(l.order) > 0 {
-		text += ", Order: []fsm.Order{"
+		text += ", Order: []driver.Order{"
 		for i, o := range l.order {
 			if i > 0 {
 				text += ", "

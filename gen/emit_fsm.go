@@ -61,7 +61,7 @@ func packageDoc(m *spec.Machine, n *names) []string {
 // the runtime.
 func handshake(f *jen.File) {
 	f.Add(doc("If this does not compile, runtime and generator have drifted apart: update github.com/fsmgen/fsmgen and run `go generate` again.")).
-		Const().Id("_").Op("=").Add(fsmName("Generated1"))
+		Const().Id("_").Op("=").Add(raw("fsmimpl.Generated1"))
 }
 
 // listFunc adds a function that returns all values of a type.

@@ -180,7 +180,7 @@ func (h *held) holder(f *jen.File) {
 	f.Add(doc(fmt.Sprintf("Hold returns the handle of a stored %s, such as one that the actor held before it was started again. It asks nothing of the store: each operation finds out whether the %s is still so.",
 		h.n.Record, h.n.Record))).
 		Func().Id("Hold").Params(raw("m *Machine, j %s, actor string", h.n.Record)).Id(h.anyType()).Block(
-		jen.Return(jen.Id(h.anyType()).Values(jen.Id("handle").Values(fsmName("Hold").Call(raw("m.core, j, actor"))))),
+		jen.Return(jen.Id(h.anyType()).Values(jen.Id("handle").Values(raw("m.core.Hold(j, actor)")))),
 	)
 }
 
@@ -197,7 +197,7 @@ func (h *held) entry(f *jen.File, o *spec.Operation) {
 	fill := []jen.Code{raw("req.Actor = h.actor")}
 	text := "The holder is its actor."
 	if hasRequestID(h.m, o) {
-		fill = append(fill, jen.If(raw(`req.RequestID == ""`)).Block(raw("req.RequestID = ").Add(fsmName("NewID").Call())))
+		fill = append(fill, jen.If(raw(`req.RequestID == ""`)).Block(raw("req.RequestID = ").Add(raw("driver.NewID").Call())))
 		text = "The holder is its actor. A request without an id gets a new one each time; give it one of your own to make a retry safe."
 	}
 	method := func(name, doctext string, params []jen.Code, result *jen.Statement, body ...jen.Code) {
@@ -226,7 +226,7 @@ func (h *held) entry(f *jen.File, o *spec.Operation) {
 
 // made is the handle of an outcome.
 func (h *held) made(typ string) *jen.Statement {
-	return raw(typ).Values(jen.Id("handle").Values(fsmName("HoldOutcome").Call(raw("h.m.core, out, h.actor"))))
+	return raw(typ).Values(jen.Id("handle").Values(raw("h.m.core.HoldOutcome(out, h.actor)")))
 }
 
 // entryResult is the type that a creation or a pick returns; empty when it
@@ -271,7 +271,7 @@ func (h *held) handle(f *jen.File) {
 	}
 	method("Record", fmt.Sprintf("Record returns the %s as it is held.", h.n.Record), raw(h.n.Record), "h.held.Held()")
 	method("Outcome", fmt.Sprintf("Outcome returns what the newest call of the handle led to; before it, what led to the handle. Its Record is the %s as it is held.", h.n.Record), raw("Outcome"), "h.held.Outcome()")
-	method("Ref", "Ref returns id and revision, so that a handle is an fsm.Target.", fsmName("Ref"), "h.held.Ref()")
+	method("Ref", "Ref returns id and revision, so that a handle is an fsm.Target.", raw("fsm.Ref"), "h.held.Ref()")
 	method("Held", "Held is Record: a machine that is given a handle need not read what it holds.", raw(h.n.Record), "h.held.Held()")
 }
 
@@ -412,7 +412,7 @@ func (h *held) result(f *jen.File, o *spec.Operation) {
 // that the methods use.
 func (h *held) local(name string) string {
 	id := lowerFirst(spec.GoName(name))
-	taken := []string{"j", "h", "ctx", "fsm", "time", "context", "next", "err", "out", "recorded", "handle"}
+	taken := []string{"j", "h", "ctx", "fsm", "driver", "fsmimpl", "time", "context", "next", "err", "out", "recorded", "handle"}
 	if token.IsKeyword(id) || types.Universe.Lookup(id) != nil || slices.Contains(taken, id) || strings.HasPrefix(id, "op") {
 		id += "Value"
 	}
@@ -422,10 +422,10 @@ func (h *held) local(name string) string {
 // typeCode returns a type whose packages are imported where they are named.
 func typeCode(typ string) *jen.Statement {
 	if inner, ok := strings.CutPrefix(typ, "fsm.Optional["); ok {
-		return fsmName("Optional").Index(typeCode(strings.TrimSuffix(inner, "]")))
+		return raw("fsm.Optional").Index(typeCode(strings.TrimSuffix(inner, "]")))
 	}
 	if name, ok := strings.CutPrefix(typ, "fsm."); ok {
-		return fsmName(name)
+		return raw("fsm." + name)
 	}
 	if name, ok := strings.CutPrefix(typ, "time."); ok {
 		return jen.Qual("time", name)

@@ -20,7 +20,7 @@ func (s *store) machine(f *jen.File) {
 		Type().Id("Machine").StructFunc(func(g *jen.Group) {
 		g.Add(raw("core *fsm.Machine[%s]", s.n.Record))
 		for _, o := range s.sourced() {
-			g.Id(s.n.op(o).Desc).Add(raw("*fsm.Operation[%s]", s.n.Record))
+			g.Id(s.n.op(o).Desc).Add(raw("*fsmimpl.Operation[%s]", s.n.Record))
 		}
 	})
 }
@@ -38,9 +38,9 @@ func (s *store) open(f *jen.File) {
 	types := &jen.Statement{}
 	if s.atomic() {
 		types.Types(raw("T any"))
-		params = append(params, raw("store").Add(fsmName("Transactional")).Index(raw("T")), raw("effects Effects[T]"))
+		params = append(params, raw("store").Add(raw("driver.Transactional")).Index(raw("T")), raw("effects Effects[T]"))
 	} else {
-		params = append(params, raw("store").Add(fsmName("Store")))
+		params = append(params, raw("store").Add(raw("fsm.Store")))
 		if effects != nil {
 			params = append(params, raw("effects Effects"))
 		}
@@ -70,14 +70,14 @@ func (s *store) open(f *jen.File) {
 		functions := jen.Nil()
 		if effects != nil {
 			functions = raw("functions")
-			g.Id("functions").Op(":=").Map(jen.String()).Add(raw("fsm.EffectFunc[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
+			g.Id("functions").Op(":=").Map(jen.String()).Add(raw("fsmimpl.EffectFunc[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 				for _, o := range effects {
 					g.Line().Lit(o.Effect.Name).Op(":").Add(s.effectFunction(o))
 				}
 				g.Line()
 			})
 		}
-		g.List(raw("core"), raw("err")).Op(":=").Add(fsmName("NewMachine")).Call(raw("ctx"), raw("store"), raw(d), functions, raw("opts..."))
+		g.List(raw("core"), raw("err")).Op(":=").Add(raw("fsm.NewMachine")).Call(raw("ctx"), raw("store"), raw(d), functions, raw("opts..."))
 		g.If(raw("err != nil")).Block(jen.Return(raw("nil, err")))
 		g.Return(raw("&Machine").ValuesFunc(func(g *jen.Group) {
 			g.Add(raw("core: core"))
@@ -94,7 +94,7 @@ func (s *store) sourcedOperation(g *jen.Group, o *spec.Operation) {
 	c := s.n.op(o)
 	g.Add(raw("%s := *%s", "own"+c.Method, c.Desc))
 	g.Add(raw("%s.System", "own"+c.Method)).Op("=").Func().Params(raw("j *%s, now time.Time", s.n.Record)).
-		Params(raw("fsm.Call[%s]", s.n.Record), raw("error")).Block(
+		Params(raw("fsmimpl.Call[%s]", s.n.Record), raw("error")).Block(
 		raw("req, err := sources.%s(*j, now)", c.Method),
 		jen.Return(raw("req.call(nil), err")),
 	)
@@ -117,7 +117,7 @@ func (s *store) migrate(f *jen.File) {
 	f.Line()
 	f.Add(doc("Migrate creates what the store lacks for the machine. It works before Open, which refuses a store without it.")).
 		Func().Id("Migrate").Params(ctx(), raw("store fsm.Store")).Error().Block(
-		jen.Return(fsmName("Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
+		jen.Return(raw("fsmimpl.Migrate").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
 	if len(s.opt.Beside) == 0 {
 		return
@@ -125,7 +125,7 @@ func (s *store) migrate(f *jen.File) {
 	f.Line()
 	f.Add(doc("EndRollOut ends a roll-out: programs of earlier versions are refused from now on, when they open the machine. Stop the last of them first.")).
 		Func().Id("EndRollOut").Params(ctx(), raw("store fsm.Store")).Error().Block(
-		jen.Return(fsmName("EndRollOut").Call(raw("ctx"), raw("store"), raw("schema"))),
+		jen.Return(raw("fsmimpl.EndRollOut").Call(raw("ctx"), raw("store"), raw("schema"))),
 	)
 }
 
@@ -133,7 +133,7 @@ func (s *store) fold(f *jen.File) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Fold makes %s out of its log. It applies what the events say and evaluates no rule, so an old log folds under a new specification.", withArticle(s.n.Record)))).
 		Func().Id("Fold").Params(raw("events []fsm.Event")).Params(raw(s.n.Record), raw("error")).Block(
-		jen.Return(fsmName("Fold").Call(raw("&descriptor"), raw("events"))),
+		jen.Return(raw("fsmimpl.Fold").Call(raw("&descriptor"), raw("events"))),
 	)
 }
 
@@ -166,7 +166,7 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 		if o.By != spec.BySystem {
 			method(fmt.Sprintf("%s is %s for each request, in one transaction: all of them or none.", c.Many, c.Method),
 				c.Many, many, []jen.Code{raw("reqs []%s", c.Request)},
-				raw("calls := make([]fsm.Call[%s], len(reqs))", s.n.Record),
+				raw("calls := make([]fsmimpl.Call[%s], len(reqs))", s.n.Record),
 				jen.For(raw("i, req := range reqs")).Block(raw("calls[i] = %s", call)),
 				jen.Return(raw("m.core.CreateMany(ctx, calls)")))
 		}
@@ -193,14 +193,14 @@ func (s *store) methods(f *jen.File, o *spec.Operation) {
 	}
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is one item of %s.", c.Item, c.Many))).Type().Id(c.Item).Struct(
-		jen.Id("At").Add(fsmName("Target")),
+		jen.Id("At").Add(raw("fsm.Target")),
 		jen.Id("Request").Id(c.Request),
 	)
 	method(fmt.Sprintf("%s is %s for each item, in one transaction: all of them or none.", c.Many, c.Method),
 		c.Many, many, []jen.Code{raw("items []%s", c.Item)},
-		raw("calls := make([]fsm.Item[%s], len(items))", s.n.Record),
+		raw("calls := make([]fsmimpl.Item[%s], len(items))", s.n.Record),
 		jen.For(raw("i, item := range items")).Block(
-			raw("calls[i] = fsm.Item[%s]{At: item.At, Call: item.Request.call(%s)}", s.n.Record, s.desc(o))),
+			raw("calls[i] = fsmimpl.Item[%s]{At: item.At, Call: item.Request.call(%s)}", s.n.Record, s.desc(o))),
 		jen.Return(raw("m.core.ApplyMany(ctx, calls)")))
 }
 
@@ -215,7 +215,7 @@ func (s *store) reading(f *jen.File) {
 	f.Line()
 	f.Add(doc("List returns the records in the given states, or all, by id. They are read page by page; the machine may be used meanwhile.")).
 		Func().Params(raw("m *Machine")).Id("List").Params(ctx(), raw("states ...State")).Qual("iter", "Seq2").Index(raw("%s, error", s.n.Record)).Block(
-		raw("var q fsm.Query"),
+		raw("var q driver.Query"),
 		jen.For(raw("_, s := range states")).Block(raw("q.States = append(q.States, s.%s())", word)),
 		jen.Return(raw("m.core.List(ctx, q)")),
 	)
@@ -296,16 +296,16 @@ func (s *store) running(f *jen.File) {
 func (s *store) audit(f *jen.File) {
 	text := "Audit compares every record with its log and its rules and yields what is wrong; nothing when all is well. It never writes."
 	params := []jen.Code{ctx()}
-	call := raw("m.core.Audit(ctx)")
+	call := raw("audit.Run(ctx, m.core)")
 	if len(s.m.Probes) > 0 {
 		text += " With probes it asks the world outside, too; they may be nil."
 		params = append(params, raw("probes Probes"))
 	}
 	f.Line()
 	f.Add(doc(text)).Func().Params(raw("m *Machine")).Id("Audit").Params(params...).
-		Qual("iter", "Seq2").Index(raw("fsm.Finding, error")).BlockFunc(func(g *jen.Group) {
+		Qual("iter", "Seq2").Index(raw("audit.Finding, error")).BlockFunc(func(g *jen.Group) {
 		if len(s.m.Probes) > 0 {
-			g.If(raw("probes != nil")).Block(jen.Return(raw("m.core.Audit(ctx, probe(probes))")))
+			g.If(raw("probes != nil")).Block(jen.Return(raw("audit.Run(ctx, m.core, probe(probes))")))
 		}
 		g.Return(call)
 	})
@@ -318,7 +318,7 @@ func (s *store) audit(f *jen.File) {
 func (s *store) probe(f *jen.File) {
 	f.Line()
 	f.Add(doc("probe asks what the state of a record calls for.")).
-		Func().Id("probe").Params(raw("probes Probes")).Add(raw("fsm.Probe[%s]", s.n.Record)).Block(
+		Func().Id("probe").Params(raw("probes Probes")).Add(raw("audit.Probe[%s]", s.n.Record)).Block(
 		jen.Return(jen.Func().Params(ctx(), raw("j %s", s.n.Record)).Params(raw("[]fsm.Violation"), raw("error")).BlockFunc(func(g *jen.Group) {
 			g.Add(raw("var found []fsm.Violation"))
 			for _, p := range s.m.Probes {

@@ -99,7 +99,7 @@ func (e *operationEmitter) refuseIf(c cond, refusal ...jen.Code) {
 }
 
 func (e *operationEmitter) body() error {
-	e.add(raw("now = fsm.Time(now)"))
+	e.add(raw("now = driver.Time(now)"))
 	if creates(e.o) {
 		e.add(raw("j := %s{ID: id, CreatedAt: now}", e.n.Record))
 	}
@@ -108,7 +108,7 @@ func (e *operationEmitter) body() error {
 		e.input(in)
 	}
 	if creates(e.o) {
-		e.add(jen.If(raw("err := fsm.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
+		e.add(jen.If(raw("err := driver.CheckID(id)"), raw("err != nil")).Block(e.fail("refuseInput", `, "id", err.Error()`)))
 	} else {
 		e.cell()
 	}
@@ -137,16 +137,16 @@ func (e *operationEmitter) body() error {
 // caller checks who asks and why.
 func (e *operationEmitter) caller() {
 	if needsActor(e.o) {
-		e.add(jen.If(raw(`req.Actor == ""`)).Block(e.fail("refuse", ", fsm.CodeActorMissing")))
+		e.add(jen.If(raw(`req.Actor == ""`)).Block(e.fail("refuse", ", fsm.ErrActorMissing")))
 	}
 	if e.o.By == spec.ByOperator {
-		e.add(jen.If(raw(`req.Reason == ""`)).Block(e.fail("refuse", ", fsm.CodeReasonMissing")))
+		e.add(jen.If(raw(`req.Reason == ""`)).Block(e.fail("refuse", ", fsm.ErrReasonMissing")))
 	}
 	if needsActor(e.o) {
-		e.add(jen.If(raw("err := fsm.CheckID(req.Actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
+		e.add(jen.If(raw("err := driver.CheckID(req.Actor)"), raw("err != nil")).Block(e.fail("refuseInput", `, "actor", err.Error()`)))
 	}
 	if e.o.By == spec.ByOperator {
-		e.add(jen.If(raw("err := fsm.CheckText(req.Reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
+		e.add(jen.If(raw("err := driver.CheckText(req.Reason)"), raw("err != nil")).Block(e.fail("refuseInput", `, "reason", err.Error()`)))
 	}
 }
 
@@ -159,7 +159,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		e.add(jen.If(raw("v, ok := %s.Get()", name), raw("ok")).Block(code...))
 	}
 	text := func(value string) *jen.Statement {
-		return jen.If(raw("err := fsm.CheckText(%s)", value), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))
+		return jen.If(raw("err := driver.CheckText(%s)", value), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name))
 	}
 	switch in.Type.Kind {
 	case spec.KindString:
@@ -174,12 +174,12 @@ func (e *operationEmitter) input(in *spec.Input) {
 		if optional {
 			sent(
 				jen.If(raw("!inYears(v)")).Block(refuse(years)),
-				raw("%s = fsm.Some(fsm.Time(v))", name),
+				raw("%s = fsm.Some(driver.Time(v))", name),
 			)
 			return
 		}
 		e.add(
-			raw("%s = fsm.Time(%s)", name, name),
+			raw("%s = driver.Time(%s)", name, name),
 			jen.If(raw("%s.IsZero()", name)).Block(refuse("it is required and zero")),
 			jen.If(raw("!inYears(%s)", name)).Block(refuse(years)),
 		)
@@ -200,7 +200,7 @@ func (e *operationEmitter) input(in *spec.Input) {
 		}
 		e.add(jen.If(raw("!%s.Valid()", name)).Block(refuse(problem)))
 	case spec.KindSet:
-		e.add(jen.If(raw("err := fsm.CheckSet(%s)", name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
+		e.add(jen.If(raw("err := driver.CheckSet(%s)", name), raw("err != nil")).Block(e.fail("refuseInput", ", %q, err.Error()", in.Name)))
 	case spec.KindInt, spec.KindCounter, spec.KindSequence:
 		lo, hi := inputBounds(e.o, in)
 		value := name
@@ -331,7 +331,7 @@ func (e *operationEmitter) guardRefusal(guard, name, message string) *jen.Statem
 	if phrase(message) == phrase(x.Message) {
 		message = ""
 	}
-	g := ground{e.c.Ground + spec.GoName(guard), fmt.Sprintf("Code: fsm.CodeGuard, Machine: %q, Operation: %q, Guard: %q, Cause: %s", e.m.Name, e.o.Name, guard, x.Var)}
+	g := ground{e.c.Ground + spec.GoName(guard), fmt.Sprintf("Code: fsm.ErrGuard, Machine: %q, Operation: %q, Guard: %q, Cause: %s", e.m.Name, e.o.Name, guard, x.Var)}
 	if message = phrase(message); message != "" {
 		g.fields += fmt.Sprintf(", Message: %q", message)
 	}

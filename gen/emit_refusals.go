@@ -51,9 +51,9 @@ func (p *pure) refusedOn(f *jen.File) {
 				})
 			}
 		})
-		p.stateGrounds(f, "wrongState", "a state in which it is not possible", "CodeWrongState", p.m.Operations)
+		p.stateGrounds(f, "wrongState", "a state in which it is not possible", "ErrWrongState", p.m.Operations)
 		if ended := refusedAtTheEnd(p.m); ended != nil {
-			p.stateGrounds(f, "terminal", "a terminal state", "CodeTerminal", ended)
+			p.stateGrounds(f, "terminal", "a terminal state", "ErrTerminal", ended)
 		}
 	}
 	if p.grounds != nil {
@@ -72,7 +72,7 @@ func (p *pure) refusedOn(f *jen.File) {
 func (p *pure) stateGrounds(f *jen.File, name, states, code string, ops []*spec.Operation) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("%s is why an operation is refused in %s.", name, states))).
-		Var().Id(name).Op("=").Index(jen.Op("...")).Add(fsmName("Ground")).ValuesFunc(func(g *jen.Group) {
+		Var().Id(name).Op("=").Index(jen.Op("...")).Add(raw("fsm.Ground")).ValuesFunc(func(g *jen.Group) {
 		for _, o := range ops {
 			if c := p.n.op(o); !creates(o) {
 				g.Line().Add(raw("%s: {Code: fsm.%s, Machine: %q, Operation: %q, Allowed: %s}", c.Const, code, p.m.Name, o.Name, c.Allowed))
@@ -127,14 +127,14 @@ func (p *pure) refusals(f *jen.File) {
 	}
 	if p.used["refuseInput"] {
 		named("refuseInput refuses an input that cannot be taken.",
-			"refuseInput", "op Operation, name, problem string", "fsm.CodeInvalidInput", raw("r.Name, r.Message = name, problem"))
+			"refuseInput", "op Operation, name, problem string", "fsm.ErrInvalidInput", raw("r.Name, r.Message = name, problem"))
 	}
 	if p.used["refuseInvariant"] {
 		named("refuseInvariant refuses a step after which the record would break a rule: it was stored by somebody else.",
-			"refuseInvariant", "op Operation, rule string", "fsm.CodeInvariant", raw("r.Name = rule"))
+			"refuseInvariant", "op Operation, rule string", "fsm.ErrInvariant", raw("r.Name = rule"))
 	}
 	if p.used["refuseOverflow"] {
 		named("refuseOverflow refuses a step after which a field would have to hold more than it can.",
-			"refuseOverflow", "op Operation, field string", "fsm.CodeOverflow", raw("r.Name = field"))
+			"refuseOverflow", "op Operation, field string", "fsm.ErrOverflow", raw("r.Name = field"))
 	}
 }

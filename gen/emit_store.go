@@ -71,12 +71,12 @@ func storeFile(m *spec.Machine, n *names, opt Options) ([]byte, error) {
 func (s *store) descriptor(f *jen.File) {
 	f.Line()
 	f.Add(doc("descriptor describes the machine to the engine.")).
-		Var().Id("descriptor").Op("=").Add(raw("fsm.Descriptor[%s]", s.n.Record)).Values(
+		Var().Id("descriptor").Op("=").Add(raw("fsmimpl.Descriptor[%s]", s.n.Record)).Values(
 		jen.Line().Id("Schema").Op(":").Add(raw("schema")),
 		jen.Line().Id("Encode").Op(":").Add(raw("encode")),
 		jen.Line().Id("Decode").Op(":").Add(raw("decode")),
-		jen.Line().Id("Check").Op(":").Func().Params(raw("j *%s", s.n.Record)).Index().Add(fsmName("Violation")).Block(jen.Return(raw("Check(*j)"))),
-		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsm.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
+		jen.Line().Id("Check").Op(":").Func().Params(raw("j *%s", s.n.Record)).Index().Add(raw("fsm.Violation")).Block(jen.Return(raw("Check(*j)"))),
+		jen.Line().Id("Operations").Op(":").Index().Add(raw("*fsmimpl.Operation[%s]", s.n.Record)).ValuesFunc(func(g *jen.Group) {
 			for _, o := range s.m.Operations {
 				g.Line().Add(raw(s.n.op(o).Desc))
 			}
@@ -115,7 +115,7 @@ func (s *store) projection() jen.Code {
 	fields := []jen.Code{
 		jen.Line().Id("Entity").Op(":").Lit(p.Entity),
 		jen.Line().Id("Key").Op(":").Add(raw(stringsExpr(key))),
-		jen.Line().Id("Rules").Op(":").Index().Add(fsmName("ProjectionRule")).ValuesFunc(func(g *jen.Group) {
+		jen.Line().Id("Rules").Op(":").Index().Add(raw("fsmimpl.ProjectionRule")).ValuesFunc(func(g *jen.Group) {
 			for _, r := range p.Rules {
 				rule(g, r)
 			}
@@ -123,14 +123,14 @@ func (s *store) projection() jen.Code {
 		}),
 	}
 	if len(p.Transitions) > 0 {
-		fields = append(fields, jen.Line().Id("Moves").Op(":").Index().Add(fsmName("Move")).ValuesFunc(func(g *jen.Group) {
+		fields = append(fields, jen.Line().Id("Moves").Op(":").Index().Add(raw("fsmimpl.Move")).ValuesFunc(func(g *jen.Group) {
 			for _, t := range p.Transitions {
 				g.Line().Values(jen.Id("From").Op(":").Lit(t.From.Name), jen.Id("To").Op(":").Lit(t.To.Name))
 			}
 			g.Line()
 		}))
 	}
-	return jen.Line().Id("Projection").Op(":").Add(raw("&fsm.Projection")).Values(append(fields, jen.Line())...)
+	return jen.Line().Id("Projection").Op(":").Add(raw("&fsmimpl.Projection")).Values(append(fields, jen.Line())...)
 }
 
 // outcome adds the name of what a call leads to.

@@ -64,8 +64,8 @@ func (e *testEmitter) imports(body string) {
 		}
 	}
 	e.line("")
-	if uses(body, "fsm.") {
-		e.line("fsm %q", runtimePath)
+	for _, line := range runtimeImports([]byte(body)) {
+		e.line("%s", line)
 	}
 	e.line("%q", testsPath)
 	for _, pkg := range []string{"memstore", "postgres", "sqlite"} {
@@ -124,7 +124,7 @@ func (e *testEmitter) driver() {
 	e.line("Check: Check,")
 	e.line("Equal: %s.Equal,", n.Record)
 	e.line("Fold: Fold,")
-	e.line("Classify: func(state, operation string) fsm.Class {")
+	e.line("Classify: func(state, operation string) fsmimpl.Class {")
 	e.line("return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))")
 	e.line("},")
 	e.line("Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },")

@@ -70,10 +70,10 @@ func (e *testEmitter) durable() {
 		e.line("var m *Machine")
 		e.line("var err error")
 		e.line("switch s := store.(type) {")
-		e.line("case fsm.Transactional[*memstore.Tx]:")
+		e.line("case driver.Transactional[*memstore.Tx]:")
 		e.line("m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx)%s, opts...)", args)
 		if slices.ContainsFunc(testStores, func(s testStore) bool { return e.opt.tests(s.name) }) {
-			e.line("case fsm.Transactional[*sql.Tx]:")
+			e.line("case driver.Transactional[*sql.Tx]:")
 			e.line("m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx)%s, opts...)", args)
 		}
 		e.line("default:")
@@ -151,11 +151,11 @@ func (e *testEmitter) reading() {
 	e.line("},")
 	e.line("History: m.History,")
 	if len(e.m.Probes) > 0 {
-		e.line("Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {")
+		e.line("Audit: func(ctx context.Context, probe func(string) (bool, error)) iter.Seq2[audit.Finding, error] {")
 		e.line("return m.Audit(ctx, testProbes(probe))")
 		e.line("},")
 	} else {
-		e.line("Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {")
+		e.line("Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {")
 		e.line("return m.Audit(ctx)")
 		e.line("},")
 	}

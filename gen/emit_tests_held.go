@@ -47,8 +47,8 @@ func (e *testEmitter) working(h *held, w *workShape) {
 		deadline = fmt.Sprintf(", Deadline: %q", w.deadline.Name)
 	}
 	e.line("Pick: %q, Beat: %q%s,", w.pick.Name, w.beat.Name, deadline)
-	e.line("New: func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[%s]) error, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*fsm.Worker[%s], error) {", record, record, record, record)
-	e.line("c := WorkerConfig{WorkerOptions: o}")
+	e.line("New: func(actor string, o worker.Options, work func(context.Context, *fsm.Held[%s]) error, release func(context.Context, %s) error, failed func(context.Context, %s, error) error) (*worker.Worker[%s], error) {", record, record, record, record)
+	e.line("c := WorkerConfig{Options: o}")
 	e.line("if work != nil {")
 	e.line("c.Work = func(ctx context.Context, j %s) error { return work(ctx, j.held) }", h.typ(w.state))
 	e.line("}")

@@ -73,7 +73,7 @@ func record(f *jen.File, m *spec.Machine, n *names) {
 	})
 	f.Line()
 	f.Add(doc(fmt.Sprintf("Ref returns id and revision, so that %s is a target of the durable operations.", withArticle(n.Record)))).
-		Func().Params(raw("j %s", n.Record)).Id("Ref").Params().Add(fsmName("Ref")).Block(
+		Func().Params(raw("j %s", n.Record)).Id("Ref").Params().Add(raw("fsm.Ref")).Block(
 		jen.Return(raw("fsm.Ref{ID: j.ID, Rev: j.Rev}")),
 	)
 	f.Line()

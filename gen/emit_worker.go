@@ -95,13 +95,13 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	f.Line()
 	f.Add(doc(fmt.Sprintf("WorkerConfig says what a worker does with each %s that it claims, and how.", h.n.Record))).
 		Type().Id("WorkerConfig").Struct(
-		fsmName("WorkerOptions"),
+		raw("worker.Options"),
 		jen.Line(),
 		docIndented(1, fmt.Sprintf("Work does the work and ends the stay of the %s with the worker. Its context ends when the %s is lost or the worker stops. "+
 			"The lease is kept alive while it runs, whatever handle it has come to.", h.n.Record, h.n.Record)).
 			Id("Work").Func().Params(raw("ctx context.Context"), raw("j %s", typ)).Error(),
 		jen.Line(),
-		docIndented(1, fmt.Sprintf("Failed writes down that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (fsm.ErrUnfinished). Required.", h.n.Record)).
+		docIndented(1, fmt.Sprintf("Failed writes down that Work returned an error, panicked (*fsm.PanicError) or left the %s as it was (worker.ErrUnfinished). Required.", h.n.Record)).
 			Id("Failed").Func().Params(raw("ctx context.Context"), raw("j %s", anyType), raw("cause error")).Error(),
 		jen.Line(),
 		docIndented(1, "Release hands back what a worker that stops did not finish; nil leaves it to the end of the lease.").
@@ -123,7 +123,7 @@ func (h *held) worker(f *jen.File, w *workShape) {
 	}
 	head := "Actor: actor"
 	if hasRequestID(h.m, w.pick) {
-		head = "RequestID: fsm.NewID(), " + head
+		head = "RequestID: driver.NewID(), " + head
 	}
 	unused := func(in *spec.Input) string {
 		if in == nil {
@@ -157,15 +157,15 @@ func (h *held) worker(f *jen.File, w *workShape) {
 		"any number of workers may run, each with an actor of its own.", pick.Method, beat.Method),
 		leaseNote(w))).
 		Func().Id("NewWorker").Params(raw("m *Machine, actor string, c WorkerConfig")).
-		Params(raw("*fsm.Worker[%s]", h.n.Record), raw("error")).Block(
-		raw("do := ").Add(fsmName("WorkerFuncs")).Index(raw(h.n.Record)).Values(values...),
+		Params(raw("*worker.Worker[%s]", h.n.Record), raw("error")).Block(
+		raw("do := ").Add(raw("worker.Funcs")).Index(raw(h.n.Record)).Values(values...),
 		jen.If(raw("c.Work != nil")).Block(
 			raw("do.Work = func(ctx context.Context, h %s) error { return c.Work(ctx, %s{handle{h}}) }", heldType, typ)),
 		jen.If(raw("c.Failed != nil")).Block(
 			raw("do.Failed = func(ctx context.Context, h %s, cause error) error { return c.Failed(ctx, %s{handle{h}}, cause) }", heldType, anyType)),
 		jen.If(raw("c.Release != nil")).Block(
 			raw("do.Release = func(ctx context.Context, h %s) error { return c.Release(ctx, %s{handle{h}}) }", heldType, anyType)),
-		jen.Return(fsmName("NewWorker").Call(raw("m.core, actor, do, c.WorkerOptions"))),
+		jen.Return(raw("worker.New").Call(raw("m.core, actor, do, c.Options"))),
 	)
 }
 

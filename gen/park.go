@@ -112,18 +112,18 @@ func (p *parking) note(i int) string { return p.column(63) + ":" + p.rules[i].na
 
 // expr is the parking in the generated package.
 func (p *parking) expr() jen.Code {
-	return raw("&fsm.Parking").ValuesFunc(func(g *jen.Group) {
+	return raw("&driver.Parking").ValuesFunc(func(g *jen.Group) {
 		pair := func(name string, value jen.Code) { g.Line().Id(name).Op(":").Add(value) }
 		pair("Column", jen.Lit(p.column(63)))
 		if len(p.due) > 0 {
-			pair("Due", jen.Index().Add(fsmName("Cond")).ValuesFunc(func(g *jen.Group) {
+			pair("Due", jen.Index().Add(raw("driver.Cond")).ValuesFunc(func(g *jen.Group) {
 				for _, a := range p.due {
-					g.Add(raw(fmt.Sprintf("{Column: %q, Op: fsm.%s, Now: true}", a.field.Stored(), condOps[a.op])))
+					g.Add(raw(fmt.Sprintf("{Column: %q, Op: driver.%s, Now: true}", a.field.Stored(), condOps[a.op])))
 				}
 			}))
 		}
 		if len(p.rules) > 0 {
-			pair("Rules", jen.Index().Add(fsmName("ParkRule")).ValuesFunc(func(g *jen.Group) {
+			pair("Rules", jen.Index().Add(raw("driver.ParkRule")).ValuesFunc(func(g *jen.Group) {
 				for i, r := range p.rules {
 					text := fmt.Sprintf("{Note: %q, States: %s, Than: %d", p.note(i), stringsExpr(storedStates(r.states)), r.than)
 					if len(r.fields) > 0 {

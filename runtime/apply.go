@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Apply makes one call on one record. A target that holds the record (the
@@ -106,7 +107,7 @@ func (m *Machine[R]) unless(q *request[R], id string, otherwise error) error {
 	}
 	_, err := q.Decide(&blank, id, peers, q.at)
 	var refused *Refusal
-	if errors.As(err, &refused) && refused.Code == CodeInvalidInput {
+	if errors.As(err, &refused) && refused.Code == ErrInvalidInput {
 		refused.ID = id
 		return refused
 	}
@@ -126,7 +127,7 @@ func (m *Machine[R]) compares(q *request[R]) bool {
 
 // stale refuses a call for a revision that is not the record's.
 func (m *Machine[R]) stale(q *request[R], row *driver.Row, ref driver.Ref) *Refusal {
-	r := m.refusal(CodeStale, q.op, ref.ID, row.State)
+	r := m.refusal(ErrStale, q.op, ref.ID, row.State)
 	r.Rev, r.Expected = row.Rev, ref.Rev
 	return r
 }
@@ -233,7 +234,7 @@ func idsOf[R any](work []target[R]) []string {
 // lockAll locks records in the one order in which several are waited for.
 func lockAll(tx driver.Tx, ids []string) error {
 	for _, id := range ids {
-		if _, err := tx.Row(id); err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := tx.Row(id); err != nil && !errors.Is(err, driver.ErrNotFound) {
 			return err
 		}
 	}
@@ -269,11 +270,11 @@ func (m *Machine[R]) target(at fsmimpl.Target, c fsmimpl.Call[R], engine bool) (
 	}
 	switch {
 	case ref.ID == "":
-		invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
+		invalid := m.refusal(ErrInvalidInput, q.op, ref.ID, "")
 		invalid.Name, invalid.Message = "id", "the call names no record"
 		return nil, ref, invalid
 	case ref.Rev < 0, ref.Rev == 0 && m.schema.ExpectedRev == driver.Required:
-		invalid := m.refusal(CodeInvalidInput, q.op, ref.ID, "")
+		invalid := m.refusal(ErrInvalidInput, q.op, ref.ID, "")
 		invalid.Name = "rev"
 		invalid.Message = "this machine needs the revision that the call was decided on; hand in the record, or a Ref with it"
 		return nil, ref, invalid
@@ -332,7 +333,7 @@ func (m *Machine[R]) applyIn(ctx context.Context, tx driver.Tx, q *request[R], r
 		return outs[0], nil
 	}
 	row, err := tx.Row(ref.ID)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, driver.ErrNotFound) {
 		return none, m.unless(q, ref.ID, m.missing(tx, q.op, ref.ID))
 	}
 	if err != nil {
@@ -381,4 +382,17 @@ func (m *Machine[R]) advance(ctx context.Context, tx driver.Tx, q *request[R], r
 		return Outcome[R]{}, err
 	}
 	return m.outcome(last.rec, &last.row, events...), nil
+}
+
+// missing refuses a write on a record that is not there: whoever asks again after
+// a purge hears that, and not that there never was one.
+func (m *Machine[R]) missing(r driver.Reader, op *fsmimpl.Operation[R], id string) error {
+	purged, err := inspect.WasPurged(r, id)
+	switch {
+	case err != nil:
+		return err
+	case purged:
+		return m.refusal(ErrPurged, op, id, "")
+	}
+	return m.refusal(ErrNotFound, op, id, "")
 }

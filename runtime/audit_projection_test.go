@@ -13,20 +13,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // lanes is a machine with the projection of parcels by lane, in which no lane may
 // ever be idle again.
-func lanes(t *testing.T, store fsm.Store, change func(*fsm.Projection), opts ...fsm.Option) *machine {
+func lanes(t *testing.T, store fsm.Store, change func(*fsmimpl.Projection), opts ...fsm.Option) *machine {
 	t.Helper()
 	s := storetest.Schema()
-	if err := fsm.Migrate(t.Context(), store, s); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, s); err != nil {
 		t.Fatal(err)
 	}
 	d := storetest.Descriptor(s)
 	d.Projection = storetest.Lanes()
-	d.Projection.Moves = slices.DeleteFunc(d.Projection.Moves, func(m fsm.Move) bool { return m == fsm.Move{From: "busy", To: "idle"} })
+	d.Projection.Moves = slices.DeleteFunc(d.Projection.Moves, func(m fsmimpl.Move) bool { return m == fsmimpl.Move{From: "busy", To: "idle"} })
 	if change != nil {
 		change(d.Projection)
 	}
@@ -45,7 +48,7 @@ func used(t *testing.T, m *machine, id, lane string) outcome {
 	return must(t)(m.Apply(t.Context(), out, storetest.Expel(meta("expel "+id))))
 }
 
-func texts(t *testing.T, audit iter.Seq2[fsm.Finding, error]) (list []string) {
+func texts(t *testing.T, audit iter.Seq2[audit.Finding, error]) (list []string) {
 	t.Helper()
 	for f, err := range audit {
 		if err != nil {
@@ -62,13 +65,13 @@ func TestProjectionFindingSaysWhat(t *testing.T) {
 	used(t, m, "p1", "a")
 	used(t, m, "p2", "a")
 	want := []string{`projection: "p1" at revision 3: the step from "held" to "waiting" moves the Lane {"lane":"a"} from "busy" to "idle", which the machine does not allow; 1 more steps of this group do the like`}
-	if d := cmp.Diff(want, texts(t, m.Audit(t.Context()))); d != "" {
+	if d := cmp.Diff(want, texts(t, audit.Run(t.Context(), m))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if h := m.Health(); h.Findings[fsm.CheckProjection] != 1 || h.Sound() {
+	if h := audit.HealthOf(m); h.Findings[audit.CheckProjection] != 1 || h.Sound() {
 		t.Errorf("health: %+v", h)
 	}
-	for range m.Audit(t.Context()) {
+	for range audit.Run(t.Context(), m) {
 		break // the reader has had enough
 	}
 }
@@ -86,18 +89,17 @@ func TestProjectionInPasses(t *testing.T) {
 		used(t, m, id, "lane of "+id)
 		want = append(want, id)
 	}
-	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error { return f(&reading{Reader: r, logs: &counted}) })
+	store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error { return f(&reading{Reader: r, logs: &counted}) })
 	}
 	for _, room := range []int{1000, 7, 1} {
 		counted = 0
 		var got []string
-		err := m.AuditProjectionIn(t.Context(), room, func(f fsm.Finding) bool {
+		for f, err := range audit.RunWith(t.Context(), m, audit.Options[storetest.Parcel]{Groups: room}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			got = append(got, f.ID)
-			return true
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 		slices.Sort(got)
 		if d := cmp.Diff(want, got); d != "" {
@@ -111,7 +113,7 @@ func TestProjectionInPasses(t *testing.T) {
 
 // reading shows another log of all records than there is.
 type reading struct {
-	fsm.Reader
+	driver.Reader
 	logs    *int
 	shown   func(*fsm.Entry) bool
 	sorted  func([]fsm.Entry)
@@ -144,9 +146,9 @@ type unsure struct {
 
 func (r *unsure) Blurred(a, b *fsm.Entry) bool { return r.order(a, b) }
 
-func reads(store *wrapped, with func(fsm.Reader) fsm.Reader) {
-	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error { return f(with(r)) })
+func reads(store *wrapped, with func(driver.Reader) driver.Reader) {
+	store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error { return f(with(r)) })
 	}
 }
 
@@ -154,9 +156,9 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	now := start
 	store := &wrapped{Store: newStore()}
-	m := lanes(t, store, func(p *fsm.Projection) {
-		p.Rules = slices.Insert(p.Rules, 0, fsm.ProjectionRule{State: "done", Any: []string{"sent"}})
-		p.Moves = append(p.Moves, fsm.Move{From: "busy", To: "done"})
+	m := lanes(t, store, func(p *fsmimpl.Projection) {
+		p.Rules = slices.Insert(p.Rules, 0, fsmimpl.ProjectionRule{State: "done", Any: []string{"sent"}})
+		p.Moves = append(p.Moves, fsmimpl.Move{From: "busy", To: "done"})
 	}, fsm.WithClock(func() time.Time { return now }))
 	out := must(t)(m.Create(t.Context(), storetest.Register(meta("1"), in("p1"))))
 	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta("2"), "a", start.Add(time.Hour))))
@@ -168,7 +170,7 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 	if n, err := m.Sweep(t.Context()); n != 1 || err != nil { // the lane is done, and stays so
 		t.Fatalf("swept %d, %v", n, err)
 	}
-	if got := texts(t, m.Audit(t.Context())); got != nil {
+	if got := texts(t, audit.Run(t.Context(), m)); got != nil {
 		t.Fatalf("before the purge: %v", got)
 	}
 	if _, err := m.Startup(t.Context()); err != nil {
@@ -177,15 +179,15 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 	if _, err := m.Deliver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.Purge(t.Context(), fsm.PurgeOptions{Before: start.Add(3 * time.Hour), Actor: "root", Reason: "old"}); n != 1 || err != nil {
+	if n, err := audit.Purge(t.Context(), m, audit.PurgeOptions{Before: start.Add(3 * time.Hour), Actor: "root", Reason: "old"}); n != 1 || err != nil {
 		t.Fatalf("purged %d, %v", n, err)
 	}
-	if got := texts(t, m.Audit(t.Context())); got != nil {
+	if got := texts(t, audit.Run(t.Context(), m)); got != nil {
 		t.Errorf("after it: %v", got)
 	}
 	hidden := func(e *fsm.Entry) bool { return e.Operation != "__purge" }
-	reads(store, func(r fsm.Reader) fsm.Reader { return &reading{Reader: r, shown: hidden} })
-	if got := texts(t, m.Audit(t.Context())); got != nil {
+	reads(store, func(r driver.Reader) driver.Reader { return &reading{Reader: r, shown: hidden} })
+	if got := texts(t, audit.Run(t.Context(), m)); got != nil {
 		t.Errorf("while the log does not show the purge: %v", got)
 	}
 	for inputs, found := range map[string]bool{
@@ -195,7 +197,7 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 		`{"group":"7"}`:                false,
 		`{"group":"0000000000000007"}`: true, // of another group
 	} {
-		reads(store, func(r fsm.Reader) fsm.Reader {
+		reads(store, func(r driver.Reader) driver.Reader {
 			return &reading{Reader: r, shown: func(e *fsm.Entry) bool {
 				if e.Operation == "__purge" {
 					e.Inputs = fsm.MustJSON(inputs)
@@ -203,24 +205,24 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 				return true
 			}}
 		})
-		if got := texts(t, m.Audit(t.Context())); (got != nil) != found {
+		if got := texts(t, audit.Run(t.Context(), m)); (got != nil) != found {
 			t.Errorf("of a purge of %s: %v", inputs, got)
 		}
 	}
-	reads(store, func(r fsm.Reader) fsm.Reader {
+	reads(store, func(r driver.Reader) driver.Reader {
 		return &reading{Reader: r, shown: func(e *fsm.Entry) bool { return e.ID != "p1" }}
 	})
-	if got := texts(t, m.Audit(t.Context())); len(got) != 1 || !strings.Contains(got[0], `projection: "p2" at revision 3`) {
+	if got := texts(t, audit.Run(t.Context(), m)); len(got) != 1 || !strings.Contains(got[0], `projection: "p2" at revision 3`) {
 		t.Errorf("when nothing tells of p1, the audit found %v, want p2", got)
 	}
-	reads(store, func(r fsm.Reader) fsm.Reader {
+	reads(store, func(r driver.Reader) driver.Reader {
 		return &reading{Reader: r, refused: fmt.Errorf("here: %w", errors.ErrUnsupported)}
 	})
-	if got := texts(t, m.Audit(t.Context())); got != nil {
+	if got := texts(t, audit.Run(t.Context(), m)); got != nil {
 		t.Errorf("without a log of all records: %v", got)
 	}
-	reads(store, func(r fsm.Reader) fsm.Reader { return &reading{Reader: r, refused: errLost} })
-	for _, err := range m.Audit(t.Context()) {
+	reads(store, func(r driver.Reader) driver.Reader { return &reading{Reader: r, refused: errLost} })
+	for _, err := range audit.Run(t.Context(), m) {
 		if !errors.Is(err, errLost) {
 			t.Errorf("the log cannot be read: %v", err)
 		}
@@ -231,17 +233,17 @@ func TestProjectionOfALogThatIsNotWhole(t *testing.T) {
 func TestProjectionOfABrokenRecord(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tamper fsm.Reader
+		tamper driver.Reader
 		want   []string
 	}{
-		"nothing else":      {&tampered{}, []string{fsm.CheckProjection}},
-		"a row that is off": {&tampered{row: func(r *fsm.Row) { r.Values[10] = int64(7) }}, []string{fsm.CheckFold}},
+		"nothing else":      {&tampered{}, []string{audit.CheckProjection}},
+		"a row that is off": {&tampered{row: func(r *driver.Row) { r.Values[10] = int64(7) }}, []string{audit.CheckFold}},
 		"an altered event": {&tampered{event: func(e *fsm.Event) bool {
 			if e.ID == "p2" && e.Rev == 1 {
 				e.Actor = "eve"
 			}
 			return true
-		}}, []string{fsm.CheckSum}},
+		}}, []string{audit.CheckSum}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +251,7 @@ func TestProjectionOfABrokenRecord(t *testing.T) {
 			m := lanes(t, store, nil)
 			used(t, m, "p1", "a")
 			must(t)(m.Create(t.Context(), storetest.Register(meta("2"), in("p2"))))
-			reads(store, func(r fsm.Reader) fsm.Reader {
+			reads(store, func(r driver.Reader) driver.Reader {
 				fault := *c.tamper.(*tampered)
 				fault.Reader = r
 				return &fault
@@ -267,14 +269,14 @@ func TestProjectionOfOtherVersions(t *testing.T) {
 		store := &wrapped{Store: newStore()}
 		m := lanes(t, store, nil)
 		used(t, m, "p1", "a")
-		reads(store, func(r fsm.Reader) fsm.Reader {
+		reads(store, func(r driver.Reader) driver.Reader {
 			return &reading{Reader: r, shown: func(e *fsm.Entry) bool {
 				e.Version = version
 				return true
 			}}
 		})
-		var got []fsm.Finding
-		for f, err := range m.Audit(t.Context()) {
+		var got []audit.Finding
+		for f, err := range audit.Run(t.Context(), m) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -315,20 +317,20 @@ func TestProjectionWithoutAnOrder(t *testing.T) {
 		"out of order, which is known":       {all, swapped, false},
 		"out of order, where that cannot be": {func(*fsm.Entry, *fsm.Entry) bool { return false }, swapped, true},
 	} {
-		reads(store, func(r fsm.Reader) fsm.Reader {
+		reads(store, func(r driver.Reader) driver.Reader {
 			read := reading{Reader: r, sorted: c.sorted}
 			if c.order == nil {
 				return &read
 			}
 			return &unsure{read, c.order}
 		})
-		if got := texts(t, m.Audit(t.Context())); got != nil != c.found {
+		if got := texts(t, audit.Run(t.Context(), m)); got != nil != c.found {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p7"}, storetest.Expel(meta("the last one"))))
-	reads(store, func(r fsm.Reader) fsm.Reader { return &unsure{reading{Reader: r}, all} })
-	if got := texts(t, m.Audit(t.Context())); len(got) != 1 {
+	reads(store, func(r driver.Reader) driver.Reader { return &unsure{reading{Reader: r}, all} })
+	if got := texts(t, audit.Run(t.Context(), m)); len(got) != 1 {
 		t.Errorf("no order makes the last step right: %v", got)
 	}
 }
@@ -351,10 +353,10 @@ func TestProjectionOfTimesThatCross(t *testing.T) {
 		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, storetest.Expel(at(100*time.Second)))) // after p2 is held, maybe
 		must(t)(m.Create(t.Context(), storetest.Register(at(50*time.Second), in("p3"))))
 		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p2"}, storetest.Hold(at(last), "a", start.Add(time.Hour))))
-		reads(store, func(r fsm.Reader) fsm.Reader {
+		reads(store, func(r driver.Reader) driver.Reader {
 			return &unsure{reading{Reader: r}, func(a, b *fsm.Entry) bool { return b.At.Before(a.At.Add(10 * time.Second)) }}
 		})
-		if got := texts(t, m.Audit(t.Context())); (got != nil) != found {
+		if got := texts(t, audit.Run(t.Context(), m)); (got != nil) != found {
 			t.Errorf("p2 is held after %v: found %v", last, got)
 		}
 	}
@@ -369,19 +371,19 @@ func TestProjectionOfAStoreThatFails(t *testing.T) {
 	out := must(t)(m.Create(t.Context(), storetest.Register(meta("1"), storetest.RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")})))
 	out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta("2"), "a", start)))
 	must(t)(m.Apply(t.Context(), out, storetest.Release()))
-	for n, want := range map[int64]string{1: fsm.CheckProjection, 2: fsm.CheckUnique} {
-		reads(store, func(r fsm.Reader) fsm.Reader { return &failing{Reader: r, counted: n} })
+	for n, want := range map[int64]string{1: audit.CheckProjection, 2: audit.CheckUnique} {
+		reads(store, func(r driver.Reader) driver.Reader { return &failing{Reader: r, counted: n} })
 		if got := findings(t, m); !slices.Equal(got, []string{want}) {
 			t.Errorf("%d records hold its place: found %v, want %s", n, got, want)
 		}
 	}
 	for name, failing := range map[string]failing{"its rows": {rows: true}, "its places": {count: true}} {
-		reads(store, func(r fsm.Reader) fsm.Reader {
+		reads(store, func(r driver.Reader) driver.Reader {
 			failing.Reader = r
 			return &failing
 		})
 		var last error
-		for f, err := range m.Audit(t.Context()) {
+		for f, err := range audit.Run(t.Context(), m) {
 			if last = err; err == nil {
 				t.Errorf("%s cannot be read: %v", name, f)
 			}
@@ -394,19 +396,26 @@ func TestProjectionOfAStoreThatFails(t *testing.T) {
 
 // failing is a reader of which queries with conditions fail.
 type failing struct {
-	fsm.Reader
+	driver.Reader
 	rows, count bool
 	counted     int64 // what is counted, where it is not 0
 }
 
-func (r *failing) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+func (r *failing) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
+	if r.counted > 1 && u.Name == "dedupe_register" {
+		return []driver.Double{{First: "p1", Last: "p2", Count: r.counted}}, nil
+	}
+	return r.Reader.Doubles(u, after, limit)
+}
+
+func (r *failing) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 	if r.rows && q.Where != nil {
-		return func(yield func(fsm.Row, error) bool) { yield(fsm.Row{}, errLost) }
+		return func(yield func(driver.Row, error) bool) { yield(driver.Row{}, errLost) }
 	}
 	return r.Reader.Rows(q)
 }
 
-func (r *failing) Count(q fsm.Query) (int64, error) {
+func (r *failing) Count(q driver.Query) (int64, error) {
 	if r.count && q.Where != nil {
 		return 0, errLost
 	}
@@ -421,8 +430,8 @@ func TestProjectionOfABusyGroup(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []bool{false, true} {
 		store := &wrapped{Store: newStore()}
-		m := lanes(t, store, func(p *fsm.Projection) { // there are 150
-			p.Rules = slices.Insert(p.Rules, 0, fsm.ProjectionRule{State: "flooded", Any: []string{"sent"}, AtLeast: 151})
+		m := lanes(t, store, func(p *fsmimpl.Projection) { // there are 150
+			p.Rules = slices.Insert(p.Rules, 0, fsmimpl.ProjectionRule{State: "flooded", Any: []string{"sent"}, AtLeast: 151})
 		})
 		must(t)(m.Create(t.Context(), storetest.Register(meta("p0"), in("p0"))))
 		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p0"}, storetest.Hold(meta("hold"), "a", start.Add(time.Hour))))
@@ -435,10 +444,10 @@ func TestProjectionOfABusyGroup(t *testing.T) {
 		if wrong {
 			must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p0"}, storetest.Expel(meta("wrong"))))
 		}
-		reads(store, func(r fsm.Reader) fsm.Reader {
+		reads(store, func(r driver.Reader) driver.Reader {
 			return &unsure{reading{Reader: r}, func(*fsm.Entry, *fsm.Entry) bool { return true }}
 		})
-		if got := texts(t, m.Audit(t.Context())); len(got) > 0 != wrong {
+		if got := texts(t, audit.Run(t.Context(), m)); len(got) > 0 != wrong {
 			t.Errorf("a wrong end: %t, found %v", wrong, got)
 		}
 	}

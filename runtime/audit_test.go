@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -15,7 +17,7 @@ import (
 func TestAuditFindsPlantedFaults(t *testing.T) {
 	t.Parallel()
 	resum := func(e *fsm.Event) bool {
-		e.Sum = fsm.Checksum(e)
+		e.Sum = driver.Checksum(e)
 		return true
 	}
 	for _, c := range []struct {
@@ -29,116 +31,116 @@ func TestAuditFindsPlantedFaults(t *testing.T) {
 				e.Actor = "eve"
 			}
 			return true
-		}}, []string{fsm.CheckSum}},
+		}}, []string{audit.CheckSum}},
 		{"an altered label", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 2 {
 				e.Labels = map[string]string{"a": "b"}
 			}
 			return true
-		}}, []string{fsm.CheckSum}},
+		}}, []string{audit.CheckSum}},
 		{"an erasure that no redaction tells of", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 2 {
 				e.Fingerprint = "redacted"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckHistory}},
+		}}, []string{audit.CheckHistory}},
 		{"a redaction that moves", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 4 && e.N == 0 {
 				e.Operation, e.Name, e.RequestID = "__redact", "__redact", "sys:__redact:4"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckEdge}},
+		}}, []string{audit.CheckEdge}},
 		{"a missing revision", tampered{event: func(e *fsm.Event) bool { return e.Rev != 3 }},
-			[]string{fsm.CheckRevision}},
+			[]string{audit.CheckRevision}},
 		{"a missing record-only event", tampered{event: func(e *fsm.Event) bool { return e.N != 1 }},
-			[]string{fsm.CheckNumber}},
+			[]string{audit.CheckNumber}},
 		{"a record-only event of another state", tampered{event: func(e *fsm.Event) bool {
 			if e.N == 1 {
 				e.From, e.To = "waiting", "waiting"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckChain}},
+		}}, []string{audit.CheckChain}},
 		{"a broken chain", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 3 && e.N == 0 {
 				e.From = "held"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckChain}},
+		}}, []string{audit.CheckChain}},
 		{"another request with the same id", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 3 {
 				e.RequestID = "two"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckRequest}},
+		}}, []string{audit.CheckRequest}},
 		{"a request twice in the machine", tampered{request: func(events []fsm.Event) []fsm.Event {
 			return append(events, events...)
-		}}, []string{fsm.CheckRequest}},
+		}}, []string{audit.CheckRequest}},
 		{"an operation that there is not", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 3 && e.N == 0 {
 				e.Operation = "vanish"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckEdge}},
+		}}, []string{audit.CheckEdge}},
 		{"an operation that does not move so", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 4 && e.N == 0 {
 				e.Operation, e.Name = "shelve", "shelve"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckEdge}},
+		}}, []string{audit.CheckEdge}},
 		{"another name of the event", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 3 && e.N == 0 {
 				e.Name = "renamed"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckEdge}},
+		}}, []string{audit.CheckEdge}},
 		{"a record-only event that no operation makes", tampered{event: func(e *fsm.Event) bool {
 			if e.N == 1 {
 				e.Operation, e.Name = "bill", "bill"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckEdge}},
+		}}, []string{audit.CheckEdge}},
 		{"a forged migration", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 4 && e.N == 0 {
 				e.Operation, e.Name, e.Actor, e.RequestID = "migrate", "migrate", "system", "sys:migrate:4"
 			}
 			return resum(e)
-		}}, []string{fsm.CheckEdge}},
-		{"the log goes on", tampered{row: func(r *fsm.Row) { r.Rev-- }}, []string{fsm.CheckBeyond}},
-		{"a revision below 1", tampered{row: func(r *fsm.Row) { r.Rev = -1 }}, []string{fsm.CheckDecode}},
-		{"a counter below 0", tampered{row: func(r *fsm.Row) { r.Values[10] = int64(-1) }}, []string{fsm.CheckDecode}},
-		{"a row that breaks a rule", tampered{row: func(r *fsm.Row) { r.Values[2] = "slot" }}, []string{fsm.CheckRule}},
+		}}, []string{audit.CheckEdge}},
+		{"the log goes on", tampered{row: func(r *driver.Row) { r.Rev-- }}, []string{audit.CheckBeyond}},
+		{"a revision below 1", tampered{row: func(r *driver.Row) { r.Rev = -1 }}, []string{audit.CheckDecode}},
+		{"a counter below 0", tampered{row: func(r *driver.Row) { r.Values[10] = int64(-1) }}, []string{audit.CheckDecode}},
+		{"a row that breaks a rule", tampered{row: func(r *driver.Row) { r.Values[2] = "slot" }}, []string{audit.CheckRule}},
 		{"another change", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 3 && e.N == 0 {
 				e.Changes = fsm.MustJSON(`{"size":"large"}`)
 			}
 			return resum(e)
-		}}, []string{fsm.CheckFold}},
+		}}, []string{audit.CheckFold}},
 		{"an unknown field", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 3 && e.N == 0 {
 				e.Changes = fsm.MustJSON(`{"colour":"red"}`)
 			}
 			return resum(e)
-		}}, []string{fsm.CheckFold}},
+		}}, []string{audit.CheckFold}},
 		{"another image", tampered{event: func(e *fsm.Event) bool {
 			if e.Rev == 1 {
 				e.Image = fsm.MustJSON(`{"created_at":"2026-05-04T03:02:01Z","updated_at":"2026-05-04T03:02:01Z","lane":"b","tags":[],"moves":0}`)
 			}
 			return resum(e)
-		}}, []string{fsm.CheckFold}},
-		{"an altered row", tampered{row: func(r *fsm.Row) { r.Values[1] = "b" }}, []string{fsm.CheckFold}},
-		{"another revision in the row", tampered{row: func(r *fsm.Row) { r.Rev++ }}, []string{fsm.CheckFold}},
-		{"an unknown state", tampered{row: func(r *fsm.Row) { r.State = "gone" }}, []string{fsm.CheckDecode}},
+		}}, []string{audit.CheckFold}},
+		{"an altered row", tampered{row: func(r *driver.Row) { r.Values[1] = "b" }}, []string{audit.CheckFold}},
+		{"another revision in the row", tampered{row: func(r *driver.Row) { r.Rev++ }}, []string{audit.CheckFold}},
+		{"an unknown state", tampered{row: func(r *driver.Row) { r.State = "gone" }}, []string{audit.CheckDecode}},
 		{"a broken rule", tampered{
-			row: func(r *fsm.Row) { r.Values[2] = "slot" },
+			row: func(r *driver.Row) { r.Values[2] = "slot" },
 			event: func(e *fsm.Event) bool {
 				if e.Rev == 3 && e.N == 0 {
 					e.Changes = fsm.MustJSON(`{"slot":"slot","size":"small","fragile":true}`)
 				}
 				return resum(e)
 			},
-		}, []string{fsm.CheckRule}},
-		{"no log", tampered{event: func(*fsm.Event) bool { return false }}, []string{fsm.CheckFold}},
-		{"a log without record", tampered{orphans: []string{"gone"}}, []string{fsm.CheckOrphan}},
+		}, []string{audit.CheckRule}},
+		{"no log", tampered{event: func(*fsm.Event) bool { return false }}, []string{audit.CheckFold}},
+		{"a log without record", tampered{orphans: []string{"gone"}}, []string{audit.CheckOrphan}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,8 +154,8 @@ func TestAuditFindsPlantedFaults(t *testing.T) {
 				must(t)(m.Apply(t.Context(), out, storetest.Touch(storetest.Meta{RequestID: rid, Actor: "bob"}, start)))
 			}
 			must(t)(m.Apply(t.Context(), out, storetest.Expel(meta("seven"))))
-			store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-				return table.View(ctx, func(r fsm.Reader) error {
+			store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+				return table.View(ctx, func(r driver.Reader) error {
 					fault := c.fault
 					fault.Reader = r
 					return f(&fault)
@@ -178,11 +180,11 @@ func TestAuditProbes(t *testing.T) {
 		}
 		return nil, nil
 	}
-	if got := findings(t, m, probe); !slices.Equal(got, []string{fsm.CheckProbe}) {
+	if got := findings(t, m, probe); !slices.Equal(got, []string{audit.CheckProbe}) {
 		t.Errorf("got %v, want one finding of the probe", got)
 	}
 	failing := func(context.Context, storetest.Parcel) ([]fsm.Violation, error) { return nil, errLost }
-	for _, err := range m.Audit(t.Context(), failing) {
+	for _, err := range audit.Run(t.Context(), m, failing) {
 		if !errors.Is(err, errLost) {
 			t.Errorf("got %v, want the probe's error", err)
 		}
@@ -205,7 +207,7 @@ func TestQuarantine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fsm.Write{Prev: held.Ref(), PrevState: "held", Row: &row, Event: held.Events[0]}
+	w := &driver.Write{Prev: held.Ref(), PrevState: "held", Row: &row, Event: held.Events[0]}
 	w.Event.Rev, w.Event.RequestID = 3, ""
 	if err := table.Commit(t.Context(), w); err != nil {
 		t.Fatal(err)
@@ -215,7 +217,7 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("Record: %v, %v, want the record and ErrQuarantined", p.Ref(), err)
 	}
 	n := 0
-	for p, err := range m.List(t.Context(), fsm.Query{}) {
+	for p, err := range m.List(t.Context(), driver.Query{}) {
 		n++
 		if errors.Is(err, fsm.ErrQuarantined) != (p.ID == "p1") {
 			t.Errorf("List: %s, %v", p.ID, err)
@@ -240,13 +242,13 @@ type astray struct {
 	left *int
 }
 
-func (r *astray) Misindexed(string) ([]fsm.Misindexed, string, error) {
-	return []fsm.Misindexed{{ID: "p1", Key: "k", Problem: "is wrong"}}, "", nil
+func (r *astray) Misindexed(string) ([]driver.Misindexed, string, error) {
+	return []driver.Misindexed{{ID: "p1", Key: "k", Problem: "is wrong"}}, "", nil
 }
 
-func (r *astray) Row(id string) (fsm.Row, error) {
+func (r *astray) Row(id string) (driver.Row, error) {
 	if *r.left--; *r.left < 0 {
-		return fsm.Row{}, errLost
+		return driver.Row{}, errLost
 	}
 	return r.Reader.Row(id)
 }
@@ -258,9 +260,9 @@ func TestAuditOfAWrongKeyThatFails(t *testing.T) {
 	m := open(t, store, storetest.Schema(), fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta("1"), storetest.RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")})))
 	for rows := range 4 { // the record, then for its key the record again, and what it shares
-		reads(store, func(r fsm.Reader) fsm.Reader { return &astray{failing{Reader: r, counted: 2}, &rows} })
+		reads(store, func(r driver.Reader) driver.Reader { return &astray{failing{Reader: r, counted: 2}, &rows} })
 		var last error
-		for _, err := range m.Audit(t.Context()) {
+		for _, err := range audit.Run(t.Context(), m) {
 			last = err
 		}
 		if ends := rows < 0; errors.Is(last, errLost) != ends {

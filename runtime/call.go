@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // request is one call on its way through the engine.
@@ -33,7 +34,7 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 	}
 	q := &request[R]{Call: c, op: op, engine: engine, begun: m.now()}
 	invalid := func(name, format string, args ...any) error {
-		r := m.refusal(CodeInvalidInput, op, id, "")
+		r := m.refusal(ErrInvalidInput, op, id, "")
 		r.Name, r.Message = name, fmt.Sprintf(format, args...)
 		return r
 	}
@@ -49,7 +50,7 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 		}
 		q.Actor = driver.SystemActor
 	case c.RequestID == "" && !engine && m.schema.RequestID == driver.Required:
-		return nil, m.refusal(CodeRequestMissing, op, id, "")
+		return nil, m.refusal(ErrRequestMissing, op, id, "")
 	case c.RequestID != "" && m.schema.RequestID == driver.Never:
 		return nil, invalid("request_id", "this machine takes none")
 	case strings.HasPrefix(c.RequestID, driver.Reserved):
@@ -61,12 +62,12 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 	}
 	switch {
 	case op.By != fsmimpl.BySystem && q.Actor == driver.SystemActor:
-		return nil, m.refusal(CodeSystemActor, op, id, "")
+		return nil, m.refusal(ErrSystemActor, op, id, "")
 	case !c.At.IsZero() && !engine && !m.options.callerTime:
-		return nil, m.refusal(CodeTimeGiven, op, id, "")
+		return nil, m.refusal(ErrTimeGiven, op, id, "")
 	}
 	if q.Actor == "" && op.NeedActor {
-		return nil, m.refusal(CodeActorMissing, op, id, "")
+		return nil, m.refusal(ErrActorMissing, op, id, "")
 	}
 	if q.Actor != "" {
 		if err := driver.CheckID(q.Actor); err != nil {
@@ -74,7 +75,7 @@ func (m *Machine[R]) prepare(c fsmimpl.Call[R], id string, engine bool) (*reques
 		}
 	}
 	if q.Reason == "" && op.By == fsmimpl.ByOperator {
-		return nil, m.refusal(CodeReasonMissing, op, id, "")
+		return nil, m.refusal(ErrReasonMissing, op, id, "")
 	}
 	if err := driver.CheckText(q.Reason); err != nil {
 		return nil, invalid("reason", "%v", err)
@@ -135,7 +136,7 @@ func (m *Machine[R]) refusal(code Code, op *fsmimpl.Operation[R], id, state stri
 func (m *Machine[R]) load(op *fsmimpl.Operation[R], row *driver.Row) (R, error) {
 	rec, err := m.loadSound(op, row)
 	if _, loose := m.quarantine.Load(row.ID); loose && err == nil {
-		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
+		r := m.refusal(ErrQuarantined, op, row.ID, row.State)
 		r.Message = "its log does not end at its revision and state; an audit tells more, Repair mends it"
 		return rec, r
 	}
@@ -146,15 +147,15 @@ func (m *Machine[R]) load(op *fsmimpl.Operation[R], row *driver.Row) (R, error) 
 func (m *Machine[R]) loadSound(op *fsmimpl.Operation[R], row *driver.Row) (R, error) {
 	rec, err := m.d.Decode(*row)
 	if err == nil {
-		err = insane(m.schema, row)
+		err = inspect.Insane(m.schema, row)
 	}
 	if err != nil {
-		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
+		r := m.refusal(ErrQuarantined, op, row.ID, row.State)
 		r.Cause = err
 		return rec, r
 	}
 	if broken := m.broken(&rec); broken != nil {
-		r := m.refusal(CodeQuarantined, op, row.ID, row.State)
+		r := m.refusal(ErrQuarantined, op, row.ID, row.State)
 		r.Message = strings.Join(broken, ", ")
 		return rec, r
 	}
@@ -176,7 +177,7 @@ func (m *Machine[R]) broken(rec *R) []string {
 // without asking the store.
 func (m *Machine[R]) suspect(rec *R, row *driver.Row) bool {
 	_, loose := m.quarantine.Load(row.ID)
-	return loose || insane(m.schema, row) != nil || m.broken(rec) != nil
+	return loose || inspect.Insane(m.schema, row) != nil || m.broken(rec) != nil
 }
 
 // outcome makes the outcome of a call that wrote events and left row.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -18,13 +20,13 @@ func TestSizeOfCalls(t *testing.T) {
 	m := open(t, newStore(), storetest.Schema(), fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	empty := must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")))
-	left := fsm.MaxCall - len(empty.Events[0].Inputs.String())
-	for name, fill := range map[string]func(c *fsm.Call[storetest.Parcel], n int){
-		"reason": func(c *fsm.Call[storetest.Parcel], n int) { c.Reason = strings.Repeat("r", n) },
-		"label": func(c *fsm.Call[storetest.Parcel], n int) {
+	left := driver.MaxCall - len(empty.Events[0].Inputs.String())
+	for name, fill := range map[string]func(c *fsmimpl.Call[storetest.Parcel], n int){
+		"reason": func(c *fsmimpl.Call[storetest.Parcel], n int) { c.Reason = strings.Repeat("r", n) },
+		"label": func(c *fsmimpl.Call[storetest.Parcel], n int) {
 			c.Labels = map[string]string{"k": strings.Repeat("v", n-1)}
 		},
-		"key of label": func(c *fsm.Call[storetest.Parcel], n int) {
+		"key of label": func(c *fsmimpl.Call[storetest.Parcel], n int) {
 			c.Labels = map[string]string{strings.Repeat("k", n-1): "v"}
 		},
 	} {
@@ -32,8 +34,8 @@ func TestSizeOfCalls(t *testing.T) {
 		fill(&call, left+1)
 		_, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, call)
 		var r *fsm.Refusal
-		want := fmt.Sprintf("it has %d bytes, at most %d are possible", fsm.MaxCall+1, fsm.MaxCall)
-		if !errors.As(err, &r) || r.Code != fsm.CodeTooLarge || r.Message != want {
+		want := fmt.Sprintf("it has %d bytes, at most %d are possible", driver.MaxCall+1, driver.MaxCall)
+		if !errors.As(err, &r) || r.Code != fsm.ErrTooLarge || r.Message != want {
 			t.Errorf("%s: one byte too many: %v, want it too large: %s", name, err, want)
 		}
 		fill(&call, left)
@@ -54,7 +56,7 @@ func TestYearsOfCalls(t *testing.T) {
 			t.Errorf("the year %d: %v", year, err)
 		}
 		if !good {
-			code(t, err, fsm.CodeInvalidInput, "at")
+			code(t, err, fsm.ErrInvalidInput, "at")
 		}
 	}
 }
@@ -79,7 +81,7 @@ func TestUnsoundRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &fsm.Write{Prev: held.Ref(), PrevState: bad.State, Row: &row, Event: held.Events[0]}
+		w := &driver.Write{Prev: held.Ref(), PrevState: bad.State, Row: &row, Event: held.Events[0]}
 		w.Event.Rev, w.Event.RequestID = bad.Rev, ""
 		if err := table.Commit(t.Context(), w); err != nil {
 			t.Fatal(err)
@@ -87,7 +89,7 @@ func TestUnsoundRecords(t *testing.T) {
 		for name, at := range map[string]fsm.Target{"reference": bad.Ref(), "record": bad} {
 			_, err := m.Apply(t.Context(), at, note("", "x"))
 			var r *fsm.Refusal
-			if !errors.As(err, &r) || r.Code != fsm.CodeQuarantined || r.Message == "" && r.Cause == nil || !strings.Contains(err.Error(), want) {
+			if !errors.As(err, &r) || r.Code != fsm.ErrQuarantined || r.Message == "" && r.Cause == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("by %s: got %v, want it quarantined: %s", name, err, want)
 			}
 		}
@@ -100,16 +102,16 @@ func TestCreateWithoutASight(t *testing.T) {
 	failed := errors.New("no sight")
 	blind := true
 	store := hooking(func(tx fsm.Tx) fsm.Tx {
-		return &hooked{Tx: tx, row: func(id string) (fsm.Row, error) {
+		return &hooked{Tx: tx, row: func(id string) (driver.Row, error) {
 			if blind {
-				return fsm.Row{}, failed
+				return driver.Row{}, failed
 			}
 			return tx.Row(id)
 		}}
 	})
 	m := open(t, store, storetest.Schema(), fixed())
 	call := storetest.Register(meta("r"), in("p1"))
-	call.Peers = func(*storetest.Parcel, string) []fsm.PeerQuery { return nil } // so that it is no single write
+	call.Peers = func(*storetest.Parcel, string) []driver.PeerQuery { return nil } // so that it is no single write
 	if _, err := m.Create(t.Context(), call); !errors.Is(err, failed) {
 		t.Errorf("got %v, want the store's error", err)
 	}
@@ -132,10 +134,10 @@ func TestRefusalsNameTheState(t *testing.T) {
 	m := open(t, newStore(), schema, fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta("r1"), in("p1"))))
 	var r *fsm.Refusal
-	if _, err := m.Create(t.Context(), storetest.Register(meta("r2"), in("p1"))); !errors.As(err, &r) || r.Code != fsm.CodeExists || r.State() != "waiting room" {
+	if _, err := m.Create(t.Context(), storetest.Register(meta("r2"), in("p1"))); !errors.As(err, &r) || r.Code != fsm.ErrExists || r.State() != "waiting room" {
 		t.Errorf("got %v, want it refused by what is in the waiting room", err)
 	}
-	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r3"), "nowhere", start)); !errors.As(err, &r) || r.Code != fsm.CodeNothingToDo || r.State() != "" {
+	if _, err := m.Pick(t.Context(), 1, storetest.Hold(meta("r3"), "nowhere", start)); !errors.As(err, &r) || r.Code != fsm.ErrNothingToDo || r.State() != "" {
 		t.Errorf("got %v, want it refused in no state", err)
 	}
 }

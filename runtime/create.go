@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Create makes a record. A known request id is replayed; then a record with the
@@ -191,11 +192,11 @@ func (m *Machine[R]) createIn(ctx context.Context, tx driver.Tx, q *request[R], 
 	var taken error
 	if len(outs) == 0 {
 		row, err := tx.Row(id)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, driver.ErrNotFound) {
 			return none, err
 		}
 		if err == nil {
-			taken = m.refusal(CodeExists, q.op, id, row.State)
+			taken = m.refusal(ErrExists, q.op, id, row.State)
 		}
 	}
 	if len(outs) > 0 || taken != nil {
@@ -215,9 +216,9 @@ func (m *Machine[R]) createIn(ctx context.Context, tx driver.Tx, q *request[R], 
 		}
 		return outs[0], nil
 	}
-	if purged, err := wasPurged(tx, id); err != nil || purged {
+	if purged, err := inspect.WasPurged(tx, id); err != nil || purged {
 		if err == nil {
-			err = m.unless(q, id, m.refusal(CodePurged, q.op, id, ""))
+			err = m.unless(q, id, m.refusal(ErrPurged, q.op, id, ""))
 		}
 		return none, err
 	}

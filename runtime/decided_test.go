@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -18,7 +19,7 @@ func TestCallIsMadeWhenItIsDecided(t *testing.T) {
 	for name, call := range map[string]func(m *machine, at storetest.Meta) (outcome, error){
 		"a creation": func(m *machine, at storetest.Meta) (outcome, error) {
 			c := storetest.Register(at, in("new"))
-			c.Peers = func(*storetest.Parcel, string) []fsm.PeerQuery { return nil }
+			c.Peers = func(*storetest.Parcel, string) []driver.PeerQuery { return nil }
 			return m.Create(t.Context(), c)
 		},
 		"a record by its name": func(m *machine, at storetest.Meta) (outcome, error) {
@@ -29,7 +30,7 @@ func TestCallIsMadeWhenItIsDecided(t *testing.T) {
 		},
 		"a pick by itself": func(m *machine, at storetest.Meta) (outcome, error) {
 			c := storetest.Hold(at, "a", start)
-			c.Peers = func(*storetest.Parcel, string) []fsm.PeerQuery { return nil }
+			c.Peers = func(*storetest.Parcel, string) []driver.PeerQuery { return nil }
 			return first(m.Pick(t.Context(), 1, c))
 		},
 	} {
@@ -38,7 +39,7 @@ func TestCallIsMadeWhenItIsDecided(t *testing.T) {
 			store := &wrapped{Store: newStore()}
 			m := open(t, store, storetest.Schema(), fsm.WithCallerTime(), fsm.WithClock(func() time.Time { return now }))
 			waiting(t, m, "p1")
-			store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 				now = start.Add(time.Minute)
 				return table.Update(ctx, f)
 			}
@@ -107,7 +108,7 @@ func TestSweepIsNotOneInstant(t *testing.T) {
 		out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(id))))
 		must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", start)))
 	}
-	store.commit = func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+	store.commit = func(table driver.Table, ctx context.Context, w *driver.Write) error {
 		now = now.Add(time.Minute)
 		return table.Commit(ctx, w)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Deliver performs the effects that are due and returns how many it performed.
@@ -220,7 +221,7 @@ func (m *Machine[R]) perform(ctx context.Context, d driver.Delivery, begin time.
 		}
 		var refused *Refusal
 		var effect *EffectError
-		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == CodeBusy) {
+		if !errors.As(err, &effect) && (!errors.As(err, &refused) || refused.Code == ErrBusy) {
 			m.release(ctx, d)
 			return false, err
 		}
@@ -349,7 +350,7 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 	var job deliveryJob[R]
 	err := m.table.View(ctx, func(r driver.Reader) error {
 		row, err := r.Row(d.ID)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, driver.ErrNotFound) {
 			job.obsolete = true
 			return nil
 		}
@@ -376,7 +377,7 @@ func (m *Machine[R]) delivery(ctx context.Context, d driver.Delivery) (deliveryJ
 			return nil
 		}
 		if row.Rev != d.Rev {
-			if row, _, err = m.rowAt(r, d.ID, d.Rev, nil); err != nil {
+			if row, _, err = inspect.RowAt(m.schema, r, d.ID, d.Rev, nil); err != nil {
 				job.err = err
 				return nil
 			}
@@ -415,7 +416,7 @@ func (m *Machine[R]) settleThen(ctx context.Context, d driver.Delivery, op, next
 	u.try = func(tx driver.Tx, _ bool) error {
 		held, events = false, nil
 		row, gone := tx.Row(d.ID)
-		if gone != nil && !errors.Is(gone, ErrNotFound) {
+		if gone != nil && !errors.Is(gone, driver.ErrNotFound) {
 			return gone
 		}
 		var err error

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // changed returns the suite's descriptor with other operations, by name.
-func changed(change map[string]func(*fsm.Operation[storetest.Parcel])) (*fsm.Descriptor[storetest.Parcel], map[string]*fsm.Operation[storetest.Parcel]) {
+func changed(change map[string]func(*fsmimpl.Operation[storetest.Parcel])) (*fsmimpl.Descriptor[storetest.Parcel], map[string]*fsmimpl.Operation[storetest.Parcel]) {
 	d := storetest.Descriptor(storetest.Schema())
-	ops := map[string]*fsm.Operation[storetest.Parcel]{}
+	ops := map[string]*fsmimpl.Operation[storetest.Parcel]{}
 	for i, op := range d.Operations {
 		if f := change[op.Name]; f != nil {
 			other := *op
@@ -27,7 +29,7 @@ func changed(change map[string]func(*fsm.Operation[storetest.Parcel])) (*fsm.Des
 }
 
 // dispatched makes a parcel that was dispatched at revision 4 and annotated since.
-func dispatched(t *testing.T, m *machine, dispatch *fsm.Operation[storetest.Parcel]) {
+func dispatched(t *testing.T, m *machine, dispatch *fsmimpl.Operation[storetest.Parcel]) {
 	t.Helper()
 	if _, err := m.Startup(t.Context()); err != nil {
 		t.Fatal(err)
@@ -49,8 +51,8 @@ func TestEffectOutlivesItsRevision(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"dispatch": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "" },
 	})
 	var seen []storetest.Parcel
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(
@@ -79,8 +81,8 @@ func TestLeavingRemovesTheDelivery(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"send": func(op *fsm.Operation[storetest.Parcel]) { op.Effect = nil },
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Effect = nil },
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
 	if err != nil {
@@ -91,7 +93,7 @@ func TestLeavingRemovesTheDelivery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = table.View(t.Context(), func(r fsm.Reader) error {
+	err = table.View(t.Context(), func(r driver.Reader) error {
 		box, err := r.Outbox(start.Add(time.Hour), 10)
 		if len(box) != 0 {
 			t.Errorf("the outbox holds %+v", box)
@@ -188,9 +190,9 @@ func TestFailureText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = table.View(t.Context(), func(r fsm.Reader) error {
+	err = table.View(t.Context(), func(r driver.Reader) error {
 		box, err := r.Outbox(start.Add(time.Hour), 10)
-		if len(box) != 1 || fsm.CheckText(box[0].LastError) != nil || len(box[0].LastError) > 1000 || len(box[0].LastError) < 990 {
+		if len(box) != 1 || driver.CheckText(box[0].LastError) != nil || len(box[0].LastError) > 1000 || len(box[0].LastError) < 990 {
 			t.Errorf("the outbox holds %+v", box)
 		}
 		return err
@@ -235,7 +237,7 @@ func TestLaterDelivery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := table.View(t.Context(), func(r fsm.Reader) error {
+		if err := table.View(t.Context(), func(r driver.Reader) error {
 			box, err := r.Outbox(start.Add(24*time.Hour), 10)
 			if len(box) != 1 || !box[0].Due.Equal(start.Add(c.due)) || box[0].Attempts != 1 {
 				t.Errorf("%s: the outbox holds %+v, want one delivery that is due after %v", name, box, c.due)

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -52,8 +54,8 @@ func TestDeliveryAgainstTheLog(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			now, broken := start, false
-			store := &wrapped{Store: newStore(), view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-				return table.View(ctx, func(r fsm.Reader) error {
+			store := &wrapped{Store: newStore(), view: func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+				return table.View(ctx, func(r driver.Reader) error {
 					if broken {
 						r = &tampered{Reader: r, event: tt.event}
 					}
@@ -78,16 +80,16 @@ func TestDeliveryAgainstTheLog(t *testing.T) {
 }
 
 // gone is a reader without records.
-type gone struct{ fsm.Reader }
+type gone struct{ driver.Reader }
 
-func (g gone) Row(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }
+func (g gone) Row(string) (driver.Row, error) { return driver.Row{}, driver.ErrNotFound }
 
 // The delivery of a record that is not there any more is dropped.
 func TestDeliveryOfARecordThatIsGone(t *testing.T) {
 	t.Parallel()
 	broken := false
-	store := &wrapped{Store: newStore(), view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error {
+	store := &wrapped{Store: newStore(), view: func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error {
 			if broken {
 				r = gone{r}
 			}
@@ -110,8 +112,8 @@ func TestDeliveryOfARecordThatIsGone(t *testing.T) {
 func TestDeliveryWithoutItsRecord(t *testing.T) {
 	t.Parallel()
 	now, broken := start, false
-	store := &wrapped{Store: newStore(), view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error {
+	store := &wrapped{Store: newStore(), view: func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error {
 			if broken {
 				r = &tampered{Reader: r, event: func(e *fsm.Event) bool { return e.Rev != 2 }}
 			}
@@ -119,8 +121,8 @@ func TestDeliveryWithoutItsRecord(t *testing.T) {
 		})
 	}}
 	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"dispatch": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "" },
 	})
 	calls := 0
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
@@ -146,10 +148,10 @@ func TestDeliveryWithoutItsRecord(t *testing.T) {
 func TestBusyAfterTheEffect(t *testing.T) {
 	t.Parallel()
 	busy := false
-	store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if busy {
 			busy = false
-			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: "parcel"}}
+			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: "parcel"}}
 		}
 		return table.Update(ctx, f)
 	}}
@@ -174,24 +176,24 @@ func TestWhatFollowsADeliveryFails(t *testing.T) {
 	no := errors.New("no")
 	for _, tt := range []struct {
 		name   string
-		arrive func(op *fsm.Operation[storetest.Parcel], works *bool)
+		arrive func(op *fsmimpl.Operation[storetest.Parcel], works *bool)
 		want   error
 	}{
-		{"it is refused", func(op *fsm.Operation[storetest.Parcel], works *bool) {
-			op.System = func(*storetest.Parcel, time.Time) (fsm.Call[storetest.Parcel], error) {
+		{"it is refused", func(op *fsmimpl.Operation[storetest.Parcel], works *bool) {
+			op.System = func(*storetest.Parcel, time.Time) (fsmimpl.Call[storetest.Parcel], error) {
 				c := storetest.Arrive()
 				decide := c.Decide
-				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 					if !*works {
-						return fsm.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "parcel", Guard: "open", Cause: no}}
+						return fsmimpl.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "parcel", Guard: "open", Cause: no}}
 					}
 					return decide(p, id, peers, now)
 				}
 				return c, nil
 			}
 		}, fsm.ErrGuard},
-		{"its atomic effect fails", func(op *fsm.Operation[storetest.Parcel], _ *bool) {
-			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+		{"its atomic effect fails", func(op *fsmimpl.Operation[storetest.Parcel], _ *bool) {
+			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
 		}, no},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -199,8 +201,8 @@ func TestWhatFollowsADeliveryFails(t *testing.T) {
 			now, works, calls := start, false, 0
 			store := newStore()
 			open(t, store, storetest.Schema())
-			d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-				"arrive": func(op *fsm.Operation[storetest.Parcel]) { tt.arrive(op, &works) },
+			d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+				"arrive": func(op *fsmimpl.Operation[storetest.Parcel]) { tt.arrive(op, &works) },
 			})
 			all := effects(nil)
 			all["carry"] = func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
@@ -241,7 +243,7 @@ func TestWhatFollowsADeliveryFails(t *testing.T) {
 // hollow is a transaction without records.
 type hollow struct{ fsm.Tx }
 
-func (h hollow) Row(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }
+func (h hollow) Row(string) (driver.Row, error) { return driver.Row{}, driver.ErrNotFound }
 
 // Between the effect and what follows, the record may go and an answer may get
 // lost; what follows may be followed itself.
@@ -249,21 +251,21 @@ func TestAfterTheEffect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		update func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error
+		update func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error
 		log    []string
 	}{
 		{"as always", nil, []string{"dispatch", "arrive", "discard"}},
-		{"the record is gone", func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		{"the record is gone", func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			return table.Update(ctx, func(tx fsm.Tx) error { return f(hollow{tx}) })
 		}, []string{"dispatch"}},
-		{"nothing was written, and no answer came", func(fsm.Table, context.Context, func(fsm.Tx) error) error {
+		{"nothing was written, and no answer came", func(driver.Table, context.Context, func(fsm.Tx) error) error {
 			return &fsm.AmbiguousError{Err: errors.New("lost")}
 		}, []string{"dispatch", "arrive", "discard"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			broken, calls := false, 0
-			store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 				if broken && tt.update != nil {
 					broken = false
 					return tt.update(table, ctx, f)
@@ -271,14 +273,14 @@ func TestAfterTheEffect(t *testing.T) {
 				return table.Update(ctx, f)
 			}}
 			open(t, store, storetest.Schema())
-			d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-				"arrive": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "discard" },
-				"discard": func(op *fsm.Operation[storetest.Parcel]) {
-					op.System = func(*storetest.Parcel, time.Time) (fsm.Call[storetest.Parcel], error) {
+			d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+				"arrive": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "discard" },
+				"discard": func(op *fsmimpl.Operation[storetest.Parcel]) {
+					op.System = func(*storetest.Parcel, time.Time) (fsmimpl.Call[storetest.Parcel], error) {
 						c := storetest.Discard()
-						c.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
+						c.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
 							p.Rev++
-							return fsm.Step{From: p.State, To: p.State}, nil
+							return fsmimpl.Step{From: p.State, To: p.State}, nil
 						}
 						return c, nil
 					}
@@ -362,10 +364,10 @@ func TestRecordMovesDuringItsEffect(t *testing.T) {
 		_, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "changed"))
 		return err
 	}
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"send": func(op *fsm.Operation[storetest.Parcel]) { op.Effect = nil }, // a move takes the deliveries of others along
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Effect = nil }, // a move takes the deliveries of others along
 	})
-	m, err := fsm.NewMachine(t.Context(), store, d, map[string]fsm.EffectFunc[storetest.Parcel]{"charge": move, "carry": move})
+	m, err := fsm.NewMachine(t.Context(), store, d, map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": move, "carry": move})
 	if err != nil {
 		t.Fatal(err)
 	}

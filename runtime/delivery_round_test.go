@@ -9,11 +9,13 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // senders opens the suite's machine over store and sends n parcels, p01 and so on.
-func senders(t *testing.T, store fsm.Store, n int, effect fsm.EffectFunc[storetest.Parcel], opts ...fsm.Option) *machine {
+func senders(t *testing.T, store fsm.Store, n int, effect fsmimpl.EffectFunc[storetest.Parcel], opts ...fsm.Option) *machine {
 	t.Helper()
 	open(t, store, storetest.Schema())
 	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(effect), opts...)
@@ -59,7 +61,7 @@ func TestStoreErrorEndsTheRound(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("the store fails")
 	fail := false
-	store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if fail {
 			fail = false
 			return failed
@@ -149,7 +151,7 @@ func TestHangingEffects(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := table.View(t.Context(), func(r fsm.Reader) error {
+				if err := table.View(t.Context(), func(r driver.Reader) error {
 					box, err := r.Outbox(time.Now().AddDate(1, 0, 0), 0)
 					if len(box) != 3 || box[0].Attempts != 1 || box[0].LastError == "" {
 						t.Errorf("the outbox holds %+v, want the three, each tried once", box)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -23,12 +25,12 @@ func code(t *testing.T, err error, want fsm.Code, name string) {
 func TestRequestIDDemand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		demand        fsm.Demand
+		demand        driver.Demand
 		without, with fsm.Code
 	}{
-		{fsm.Required, fsm.CodeRequestMissing, ""},
-		{fsm.Optionally, "", ""},
-		{fsm.Never, "", fsm.CodeInvalidInput},
+		{driver.Required, fsm.ErrRequestMissing, ""},
+		{driver.Optionally, "", ""},
+		{driver.Never, "", fsm.ErrInvalidInput},
 	} {
 		schema := storetest.Schema()
 		schema.RequestID = c.demand
@@ -65,19 +67,19 @@ func TestOwnRequestID(t *testing.T) {
 func TestExpectedRevDemand(t *testing.T) {
 	t.Parallel()
 	schema := storetest.Schema()
-	schema.ExpectedRev = fsm.Required
+	schema.ExpectedRev = driver.Required
 	m := open(t, newStore(), schema, fixed())
 	old := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	_, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", ""))
-	code(t, err, fsm.CodeInvalidInput, "rev")
+	code(t, err, fsm.ErrInvalidInput, "rev")
 	_, err = m.Apply(t.Context(), fsm.Ref{ID: "p1", Rev: -1}, note("", ""))
-	code(t, err, fsm.CodeInvalidInput, "rev")
+	code(t, err, fsm.ErrInvalidInput, "rev")
 	must(t)(m.Apply(t.Context(), old, note("", "")))
 	_, err = m.Apply(t.Context(), old, note("", ""))
-	code(t, err, fsm.CodeStale, "")
+	code(t, err, fsm.ErrStale, "")
 
 	schema = storetest.Schema()
-	schema.ExpectedRev = fsm.Never // the revision of a target means nothing
+	schema.ExpectedRev = driver.Never // the revision of a target means nothing
 	m = open(t, newStore(), schema, fixed())
 	old = must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	for range 3 {
@@ -89,20 +91,20 @@ func TestExpectedRevDemand(t *testing.T) {
 	}
 	stale := fsm.Ref{ID: "p1", Rev: 2} // except for the engine's own calls, which must converge
 	_, err = m.Apply(t.Context(), stale, storetest.Release())
-	code(t, err, fsm.CodeStale, "")
+	code(t, err, fsm.ErrStale, "")
 }
 
 func TestNewMachineRefuses(t *testing.T) {
 	t.Parallel()
 	store := newStore()
-	if err := fsm.Migrate(t.Context(), store, storetest.Schema()); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, storetest.Schema()); err != nil {
 		t.Fatal(err)
 	}
 	noCarry := effects(nil)
 	delete(noCarry, "carry")
 	for _, c := range []struct {
 		name    string
-		effects map[string]fsm.EffectFunc[storetest.Parcel]
+		effects map[string]fsmimpl.EffectFunc[storetest.Parcel]
 		opts    []fsm.Option
 		want    string
 	}{
@@ -143,11 +145,11 @@ func TestMisusedCalls(t *testing.T) {
 		"apply a creation":      second(m.Apply(t.Context(), out, storetest.Register(meta(""), in("p2")))),
 		"apply to nothing":      second(m.Apply(t.Context(), nil, note("", ""))),
 		"apply a foreign call":  second(m.Apply(t.Context(), out, c)),
-		"apply no operation":    second(m.Apply(t.Context(), out, fsm.Call[storetest.Parcel]{})),
+		"apply no operation":    second(m.Apply(t.Context(), out, fsmimpl.Call[storetest.Parcel]{})),
 		"pick by what does not": second(m.Pick(t.Context(), 1, note("", ""))),
 	} {
 		var r *fsm.Refusal
-		if err == nil || errors.As(err, &r) && r.Code != fsm.CodeInvalidInput {
+		if err == nil || errors.As(err, &r) && r.Code != fsm.ErrInvalidInput {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -185,9 +187,9 @@ func TestCallersTransaction(t *testing.T) {
 			t.Error("the transaction does not see its own request")
 		}
 		_, err = m.CreateIn(t.Context(), in2, storetest.Register(meta("s"), in("p1")))
-		code(t, err, fsm.CodeExists, "")
+		code(t, err, fsm.ErrExists, "")
 		_, err = m.ApplyIn(t.Context(), in2, fsm.Ref{ID: "p1", Rev: 1}, note("m", "x"))
-		code(t, err, fsm.CodeStale, "")
+		code(t, err, fsm.ErrStale, "")
 		tx.Put("paid", 7)
 		if err := end(tx); err != nil {
 			t.Fatal(err)

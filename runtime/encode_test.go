@@ -11,55 +11,57 @@ import (
 	"pgregory.net/rapid"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // The fingerprint is stored with every event: it may never change.
 func TestFingerprintIsStable(t *testing.T) {
 	t.Parallel()
-	inputs := []fsm.Input{
-		{Name: "z", Value: "a\"\\\n<é\u2028", Kind: fsm.KindString},
-		{Name: "a", Value: int64(-5), Kind: fsm.KindInt},
-		{Name: "lease", Value: start, Kind: fsm.KindTime, Loose: true},
-		{Name: "t", Value: start.Add(time.Microsecond), Kind: fsm.KindTime},
-		{Name: "j", Value: `{"b":1.0,"a":null}`, Kind: fsm.KindJSON},
-		{Name: "n", Value: "null", Kind: fsm.KindJSON},
-		{Name: "o", Kind: fsm.KindJSON},
-		{Name: "s", Value: `["x","y"]`, Kind: fsm.KindSet},
-		{Name: "b", Value: true, Kind: fsm.KindBool},
+	inputs := []driver.Input{
+		{Name: "z", Value: "a\"\\\n<é\u2028", Kind: driver.KindString},
+		{Name: "a", Value: int64(-5), Kind: driver.KindInt},
+		{Name: "lease", Value: start, Kind: driver.KindTime, Loose: true},
+		{Name: "t", Value: start.Add(time.Microsecond), Kind: driver.KindTime},
+		{Name: "j", Value: `{"b":1.0,"a":null}`, Kind: driver.KindJSON},
+		{Name: "n", Value: "null", Kind: driver.KindJSON},
+		{Name: "o", Kind: driver.KindJSON},
+		{Name: "s", Value: `["x","y"]`, Kind: driver.KindSet},
+		{Name: "b", Value: true, Kind: driver.KindBool},
 	}
-	got, err := fsm.Fingerprint("hold", "ann", "", inputs)
+	got, err := driver.Fingerprint("hold", "ann", "", inputs)
 	// printf '%s' '{"actor":"ann","inputs":{...},"operation":"hold","reason":""}' | sha256sum
 	const want = "v1:59d902885b6b45bb30fb2abb67394fa46ce456144d455038acc75842c26f5a04"
 	if err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
 	slices.Reverse(inputs)
-	if again, _ := fsm.Fingerprint("hold", "ann", "", inputs); again != got {
+	if again, _ := driver.Fingerprint("hold", "ann", "", inputs); again != got {
 		t.Error("it depends on the order of the inputs")
 	}
 	seen := map[string]bool{got: true}
 	for _, other := range []struct {
 		op, actor, reason string
-		change            func([]fsm.Input)
+		change            func([]driver.Input)
 	}{
 		{"touch", "ann", "", nil},
 		{"hold", "bob", "", nil},
 		{"hold", "ann", "x", nil},
-		{"hold", "ann", "", func(in []fsm.Input) { in[0].Value = false }},
-		{"hold", "ann", "", func(in []fsm.Input) { in[2].Value = "null" }}, // a present null is not an absent value
+		{"hold", "ann", "", func(in []driver.Input) { in[0].Value = false }},
+		{"hold", "ann", "", func(in []driver.Input) { in[2].Value = "null" }}, // a present null is not an absent value
 	} {
 		changed := slices.Clone(inputs)
 		if other.change != nil {
 			other.change(changed)
 		}
-		f, err := fsm.Fingerprint(other.op, other.actor, other.reason, changed)
+		f, err := driver.Fingerprint(other.op, other.actor, other.reason, changed)
 		if err != nil || seen[f] {
 			t.Errorf("%+v has the fingerprint of another request (%v)", other, err)
 		}
 		seen[f] = true
 	}
-	if _, err := fsm.Fingerprint("hold", "", "", []fsm.Input{{Name: "x", Value: 1.5, Kind: fsm.KindInt}}); err == nil {
+	if _, err := driver.Fingerprint("hold", "", "", []driver.Input{{Name: "x", Value: 1.5, Kind: driver.KindInt}}); err == nil {
 		t.Error("a value of the wrong kind has a fingerprint")
 	}
 }
@@ -73,7 +75,7 @@ func TestChecksum(t *testing.T) {
 		Inputs: fsm.MustJSON(`{"x":1}`), Changes: fsm.MustJSON(`{}`), Image: fsm.MustJSON(`{"y":2}`),
 		Version: 3, Cause: "c", Guard: "g",
 	}
-	sum := fsm.Checksum(&e)
+	sum := driver.Checksum(&e)
 	if sum != 0xd89f5c0d {
 		t.Errorf("got %#08x", sum)
 	}
@@ -99,18 +101,18 @@ func TestChecksum(t *testing.T) {
 			t.Fatalf("no change is known for field %s", name)
 		}
 		blind := name == "N" || name == "Sum" || name == "Chain"
-		if same := fsm.Checksum(&changed) == sum; same != blind {
+		if same := driver.Checksum(&changed) == sum; same != blind {
 			t.Errorf("field %s: the checksum stays the same: %v, want %v", name, same, blind)
 		}
 	}
 	moved := e
 	moved.From, moved.To = "ft", ""
-	if fsm.Checksum(&moved) == sum {
+	if driver.Checksum(&moved) == sum {
 		t.Error("fields run into each other")
 	}
 	none, empty := e, e
 	none.Labels, empty.Labels = nil, map[string]string{}
-	if fsm.Checksum(&none) != fsm.Checksum(&empty) {
+	if driver.Checksum(&none) != driver.Checksum(&empty) {
 		t.Error("no labels and empty labels differ")
 	}
 }
@@ -138,7 +140,7 @@ func TestFoldGivesBackEveryValue(t *testing.T) {
 		}
 		due := start.Add(time.Duration(rapid.Int64Range(-1e18, 1e18).Draw(rt, "due")))
 		out = must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), out.Record.Lane, due)))
-		folded, err := fsm.Fold(storetest.Descriptor(storetest.Schema()), log(t, m, out.Record.ID))
+		folded, err := fsmimpl.Fold(storetest.Descriptor(storetest.Schema()), log(t, m, out.Record.ID))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -165,7 +167,7 @@ func FuzzFold(f *testing.F) {
 			t.Skip()
 		}
 		d := storetest.Descriptor(storetest.Schema())
-		p, err := fsm.Fold(d, []fsm.Event{
+		p, err := fsmimpl.Fold(d, []fsm.Event{
 			{ID: "p", Rev: 1, To: "waiting", At: start, Image: i},
 			{ID: "p", Rev: 2, From: "waiting", To: "held", At: start, Changes: c},
 		})
@@ -199,12 +201,12 @@ func TestFoldRefuses(t *testing.T) {
 		{"an image of another machine", `no field is stored as "colour"`, []fsm.Event{with(first, func(e *fsm.Event) { e.Image = fsm.MustJSON(`{"colour":1}`) })}},
 		{"an unknown word", "no size is stored", []fsm.Event{first, with(second, func(e *fsm.Event) { e.Changes = fsm.MustJSON(`{"size":"huge"}`) })}},
 	} {
-		_, err := fsm.Fold(storetest.Descriptor(storetest.Schema()), c.events)
+		_, err := fsmimpl.Fold(storetest.Descriptor(storetest.Schema()), c.events)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
 		}
 	}
-	p, err := fsm.Fold(storetest.Descriptor(storetest.Schema()), []fsm.Event{first, {ID: "p", Rev: 1, N: 1, Changes: fsm.MustJSON(`{"lane":"b"}`)}, second})
+	p, err := fsmimpl.Fold(storetest.Descriptor(storetest.Schema()), []fsm.Event{first, {ID: "p", Rev: 1, N: 1, Changes: fsm.MustJSON(`{"lane":"b"}`)}, second})
 	if err != nil || p.Lane != "a" || p.Rev != 2 {
 		t.Errorf("a record-only event was folded: %+v, %v", p, err)
 	}

@@ -1,44 +1,104 @@
 package fsm
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
 
-// Code names one cause of a refusal. The list is closed: no two causes share a
-// code, and every store maps to it.
+// Code names one cause of a refusal, and is the sentinel for it: errors.Is(err,
+// ErrStale) holds for every refusal whose Code is ErrStale. The list is closed: no two
+// causes share a code, and every store maps to it.
+//
+// The text of a Code, as it stands in logs and in answers to other programs, is
+// string(code); Error is a sentence for people.
 type Code string
 
 // The codes, one per cause.
 const (
-	CodeNotFound       Code = "not_found"
-	CodeExists         Code = "exists"
-	CodeWrongState     Code = "wrong_state"
-	CodeTerminal       Code = "terminal"
-	CodeStale          Code = "stale"
-	CodeNothingToDo    Code = "nothing_to_do"
-	CodeInvalidInput   Code = "invalid_input"
-	CodeActorMissing   Code = "actor_missing"
-	CodeReasonMissing  Code = "reason_missing"
-	CodeRequestMissing Code = "request_missing"
-	CodeRequestReused  Code = "request_reused"
-	CodeSystemActor    Code = "system_actor"
-	CodeTimeGiven      Code = "time_given"
-	CodeGuard          Code = "guard"
-	CodeNotUnique      Code = "not_unique"
-	CodeInvariant      Code = "invariant"
-	CodeOverflow       Code = "overflow"
-	CodeEffect         Code = "effect"
-	CodeQuarantined    Code = "quarantined"
-	CodePurged         Code = "purged"
-	CodeSchemaMismatch Code = "schema_mismatch"
-	CodeTooLarge       Code = "too_large"
-	CodeDenied         Code = "denied"
-	CodePoisoned       Code = "poisoned"
-	CodeBusy           Code = "busy"
-	CodeAmbiguous      Code = "ambiguous"
+	ErrNotFound       Code = "not_found"
+	ErrExists         Code = "exists"
+	ErrWrongState     Code = "wrong_state"
+	ErrTerminal       Code = "terminal"
+	ErrStale          Code = "stale"
+	ErrNothingToDo    Code = "nothing_to_do"
+	ErrInvalidInput   Code = "invalid_input"
+	ErrActorMissing   Code = "actor_missing"
+	ErrReasonMissing  Code = "reason_missing"
+	ErrRequestMissing Code = "request_missing"
+	ErrRequestReused  Code = "request_reused"
+	ErrSystemActor    Code = "system_actor"
+	ErrTimeGiven      Code = "time_given"
+	ErrGuard          Code = "guard"
+	ErrNotUnique      Code = "not_unique"
+	ErrInvariant      Code = "invariant"
+	ErrOverflow       Code = "overflow"
+	ErrEffect         Code = "effect"
+	ErrQuarantined    Code = "quarantined"
+	ErrPurged         Code = "purged"
+	ErrSchemaMismatch Code = "schema_mismatch"
+	ErrTooLarge       Code = "too_large"
+	ErrDenied         Code = "denied"
+	ErrPoisoned       Code = "poisoned"
+	ErrBusy           Code = "busy"
+	ErrAmbiguous      Code = "ambiguous"
 )
+
+// cause is what is known of a code.
+type cause struct {
+	text   string
+	retry  Retry
+	status int // of HTTP
+}
+
+// causes has a line for each code.
+var causes = map[Code]cause{
+	ErrNotFound:       {"no such record", GiveUp, 404},
+	ErrExists:         {"the record exists already", GiveUp, 409},
+	ErrWrongState:     {"not possible in this state", ReadAgain, 409},
+	ErrTerminal:       {"the record is in a terminal state", GiveUp, 409},
+	ErrStale:          {"the record has moved on", ReadAgain, 409},
+	ErrNothingToDo:    {"no record fits", ReadAgain, 404},
+	ErrInvalidInput:   {"the input cannot be taken", GiveUp, 400},
+	ErrActorMissing:   {"the call names no actor", GiveUp, 401},
+	ErrReasonMissing:  {"the call gives no reason", GiveUp, 400},
+	ErrRequestMissing: {"the call has no request id", GiveUp, 400},
+	ErrRequestReused:  {"the request id belongs to another request", GiveUp, 422},
+	ErrSystemActor:    {"the actor system is the engine's own; name who calls", GiveUp, 403},
+	ErrTimeGiven:      {"the call names a time, which decides only where the machine was opened with WithCallerTime", GiveUp, 400},
+	ErrGuard:          {"a guard refuses", ReadAgain, 409},
+	ErrNotUnique:      {"another record holds this place", ReadAgain, 409},
+	ErrInvariant:      {"the record would break an invariant", GiveUp, 422},
+	ErrOverflow:       {"a field cannot hold its new value", GiveUp, 422},
+	ErrEffect:         {"the effect failed", SameCall, 502},
+	ErrQuarantined:    {"the record is quarantined", GiveUp, 500},
+	ErrPurged:         {"the record was purged; its id and its requests are not used again", GiveUp, 410},
+	ErrSchemaMismatch: {"the store's schema is not this machine's", GiveUp, 500},
+	ErrTooLarge:       {"the call is too large", GiveUp, 413},
+	ErrDenied:         {"the database refuses the statement; nothing was applied", GiveUp, 500},
+	ErrPoisoned:       {"the store takes no more writes, since its database failed", GiveUp, 503},
+	ErrBusy:           {"the store is busy; nothing was applied", SameCall, 503},
+	ErrAmbiguous:      {"it is not known whether the call was applied", SameCall, 503},
+}
+
+// Error says what the cause is.
+func (c Code) Error() string {
+	if cause, known := causes[c]; known {
+		return cause.text
+	}
+	return string(c)
+}
+
+// Retry says what a caller does now.
+func (c Code) Retry() Retry { return causes[c].retry }
+
+// HTTPStatus returns the status by which a service answers; 500 for a code that there
+// is not.
+func (c Code) HTTPStatus() int {
+	if cause, known := causes[c]; known {
+		return cause.status
+	}
+	return 500
+}
 
 // Retry says what a caller does about a refusal now.
 type Retry uint8
@@ -50,37 +110,6 @@ const (
 	ReadAgain
 	// SameCall: make the same call with the same request id again.
 	SameCall
-)
-
-// The sentinels, one per code: errors.Is(err, ErrStale) holds for every
-// refusal with CodeStale.
-var (
-	ErrNotFound       = errors.New("no such record")
-	ErrExists         = errors.New("the record exists already")
-	ErrWrongState     = errors.New("not possible in this state")
-	ErrTerminal       = errors.New("the record is in a terminal state")
-	ErrStale          = errors.New("the record has moved on")
-	ErrNothingToDo    = errors.New("no record fits")
-	ErrInvalidInput   = errors.New("the input cannot be taken")
-	ErrActorMissing   = errors.New("the call names no actor")
-	ErrReasonMissing  = errors.New("the call gives no reason")
-	ErrRequestMissing = errors.New("the call has no request id")
-	ErrRequestReused  = errors.New("the request id belongs to another request")
-	ErrSystemActor    = errors.New("the actor system is the engine's own; name who calls")
-	ErrTimeGiven      = errors.New("the call names a time, which decides only where the machine was opened with WithCallerTime")
-	ErrGuard          = errors.New("a guard refuses")
-	ErrNotUnique      = errors.New("another record holds this place")
-	ErrInvariant      = errors.New("the record would break an invariant")
-	ErrOverflow       = errors.New("a field cannot hold its new value")
-	ErrEffect         = errors.New("the effect failed")
-	ErrQuarantined    = errors.New("the record is quarantined")
-	ErrPurged         = errors.New("the record was purged; its id and its requests are not used again")
-	ErrSchemaMismatch = errors.New("the store's schema is not this machine's")
-	ErrTooLarge       = errors.New("the call is too large")
-	ErrDenied         = errors.New("the database refuses the statement; nothing was applied")
-	ErrPoisoned       = errors.New("the store takes no more writes, since its database failed")
-	ErrBusy           = errors.New("the store is busy; nothing was applied")
-	ErrAmbiguous      = errors.New("it is not known whether the call was applied")
 )
 
 // Refusal is a call that was refused: nothing was written. It is the one type
@@ -105,12 +134,12 @@ type Ground struct {
 	Code      Code
 	Machine   string
 	Operation string
-	Allowed   []string // with CodeWrongState and CodeTerminal: the states that would have been right
-	Guard     string   // with CodeGuard: the guard, or the branch's error
-	Name      string   // the constraint (CodeNotUnique), the invariant (CodeInvariant), the field (CodeOverflow) or the input (CodeInvalidInput)
+	Allowed   []string // with ErrWrongState and ErrTerminal: the states that would have been right
+	Guard     string   // with ErrGuard: the guard, or the branch's error
+	Name      string   // the constraint (ErrNotUnique), the invariant (ErrInvariant), the field (ErrOverflow) or the input (ErrInvalidInput)
 	Message   string   // more about the cause; may be empty
-	Rev       int64    // with CodeStale: the current revision
-	Expected  int64    // with CodeStale: the revision that the call expected
+	Rev       int64    // with ErrStale: the current revision
+	Expected  int64    // with ErrStale: the revision that the call expected
 	Cause     error    // the machine's own sentinel (ErrNotOwner of the generated package), or the error behind
 }
 
@@ -156,34 +185,30 @@ func (r *Refusal) Error() string {
 	}
 	b.WriteString(": ")
 	switch r.Code {
-	case CodeWrongState, CodeTerminal:
-		b.WriteString(sentinels[r.Code].Error())
+	case ErrWrongState, ErrTerminal:
+		b.WriteString(r.Code.Error())
 		if len(r.Allowed) > 0 {
 			b.WriteString("; possible in " + strings.Join(r.Allowed, ", "))
 		}
-	case CodeStale:
+	case ErrStale:
 		fmt.Fprintf(&b, "the record is at revision %d, the call expected %d", r.Rev, r.Expected)
-	case CodeGuard:
+	case ErrGuard:
 		fmt.Fprintf(&b, "guard %s refuses", r.Guard)
 		if r.Message == "" && r.Cause != nil {
 			b.WriteString(": " + r.Cause.Error())
 		}
-	case CodeNotUnique, CodeInvariant, CodeOverflow, CodeInvalidInput:
-		b.WriteString(sentinels[r.Code].Error())
+	case ErrNotUnique, ErrInvariant, ErrOverflow, ErrInvalidInput:
+		b.WriteString(r.Code.Error())
 		if r.Name != "" {
 			b.WriteString(": " + r.Name)
 		}
 	default:
-		if s := sentinels[r.Code]; s != nil {
-			b.WriteString(s.Error())
-		} else {
-			b.WriteString(string(r.Code))
-		}
+		b.WriteString(r.Code.Error())
 	}
 	if r.Message != "" {
 		b.WriteString(": " + r.Message)
 	}
-	if r.Cause != nil && r.Code != CodeGuard && r.Message == "" {
+	if r.Cause != nil && r.Code != ErrGuard && r.Message == "" {
 		b.WriteString(": " + r.Cause.Error())
 	}
 	return b.String()
@@ -192,22 +217,14 @@ func (r *Refusal) Error() string {
 // Is reports whether target is the sentinel of r's code or the machine's own
 // sentinel.
 func (r *Refusal) Is(target error) bool {
-	return target == sentinels[r.Code] || r.Cause != nil && target == r.Cause
+	return target == error(r.Code) || r.Cause != nil && target == r.Cause
 }
 
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
 
 // Retry says what to do now.
-func (r *Refusal) Retry() Retry {
-	switch r.Code {
-	case CodeBusy, CodeAmbiguous, CodeEffect:
-		return SameCall
-	case CodeStale, CodeWrongState, CodeNotUnique, CodeNothingToDo, CodeGuard:
-		return ReadAgain
-	}
-	return GiveUp
-}
+func (r *Refusal) Retry() Retry { return r.Code.Retry() }
 
 // AmbiguousError says that a commit may or may not have happened: the answer
 // was lost. The same call with the same request id finds out.
@@ -249,32 +266,3 @@ func (e *EffectError) Is(target error) bool { return target == ErrEffect }
 
 // Unwrap returns the effect's own error.
 func (e *EffectError) Unwrap() error { return e.Err }
-
-var sentinels = map[Code]error{
-	CodeNotFound:       ErrNotFound,
-	CodeExists:         ErrExists,
-	CodeWrongState:     ErrWrongState,
-	CodeTerminal:       ErrTerminal,
-	CodeStale:          ErrStale,
-	CodeNothingToDo:    ErrNothingToDo,
-	CodeInvalidInput:   ErrInvalidInput,
-	CodeActorMissing:   ErrActorMissing,
-	CodeReasonMissing:  ErrReasonMissing,
-	CodeRequestMissing: ErrRequestMissing,
-	CodeRequestReused:  ErrRequestReused,
-	CodeSystemActor:    ErrSystemActor,
-	CodeTimeGiven:      ErrTimeGiven,
-	CodeGuard:          ErrGuard,
-	CodeNotUnique:      ErrNotUnique,
-	CodeInvariant:      ErrInvariant,
-	CodeOverflow:       ErrOverflow,
-	CodeEffect:         ErrEffect,
-	CodeQuarantined:    ErrQuarantined,
-	CodePurged:         ErrPurged,
-	CodeSchemaMismatch: ErrSchemaMismatch,
-	CodeTooLarge:       ErrTooLarge,
-	CodeDenied:         ErrDenied,
-	CodePoisoned:       ErrPoisoned,
-	CodeBusy:           ErrBusy,
-	CodeAmbiguous:      ErrAmbiguous,
-}

@@ -6,37 +6,39 @@ import (
 	"unsafe"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // sentinels are all codes with what errors.Is finds and what the caller does.
 var sentinels = []struct {
 	code  fsm.Code
-	is    error
 	retry fsm.Retry
 }{
-	{fsm.CodeNotFound, fsm.ErrNotFound, fsm.GiveUp},
-	{fsm.CodeExists, fsm.ErrExists, fsm.GiveUp},
-	{fsm.CodeWrongState, fsm.ErrWrongState, fsm.ReadAgain},
-	{fsm.CodeTerminal, fsm.ErrTerminal, fsm.GiveUp},
-	{fsm.CodeStale, fsm.ErrStale, fsm.ReadAgain},
-	{fsm.CodeNothingToDo, fsm.ErrNothingToDo, fsm.ReadAgain},
-	{fsm.CodeInvalidInput, fsm.ErrInvalidInput, fsm.GiveUp},
-	{fsm.CodeActorMissing, fsm.ErrActorMissing, fsm.GiveUp},
-	{fsm.CodeReasonMissing, fsm.ErrReasonMissing, fsm.GiveUp},
-	{fsm.CodeRequestMissing, fsm.ErrRequestMissing, fsm.GiveUp},
-	{fsm.CodeRequestReused, fsm.ErrRequestReused, fsm.GiveUp},
-	{fsm.CodeGuard, fsm.ErrGuard, fsm.ReadAgain},
-	{fsm.CodeNotUnique, fsm.ErrNotUnique, fsm.ReadAgain},
-	{fsm.CodeInvariant, fsm.ErrInvariant, fsm.GiveUp},
-	{fsm.CodeOverflow, fsm.ErrOverflow, fsm.GiveUp},
-	{fsm.CodeEffect, fsm.ErrEffect, fsm.SameCall},
-	{fsm.CodeQuarantined, fsm.ErrQuarantined, fsm.GiveUp},
-	{fsm.CodeSchemaMismatch, fsm.ErrSchemaMismatch, fsm.GiveUp},
-	{fsm.CodeTooLarge, fsm.ErrTooLarge, fsm.GiveUp},
-	{fsm.CodeDenied, fsm.ErrDenied, fsm.GiveUp},
-	{fsm.CodePoisoned, fsm.ErrPoisoned, fsm.GiveUp},
-	{fsm.CodeBusy, fsm.ErrBusy, fsm.SameCall},
-	{fsm.CodeAmbiguous, fsm.ErrAmbiguous, fsm.SameCall},
+	{fsm.ErrNotFound, fsm.GiveUp},
+	{fsm.ErrExists, fsm.GiveUp},
+	{fsm.ErrWrongState, fsm.ReadAgain},
+	{fsm.ErrTerminal, fsm.GiveUp},
+	{fsm.ErrStale, fsm.ReadAgain},
+	{fsm.ErrNothingToDo, fsm.ReadAgain},
+	{fsm.ErrInvalidInput, fsm.GiveUp},
+	{fsm.ErrActorMissing, fsm.GiveUp},
+	{fsm.ErrReasonMissing, fsm.GiveUp},
+	{fsm.ErrRequestMissing, fsm.GiveUp},
+	{fsm.ErrRequestReused, fsm.GiveUp},
+	{fsm.ErrGuard, fsm.ReadAgain},
+	{fsm.ErrNotUnique, fsm.ReadAgain},
+	{fsm.ErrInvariant, fsm.GiveUp},
+	{fsm.ErrOverflow, fsm.GiveUp},
+	{fsm.ErrEffect, fsm.SameCall},
+	{fsm.ErrQuarantined, fsm.GiveUp},
+	{fsm.ErrSchemaMismatch, fsm.GiveUp},
+	{fsm.ErrTooLarge, fsm.GiveUp},
+	{fsm.ErrDenied, fsm.GiveUp},
+	{fsm.ErrPoisoned, fsm.GiveUp},
+	{fsm.ErrBusy, fsm.SameCall},
+	{fsm.ErrAmbiguous, fsm.SameCall},
 }
 
 // Each code is one sentinel and no other.
@@ -45,19 +47,19 @@ func TestSentinels(t *testing.T) {
 	for _, s := range sentinels {
 		var err error = &fsm.Refusal{Ground: &fsm.Ground{Code: s.code}}
 		for _, other := range sentinels {
-			if got, want := errors.Is(err, other.is), s.code == other.code; got != want {
-				t.Errorf("a refusal with code %s is %q: %v, want %v", s.code, other.is, got, want)
+			if got, want := errors.Is(err, other.code), s.code == other.code; got != want {
+				t.Errorf("a refusal with code %q is %q: %v, want %v", string(s.code), string(other.code), got, want)
 			}
 		}
 		if got := err.(*fsm.Refusal).Retry(); got != s.retry {
-			t.Errorf("%s: retry is %d, want %d", s.code, got, s.retry)
+			t.Errorf("%s: retry is %d, want %d", string(s.code), got, s.retry)
 		}
 	}
 	if (&fsm.AmbiguousError{}).Retry() != fsm.SameCall {
 		t.Error("after a lost answer the same call is to be made again")
 	}
 	own := errors.New("not owner")
-	err := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Cause: own}})
+	err := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Cause: own}})
 	if !errors.Is(err, own) || !errors.Is(err, fsm.ErrGuard) {
 		t.Error("the machine's own sentinel is not found")
 	}
@@ -70,26 +72,26 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.CodeWrongState, Machine: "m", Operation: "op", Allowed: []string{"t", "u"}}),
+		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t", "u"}}),
 			`m "a": op in state s: not possible in this state; possible in t, u`},
-		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.CodeTerminal, Machine: "m", Operation: "op"}),
+		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.ErrTerminal, Machine: "m", Operation: "op"}),
 			`m "a": op in state s: the record is in a terminal state`},
-		{&fsm.Refusal{ID: "a", Ground: &fsm.Ground{Code: fsm.CodeStale, Machine: "m", Operation: "op", Rev: 4, Expected: 2}},
+		{&fsm.Refusal{ID: "a", Ground: &fsm.Ground{Code: fsm.ErrStale, Machine: "m", Operation: "op", Rev: 4, Expected: 2}},
 			`m "a": op: the record is at revision 4, the call expected 2`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own}},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own}},
 			`m: op: guard g refuses: somebody else owns it`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"}},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "m", Operation: "op", Guard: "g", Cause: own, Message: "why"}},
 			`m: op: guard g refuses: why`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own}},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrNotUnique, Machine: "m", Operation: "op", Name: "u", Cause: own}},
 			`m: op: another record holds this place: u: somebody else owns it`},
-		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"}},
+		{&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "m", Operation: "op", Name: "x", Message: "it is empty"}},
 			`m: op: the input cannot be taken: x: it is empty`},
 		{&fsm.Refusal{Ground: &fsm.Ground{Code: "odd", Machine: "m"}}, `m: odd`},
 		{&fsm.AmbiguousError{Machine: "m", ID: "a", Operation: "op", RequestID: "r", Err: own},
 			`m "a": op: it is not known whether the call was applied; ask again with request id "r": somebody else owns it`},
 		{&fsm.EffectError{Machine: "m", ID: "a", Effect: "e", Key: "k", Rev: 3, Err: own},
 			`m "a" at revision 3: effect e (key "k"): somebody else owns it`},
-		{&fsm.ConflictError{Rule: "u"}, `the unique rule u is taken`},
+		{&driver.ConflictError{Rule: "u"}, `the unique rule u is taken`},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
@@ -104,12 +106,12 @@ func TestSmallTexts(t *testing.T) {
 		want string
 	}{
 		{fsm.Ref{ID: "a", Rev: 3}.String(), "a@3"},
-		{fsm.ClassReject.String() + " " + fsm.ClassRecordOnly.String() + " " + fsm.ClassTransition.String(), "reject record_only transition"},
-		{fsm.Class(9).String(), "Class(9)"},
+		{fsmimpl.ClassReject.String() + " " + fsmimpl.ClassRecordOnly.String() + " " + fsmimpl.ClassTransition.String(), "reject record_only transition"},
+		{fsmimpl.Class(9).String(), "Class(9)"},
 		{fsm.Violation{Rule: "r", Must: true}.String(), "r (must)"},
 		{fsm.Violation{Rule: "r", Message: "m"}.String(), "r (should): m"},
-		{fsm.Finding{ID: "a", Rev: 2, Check: fsm.CheckFold, Message: "m"}.String(), `fold: "a" at revision 2: m`},
-		{fsm.Some(3).String() + " " + fsm.Absent[int]().String(), "3 absent"},
+		{audit.Finding{ID: "a", Rev: 2, Check: audit.CheckFold, Message: "m"}.String(), `fold: "a" at revision 2: m`},
+		{fsm.Some(3).String() + " " + fsm.Optional[int]{}.String(), "3 absent"},
 		{fsm.NewSet("b", "a", "b").String(), "{a, b}"},
 	} {
 		if c.got != c.want {
@@ -121,7 +123,7 @@ func TestSmallTexts(t *testing.T) {
 // A refusal is one allocation, and it says the same on a ground that it shares as
 // on one of its own.
 func TestRefusalsAreSmall(t *testing.T) { // not parallel: it counts allocations
-	ground := fsm.Ground{Code: fsm.CodeWrongState, Machine: "m", Operation: "op", Allowed: []string{"t"}}
+	ground := fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t"}}
 	state := "s"
 	var own, shared *fsm.Refusal
 	if n := testing.AllocsPerRun(100, func() { own = fsm.Refuse("a", state, ground) }); n != 1 {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 var jsonOpts = cmp.Comparer(func(a, b fsm.JSON) bool { return a == b })
@@ -24,7 +25,7 @@ func TestEventJSON(t *testing.T) {
 		Inputs: fsm.MustJSON(`{"x":"<&>"}`), Changes: fsm.MustJSON(`{}`), Image: fsm.MustJSON(`{"n":9007199254740993}`),
 		Version: 3, Cause: "c", Guard: "g", Chain: 7,
 	}
-	full.Sum = fsm.Checksum(&full)
+	full.Sum = driver.Checksum(&full)
 	small := fsm.Event{ID: "a", Rev: 1, Operation: "make", Name: "made", To: "open", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), RequestN: -1, Version: 1}
 	for _, c := range []struct {
 		event fsm.Event
@@ -55,7 +56,7 @@ func TestEventJSON(t *testing.T) {
 		if diff := cmp.Diff(c.event, got, jsonOpts); diff != "" {
 			t.Errorf("read again (-want +got):\n%s", diff)
 		}
-		if c.event.Sum != 0 && fsm.Checksum(&got) != c.event.Sum {
+		if c.event.Sum != 0 && driver.Checksum(&got) != c.event.Sum {
 			t.Error("the checksum does not hold any more")
 		}
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // A durable operation is safe to repeat: the same request id returns the first outcome.
@@ -75,11 +77,11 @@ func ExampleRefusal_Retry() {
 	if errors.As(err, &refusal) {
 		switch refusal.Retry() {
 		case fsm.GiveUp:
-			fmt.Println("give up:", refusal.Code)
+			fmt.Println("give up:", string(refusal.Code))
 		case fsm.ReadAgain:
-			fmt.Println("read the record again:", refusal.Code)
+			fmt.Println("read the record again:", string(refusal.Code))
 		case fsm.SameCall:
-			fmt.Println("repeat the call with its request id:", refusal.Code)
+			fmt.Println("repeat the call with its request id:", string(refusal.Code))
 		}
 	}
 
@@ -102,7 +104,7 @@ func ExampleNewWorker() {
 
 	ctx, stop := context.WithCancel(ctx)
 	worker, err := lifecycle.NewWorker(jobs, "w1", lifecycle.WorkerConfig{
-		WorkerOptions: fsm.WorkerOptions{Lease: time.Minute},
+		Options: worker.Options{Lease: time.Minute},
 		Work: func(ctx context.Context, claimed lifecycle.ClaimedJob) error {
 			running, err := claimed.Start(ctx)
 			if err != nil {
@@ -135,7 +137,7 @@ func ExampleNewWorker() {
 
 // Somebody asks for their data to be erased: it goes from the record and from every
 // event of its log, which says who did it and why, and stays sound.
-func ExampleMachine_Redact() {
+func Example_redact() {
 	ctx, store := context.Background(), memstore.New()
 	agreed(lifecycle.Migrate(ctx, store))
 	jobs, err := lifecycle.Open(ctx, store)
@@ -143,7 +145,7 @@ func ExampleMachine_Redact() {
 	made, err := jobs.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "order-17", Payload: fsm.Some(fsm.MustJSON(`{"mail":"ann@example.com"}`))})
 	agreed(err)
 
-	job, redacted, err := jobs.Core().Redact(ctx, made.Record.ID, fsm.RedactOptions{Fields: []string{"payload"}, Actor: "desk", Reason: "ticket 4711"})
+	job, redacted, err := audit.Redact(ctx, jobs.Core(), made.Record.ID, audit.RedactOptions{Fields: []string{"payload"}, Actor: "desk", Reason: "ticket 4711"})
 	agreed(err)
 	fmt.Println(job.Payload.Present(), redacted)
 	for e, err := range jobs.History(ctx, made.Record.ID) {
@@ -161,7 +163,7 @@ func ExampleMachine_Redact() {
 
 // Purge removes finished records and keeps their ids; Forget removes what it kept, and
 // gives up that a late retry is known.
-func ExampleMachine_Forget() {
+func Example_forget() {
 	ctx, store, clock := context.Background(), memstore.New(), fsmtest.NewClock()
 	agreed(lifecycle.Migrate(ctx, store))
 	jobs, err := lifecycle.Open(ctx, store, fsm.WithClock(clock.Now))
@@ -171,13 +173,13 @@ func ExampleMachine_Forget() {
 	request := lifecycle.EnqueueRequest{ID: done.ID, RequestID: "order-17"}
 
 	clock.Advance(30 * 24 * time.Hour)
-	purged, err := jobs.Core().Purge(ctx, fsm.PurgeOptions{Before: clock.Now(), Actor: "retention", Reason: "30 days"})
+	purged, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{Before: clock.Now(), Actor: "retention", Reason: "30 days"})
 	agreed(err)
 	_, err = jobs.Enqueue(ctx, request) // a late retry
 	fmt.Println(purged, errors.Is(err, fsm.ErrPurged))
 
 	clock.Advance(365 * 24 * time.Hour) // nobody retries any more
-	forgotten, err := jobs.Core().Forget(ctx, fsm.ForgetOptions{Before: clock.Now()})
+	forgotten, err := audit.Forget(ctx, jobs.Core(), audit.ForgetOptions{Before: clock.Now()})
 	agreed(err)
 	again, err := jobs.Enqueue(ctx, request)
 	agreed(err)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -14,9 +16,9 @@ import (
 func TestForgetByGroups(t *testing.T) {
 	t.Parallel()
 	now := start
-	m := lanes(t, newStore(), func(p *fsm.Projection) {
-		p.Rules = slices.Insert(p.Rules, 0, fsm.ProjectionRule{State: "done", Any: []string{"sent"}})
-		p.Moves = append(p.Moves, fsm.Move{From: "busy", To: "done"})
+	m := lanes(t, newStore(), func(p *fsmimpl.Projection) {
+		p.Rules = slices.Insert(p.Rules, 0, fsmimpl.ProjectionRule{State: "done", Any: []string{"sent"}})
+		p.Moves = append(p.Moves, fsmimpl.Move{From: "busy", To: "done"})
 	}, fsm.WithClock(func() time.Time { return now }))
 	for _, lane := range []string{"a", "b"} {
 		out := must(t)(m.Create(t.Context(), storetest.Register(meta("1"+lane), storetest.RegisterInput{ID: "p1" + lane, Lane: lane})))
@@ -38,17 +40,17 @@ func TestForgetByGroups(t *testing.T) {
 	}
 	purge := func(want int, states ...string) {
 		t.Helper()
-		o := fsm.PurgeOptions{Before: start.Add(3 * time.Hour), States: states, Actor: "root", Reason: "old"}
-		if n, err := m.Purge(t.Context(), o); n != want || err != nil {
+		o := audit.PurgeOptions{Before: start.Add(3 * time.Hour), States: states, Actor: "root", Reason: "old"}
+		if n, err := audit.Purge(t.Context(), m, o); n != want || err != nil {
 			t.Fatalf("purged %d, %v; want %d", n, err, want)
 		}
 	}
 	forget := func(want int) {
 		t.Helper()
-		if n, err := m.Forget(t.Context(), fsm.ForgetOptions{Before: start.Add(3 * time.Hour)}); n != want || err != nil {
+		if n, err := audit.Forget(t.Context(), m, audit.ForgetOptions{Before: start.Add(3 * time.Hour)}); n != want || err != nil {
 			t.Errorf("forgotten: %d, %v; want %d", n, err, want)
 		}
-		if got := texts(t, m.Audit(t.Context())); got != nil {
+		if got := texts(t, audit.Run(t.Context(), m)); got != nil {
 			t.Errorf("the audit found %v", got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -73,7 +74,7 @@ func TestRefusalTakesNoTransaction(t *testing.T) {
 	c.commits = 0
 	_, err := c.Apply(t.Context(), p1, note("s", "x"))
 	var r *fsm.Refusal
-	if !errors.As(err, &r) || r.Code != fsm.CodeStale || r.Rev != 2 || r.Expected != 1 || r.State() != "waiting" || r.Operation != "annotate" || c.tally() != byLook {
+	if !errors.As(err, &r) || r.Code != fsm.ErrStale || r.Rev != 2 || r.Expected != 1 || r.State() != "waiting" || r.Operation != "annotate" || c.tally() != byLook {
 		t.Errorf("stale: %v after %+v", err, c.tally())
 	}
 	c = counting(t, nil, nil, nil)
@@ -93,7 +94,7 @@ func TestRefusalTakesNoTransaction(t *testing.T) {
 // A place that is taken is told at once: no look and no transaction would say otherwise.
 func TestTakenPlaceIsCertain(t *testing.T) {
 	t.Parallel()
-	c := counting(t, func() error { return &fsm.ConflictError{Rule: "one_per_slot"} }, nil, nil)
+	c := counting(t, func() error { return &driver.ConflictError{Rule: "one_per_slot"} }, nil, nil)
 	_, err := c.Apply(t.Context(), p1, note("r", "x"))
 	if !errors.Is(err, fsm.ErrNotUnique) || c.tally() != (tally{Commits: 1}) {
 		t.Errorf("%v after %+v", err, c.tally())
@@ -105,7 +106,7 @@ func TestTakenPlaceIsCertain(t *testing.T) {
 // is taken, and a machine that takes calls for any revision.
 func TestLookThatSettlesNothing(t *testing.T) {
 	t.Parallel()
-	moved := func() error { return fsm.ErrMoved }
+	moved := func() error { return driver.ErrMoved }
 	c := counting(t, nil, nil, func() error { return errors.New("no sight") })
 	must(t)(c.Apply(t.Context(), p1, note("r", "x")))
 	c.commits = 0
@@ -113,7 +114,7 @@ func TestLookThatSettlesNothing(t *testing.T) {
 		t.Errorf("a look that fails: %v after %+v", err, c.tally())
 	}
 	c = counting(t, nil, nil, nil)
-	c.store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+	c.store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 		c.views++
 		return errors.Join(table.View(ctx, f), errLost)
 	}
@@ -137,7 +138,7 @@ func TestLookThatSettlesNothing(t *testing.T) {
 		t.Errorf("an id that is taken: %v after %+v", err, c.tally())
 	}
 	schema := storetest.Schema()
-	schema.ExpectedRev = fsm.Never
+	schema.ExpectedRev = driver.Never
 	c = countingOf(t, schema, nil, nil, nil)
 	must(t)(c.Apply(t.Context(), p1, note("r", "x")))
 	c.commits = 0
@@ -154,8 +155,8 @@ func TestLookThatBreaks(t *testing.T) {
 		c := counting(t, nil, nil, nil)
 		must(t)(c.Apply(t.Context(), p1, note("r", "x")))
 		must(t)(c.Create(t.Context(), storetest.Register(meta("r2"), storetest.RegisterInput{ID: "p2", Lane: "a", Label: fsm.Some("l")})))
-		c.store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-			return table.View(ctx, func(r fsm.Reader) error { return f(read.over(r)) })
+		c.store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+			return table.View(ctx, func(r driver.Reader) error { return f(read.over(r)) })
 		}
 		if _, err := c.Apply(t.Context(), p1, note("s", "x")); !errors.Is(err, fsm.ErrStale) {
 			t.Errorf("%s, operation: %v", what, err)
@@ -169,11 +170,11 @@ func TestLookThatBreaks(t *testing.T) {
 
 // misread is a reader some of whose answers are errors.
 type misread struct {
-	fsm.Reader
+	driver.Reader
 	request, row, rows error
 }
 
-func (b misread) over(r fsm.Reader) fsm.Reader { b.Reader = r; return b }
+func (b misread) over(r driver.Reader) driver.Reader { b.Reader = r; return b }
 
 func (b misread) Request(id, requestID string) ([]fsm.Event, error) {
 	if b.request != nil {
@@ -182,16 +183,16 @@ func (b misread) Request(id, requestID string) ([]fsm.Event, error) {
 	return b.Reader.Request(id, requestID)
 }
 
-func (b misread) Row(id string) (fsm.Row, error) {
+func (b misread) Row(id string) (driver.Row, error) {
 	if b.row != nil {
-		return fsm.Row{}, b.row
+		return driver.Row{}, b.row
 	}
 	return b.Reader.Row(id)
 }
 
-func (b misread) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+func (b misread) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 	if b.rows != nil {
-		return func(yield func(fsm.Row, error) bool) { yield(fsm.Row{}, b.rows) }
+		return func(yield func(driver.Row, error) bool) { yield(driver.Row{}, b.rows) }
 	}
 	return b.Reader.Rows(q)
 }

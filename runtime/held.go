@@ -32,13 +32,13 @@ type Held[R any] struct {
 // Hold returns a record as the actor holds it. It asks nothing of the store:
 // whether the record is still so, and the actor may act, is what each operation
 // finds out.
-func Hold[R any](m *Machine[R], rec R, actor string) *Held[R] {
+func (m *Machine[R]) Hold(rec R, actor string) *Held[R] {
 	row := m.d.Encode(&rec)
-	return HoldOutcome(m, m.outcome(rec, &row), actor)
+	return m.HoldOutcome(m.outcome(rec, &row), actor)
 }
 
 // HoldOutcome is Hold for what a call led to.
-func HoldOutcome[R any](m *Machine[R], out Outcome[R], actor string) *Held[R] {
+func (m *Machine[R]) HoldOutcome(out Outcome[R], actor string) *Held[R] {
 	return &Held[R]{machine: m, actor: actor, turn: make(chan struct{}, 1), out: out, key: driver.NewID()}
 }
 
@@ -103,7 +103,7 @@ func (h *Held[R]) Move(ctx context.Context, c fsmimpl.Call[R]) (*Held[R], error)
 	if err != nil {
 		return nil, err
 	}
-	next := HoldOutcome(h.machine, out, h.actor)
+	next := h.machine.HoldOutcome(out, h.actor)
 	h.mu.Lock()
 	h.next = next
 	h.mu.Unlock()

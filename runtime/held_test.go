@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -23,7 +25,7 @@ type handle = fsm.Held[storetest.Parcel]
 func taken(t *testing.T, m *machine) *handle {
 	t.Helper()
 	made := must(t)(m.Create(t.Context(), storetest.Register(meta("made"), in("p1"))))
-	h, err := fsm.HoldOutcome(m, made, "w1").Move(t.Context(), storetest.Hold(w1, "a", start.Add(time.Minute)))
+	h, err := m.HoldOutcome(made, "w1").Move(t.Context(), storetest.Hold(w1, "a", start.Add(time.Minute)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +34,9 @@ func taken(t *testing.T, m *machine) *handle {
 
 var w1 = storetest.Meta{Actor: "w1"}
 
-func touch(d time.Duration) fsm.Call[storetest.Parcel] { return storetest.Touch(w1, start.Add(d)) }
+func touch(d time.Duration) fsmimpl.Call[storetest.Parcel] { return storetest.Touch(w1, start.Add(d)) }
 
-func words(s string) fsm.Call[storetest.Parcel] {
+func words(s string) fsmimpl.Call[storetest.Parcel] {
 	return storetest.Annotate(w1, fsm.Some(fsm.MustJSON(fmt.Sprintf("%q", s))), fsm.Optional[string]{}, fsm.Optional[bool]{})
 }
 
@@ -95,7 +97,7 @@ func TestStay(t *testing.T) {
 	if due, _ := h.Held().Due.Get(); !due.Equal(start.Add(time.Hour)) {
 		t.Errorf("due %v", due)
 	}
-	other := fsm.Hold(m, must(t)(m.Apply(t.Context(), h, words("x"))).Record, "w1")
+	other := m.Hold(must(t)(m.Apply(t.Context(), h, words("x"))).Record, "w1")
 	if err := h.Stay(t.Context(), touch(time.Hour)); !errors.Is(err, fsm.ErrStale) {
 		t.Errorf("a handle that others have overtaken: %v, want ErrStale", err)
 	}
@@ -159,7 +161,7 @@ func TestStaySettles(t *testing.T) {
 				var armed, down atomic.Bool // down: no look-up gets through
 				store := &wrapped{
 					Store: newStore(),
-					commit: func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+					commit: func(table driver.Table, ctx context.Context, w *driver.Write) error {
 						if down.Load() {
 							return errLost
 						}
@@ -174,13 +176,13 @@ func TestStaySettles(t *testing.T) {
 						}
 						return errLost
 					},
-					update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+					update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 						if down.Load() {
 							return errLost
 						}
 						return table.Update(ctx, f)
 					},
-					view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+					view: func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 						if down.Load() {
 							return errLost
 						}

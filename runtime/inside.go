@@ -30,7 +30,7 @@ func verdict(mark *inside.Mark, tx driver.Tx, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case ended(tx):
+	case tx.Ended():
 		return errEnded
 	case mark.Half != nil:
 		return fmt.Errorf("the effect passed over a call that failed half done: %w", mark.Half)
@@ -39,9 +39,3 @@ func verdict(mark *inside.Mark, tx driver.Tx, err error) error {
 }
 
 var errEnded = errors.New("the effect has ended the transaction, which is the engine's; it must neither commit it nor roll it back")
-
-// ended reports whether somebody else has ended a transaction, where it can tell.
-func ended(tx driver.Tx) bool {
-	t, ok := tx.(interface{ Ended() bool })
-	return ok && t.Ended()
-}

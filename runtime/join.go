@@ -83,7 +83,7 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 	return &Machine[R]{
 		d: m.d, schema: m.schema, store: m.store, effects: m.effects, options: m.options,
 		byName: m.byName, byStored: m.byStored, indexed: m.indexed, leave: m.leave, recovers: m.recovers,
-		quarantine: m.quarantine, table: joinedTable{m.table, adopted}, joined: &joined{tx: adopted},
+		quarantine: m.quarantine, health: m.health, table: joinedTable{m.table, adopted}, joined: &joined{tx: adopted},
 	}, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -37,7 +39,7 @@ func TestInRefuses(t *testing.T) {
 	for words, tx := range map[string]fsm.Joined{
 		"no transaction was given":  {},
 		"one of another store":      fsm.Join(other, strange),
-		"store's own kind of trans": fsm.JoinBy(store, func(ctx context.Context, s *fsm.Schema) (fsm.Tx, error) { return store.Adopt(ctx, s, own) }),
+		"store's own kind of trans": fsm.JoinBy(store, func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) { return store.Adopt(ctx, s, own) }),
 	} {
 		if joined, err := m.In(ctx, tx); joined != nil || err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, %v; want an error with %q", joined, err, words)
@@ -54,7 +56,7 @@ func plainly(t *testing.T, store fsm.Store) *machine {
 	t.Helper()
 	open(t, store, storetest.Schema(), fixed())
 	plain := *storetest.Descriptor(storetest.Schema())
-	plain.Operations = slices.DeleteFunc(slices.Clone(plain.Operations), func(op *fsm.Operation[storetest.Parcel]) bool {
+	plain.Operations = slices.DeleteFunc(slices.Clone(plain.Operations), func(op *fsmimpl.Operation[storetest.Parcel]) bool {
 		return op.Effect != nil && op.Effect.Atomic
 	})
 	m, err := fsm.NewMachine(t.Context(), store, &plain, effects(nil), fixed())
@@ -72,7 +74,7 @@ func joinedBy(t *testing.T, m *machine, store *memstore.Store, hook func(fsm.Tx)
 		t.Fatal(err)
 	}
 	t.Cleanup(tx.Rollback)
-	joined, err := m.In(t.Context(), fsm.JoinBy(store, func(ctx context.Context, s *fsm.Schema) (fsm.Tx, error) {
+	joined, err := m.In(t.Context(), fsm.JoinBy(store, func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
 		adopted, err := store.Adopt(ctx, s, tx)
 		return hook(adopted), err
 	}))
@@ -98,7 +100,7 @@ func TestPickInATransaction(t *testing.T) {
 	m := plainly(t, store)
 	waiting(t, m, "p1", "p2")
 	joined := joinedBy(t, m, store, func(tx fsm.Tx) fsm.Tx {
-		return &hooked{Tx: tx, write: func(*fsm.Write) error { return &fsm.ConflictError{Rule: "one_per_slot"} }}
+		return &hooked{Tx: tx, write: func(*driver.Write) error { return &driver.ConflictError{Rule: "one_per_slot"} }}
 	})
 	_, err := joined.Pick(t.Context(), 1, storetest.Hold(meta(""), "a", start))
 	if !errors.Is(err, storetest.ErrSlotTaken) || errors.Is(err, fsm.ErrJoined) {
@@ -135,7 +137,7 @@ func TestHeldRecordInABrokenTransaction(t *testing.T) {
 	p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	failed := errors.New("no room")
 	joined := joinedBy(t, m, store, func(tx fsm.Tx) fsm.Tx {
-		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+		return &hooked{Tx: tx, write: func(w *driver.Write) error {
 			if w.Prev.ID == "p1" {
 				return tx.Write(w)
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 func TestEffectKey(t *testing.T) {
@@ -20,7 +20,7 @@ func TestEffectKey(t *testing.T) {
 		{`"a/\"b"/-/7/true`, []any{`a/"b`, nil, int64(7), true}},
 		{`"\u000a\\"/2026-01-02T02:04:05.0000006Z`, []any{"\n\\", at}},
 	} {
-		if got := fsm.EffectKey(c.parts...); got != c.want {
+		if got := fsmimpl.EffectKey(c.parts...); got != c.want {
 			t.Errorf("%v: got %s, want %s", c.parts, got, c.want)
 		}
 	}

@@ -23,9 +23,9 @@ func (m *Machine[R]) badInput(err error, op *fsmimpl.Operation[R], id string) er
 	if !errors.As(err, &bad) {
 		return err
 	}
-	code := CodeInvalidInput
+	code := ErrInvalidInput
 	if size := (*driver.SizeError)(nil); errors.As(err, &size) {
-		code = CodeTooLarge
+		code = ErrTooLarge
 	}
 	r := m.refusal(code, op, id, "")
 	r.Name, r.Message = bad.Name, bad.Err.Error()
@@ -108,7 +108,7 @@ func indexedColumns(s *driver.Schema) [][]int {
 }
 
 func (m *Machine[R]) oversize(op *fsmimpl.Operation[R], id, name, format string, args ...any) error {
-	r := m.refusal(CodeTooLarge, op, id, "")
+	r := m.refusal(ErrTooLarge, op, id, "")
 	r.Name, r.Message = name, fmt.Sprintf(format, args...)
 	return r
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -54,7 +56,7 @@ var calls = []struct {
 		if rid != "" {
 			second += "b"
 		}
-		return m.CreateMany(ctx, []fsm.Call[storetest.Parcel]{
+		return m.CreateMany(ctx, []fsmimpl.Call[storetest.Parcel]{
 			storetest.Register(meta(rid), in("q1")), storetest.Register(meta(second), in("q2")),
 		})
 	}},
@@ -63,7 +65,7 @@ var calls = []struct {
 		if rid != "" {
 			second += "b"
 		}
-		return m.ApplyMany(ctx, []fsm.Item[storetest.Parcel]{
+		return m.ApplyMany(ctx, []fsmimpl.Item[storetest.Parcel]{
 			{At: fsm.Ref{ID: "p1"}, Call: note(rid, "x")}, {At: fsm.Ref{ID: "p1"}, Call: note(second, "y")},
 		})
 	}},
@@ -72,7 +74,7 @@ var calls = []struct {
 		if err != nil {
 			return nil, err
 		}
-		return m.ApplyMany(ctx, []fsm.Item[storetest.Parcel]{{At: p, Call: note(rid, "x")}})
+		return m.ApplyMany(ctx, []fsmimpl.Item[storetest.Parcel]{{At: p, Call: note(rid, "x")}})
 	}},
 	{"system operation", 1, func(ctx context.Context, m *machine, _ string) ([]outcome, error) {
 		return one(m.Apply(ctx, fsm.Ref{ID: "p1"}, storetest.Discard()))
@@ -243,12 +245,12 @@ func TestCommitLandsLate(t *testing.T) {
 			store := &wrapped{Store: newStore()}
 			m := open(t, store, storetest.Schema(), fixed())
 			p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
-			var late *fsm.Write
-			store.commit = func(_ fsm.Table, _ context.Context, w *fsm.Write) error {
+			var late *driver.Write
+			store.commit = func(_ driver.Table, _ context.Context, w *driver.Write) error {
 				late = w
 				return &fsm.AmbiguousError{Err: errLost}
 			}
-			store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 				if late != nil {
 					if err := table.Commit(ctx, late); err != nil {
 						t.Error(err)
@@ -274,26 +276,26 @@ func TestCommitLandsLate(t *testing.T) {
 // one lands after all, nobody may be told that nothing happened.
 func TestLostThenRefused(t *testing.T) {
 	t.Parallel()
-	poisoned := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodePoisoned}}
-	for _, then := range []error{poisoned, fsm.ErrClosed, context.DeadlineExceeded, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy}}} {
+	poisoned := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrPoisoned}}
+	for _, then := range []error{poisoned, fsm.ErrClosed, context.DeadlineExceeded, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}} {
 		t.Run(then.Error(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := &wrapped{Store: newStore()}
 				m := open(t, store, storetest.Schema(), fixed())
 				p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
-				var late *fsm.Write
-				store.commit = func(_ fsm.Table, _ context.Context, w *fsm.Write) error {
+				var late *driver.Write
+				store.commit = func(_ driver.Table, _ context.Context, w *driver.Write) error {
 					late = w
 					return &fsm.AmbiguousError{Err: errLost}
 				}
-				store.update = func(fsm.Table, context.Context, func(fsm.Tx) error) error { return then }
+				store.update = func(driver.Table, context.Context, func(fsm.Tx) error) error { return then }
 				_, err := m.Apply(t.Context(), p, note("r", "x"))
 				var a *fsm.AmbiguousError
 				if !errors.As(err, &a) || !errors.Is(err, then) || !errors.Is(err, errLost) {
 					t.Fatalf("got %v, want an *AmbiguousError around both", err)
 				}
-				store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+				store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 					if late != nil {
 						if err := table.Commit(ctx, late); err != nil {
 							t.Error(err)
@@ -316,8 +318,8 @@ func TestLostForNoReasonThenRefused(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	m := open(t, store, storetest.Schema(), fixed())
 	p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
-	store.commit = func(fsm.Table, context.Context, *fsm.Write) error { return &fsm.AmbiguousError{} }
-	store.update = func(fsm.Table, context.Context, func(fsm.Tx) error) error { return fsm.ErrClosed }
+	store.commit = func(driver.Table, context.Context, *driver.Write) error { return &fsm.AmbiguousError{} }
+	store.update = func(driver.Table, context.Context, func(fsm.Tx) error) error { return fsm.ErrClosed }
 	_, err := m.Apply(t.Context(), p, note("r", "x"))
 	if !errors.Is(err, fsm.ErrAmbiguous) || !errors.Is(err, fsm.ErrClosed) || strings.Contains(err.Error(), "%!") {
 		t.Errorf("got %v, want ErrAmbiguous around ErrClosed, in words", err)
@@ -332,10 +334,10 @@ func TestLooksForALostAnswer(t *testing.T) {
 		store := &wrapped{Store: newStore()}
 		m := open(t, store, storetest.Schema(), fixed())
 		p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
-		store.commit = func(fsm.Table, context.Context, *fsm.Write) error { return &fsm.AmbiguousError{Err: errLost} }
+		store.commit = func(driver.Table, context.Context, *driver.Write) error { return &fsm.AmbiguousError{Err: errLost} }
 		var looks []time.Duration
 		begun := time.Now()
-		store.view = func(fsm.Table, context.Context, func(fsm.Reader) error) error {
+		store.view = func(driver.Table, context.Context, func(driver.Reader) error) error {
 			looks = append(looks, time.Since(begun))
 			return errLost
 		}
@@ -377,10 +379,10 @@ func TestLandsBetweenTwoLooks(t *testing.T) {
 	dedupe := storetest.Register(meta("q"), storetest.RegisterInput{Lane: "a", Label: fsm.Some("l")})
 	q := must(t)(m.Create(t.Context(), dedupe))
 	noted := must(t)(m.Apply(t.Context(), p, note("n", "x")))
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		return table.Update(ctx, func(tx fsm.Tx) error { return f(&blind{Tx: tx}) })
 	}
-	store.view = func(fsm.Table, context.Context, func(fsm.Reader) error) error { return errLost } // else it would tell
+	store.view = func(driver.Table, context.Context, func(driver.Reader) error) error { return errLost } // else it would tell
 	for name, call := range map[string]func() (outcome, error){
 		"create": func() (outcome, error) { return m.Create(t.Context(), storetest.Register(meta("p"), in("p1"))) },
 		"dedupe": func() (outcome, error) { return m.Create(t.Context(), dedupe) },
@@ -397,18 +399,18 @@ func TestLandsBetweenTwoLooks(t *testing.T) {
 // A busy store is asked again, within bounds.
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	busy := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy}}
+	busy := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}
 	for _, times := range []int{3, 1000} {
 		store := &wrapped{Store: newStore()}
 		m := open(t, store, storetest.Schema())
 		left := times
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if left--; left >= 0 {
 				return busy
 			}
 			return table.Update(ctx, f)
 		}
-		store.commit = func(fsm.Table, context.Context, *fsm.Write) error { return busy }
+		store.commit = func(driver.Table, context.Context, *driver.Write) error { return busy }
 		out, err := m.Create(t.Context(), storetest.Register(meta("r"), in("p1")))
 		if times == 3 {
 			applied(t, m, []outcome{out}, err)

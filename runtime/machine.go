@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Machine is the engine of one machine over one store. It is safe for use by
@@ -32,7 +33,7 @@ type Machine[R any] struct {
 	recovers bool                                  // has startup triggers and effects to deliver
 	started  atomic.Bool                           // Startup has run
 
-	health     health
+	health     *inspect.State
 	quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open -> why
 }
 
@@ -108,6 +109,7 @@ func NewMachine[R any](ctx context.Context, store driver.Store, d *fsmimpl.Descr
 			most:     driver.MaxCall,
 		},
 		indexed:    indexedColumns(d.Schema),
+		health:     new(inspect.State),
 		quarantine: new(sync.Map),
 		byName:     map[string]*fsmimpl.Operation[R]{},
 		byStored:   map[string]*fsmimpl.Operation[R]{},
@@ -220,4 +222,19 @@ func (m *Machine[R]) uniqueRule(name string) *driver.UniqueRule {
 		}
 	}
 	return nil
+}
+
+// Engine returns what package audit works with.
+func (m *Machine[R]) Engine() *inspect.Engine[R] {
+	return &inspect.Engine[R]{
+		Schema: m.schema, Descriptor: m.d, ByStored: m.byStored, Store: m.store, Table: m.table,
+		Now: m.now, Health: m.health, Quarantine: m.quarantine,
+		Run: func(ctx context.Context, w inspect.Work) error {
+			u := m.unit(&fsmimpl.Operation[R]{Name: w.Name}, w.ID, w.RequestID)
+			u.try = func(tx driver.Tx, _ bool) error { return w.Try(tx) }
+			u.find = w.Find
+			return m.run(ctx, u)
+		},
+		Load: func(row *driver.Row) (R, error) { return m.load(nil, row) },
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // A call on many records is first tried as one: every step is decided, and all
@@ -70,9 +71,9 @@ func (m *Machine[R]) passOn(steps []*step[R]) bool {
 		u := &m.schema.Uniques[i]
 		given, taken := false, false
 		for _, s := range steps {
-			before, had := placeOf(m.schema, u, s.write.Old)
-			after, has := placeOf(m.schema, u, &s.row)
-			if had && has && sameConds(before.Where, after.Where) {
+			before, had := inspect.PlaceOf(m.schema, u, s.write.Old)
+			after, has := inspect.PlaceOf(m.schema, u, &s.row)
+			if had && has && inspect.SameConds(before.Where, after.Where) {
 				continue
 			}
 			given, taken = given || had, taken || has

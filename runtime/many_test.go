@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -17,51 +19,53 @@ import (
 // not; only writes of different records and requests are made at once.
 func TestManyCallsAsOneByOne(t *testing.T) {
 	t.Parallel()
-	made := func(id, request string) fsm.Call[storetest.Parcel] { return storetest.Register(meta(request), in(id)) }
+	made := func(id, request string) fsmimpl.Call[storetest.Parcel] {
+		return storetest.Register(meta(request), in(id))
+	}
 	for name, c := range map[string]struct {
-		calls  []fsm.Call[storetest.Parcel]
-		items  func(held []outcome) []fsm.Item[storetest.Parcel]
+		calls  []fsmimpl.Call[storetest.Parcel]
+		items  func(held []outcome) []fsmimpl.Item[storetest.Parcel]
 		atOnce int // writes of the first try
 	}{
-		"made":                   {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("b", "r2")}, atOnce: 2},
-		"one record twice":       {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("a", "r2")}},
-		"one request twice":      {calls: []fsm.Call[storetest.Parcel]{made("a", "r"), made("b", "r")}},
-		"a record that is there": {calls: []fsm.Call[storetest.Parcel]{made("a", "r1"), made("p1", "r2")}, atOnce: 1},
-		"held": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: note("r2", "y")}}
+		"made":                   {calls: []fsmimpl.Call[storetest.Parcel]{made("a", "r1"), made("b", "r2")}, atOnce: 2},
+		"one record twice":       {calls: []fsmimpl.Call[storetest.Parcel]{made("a", "r1"), made("a", "r2")}},
+		"one request twice":      {calls: []fsmimpl.Call[storetest.Parcel]{made("a", "r"), made("b", "r")}},
+		"a record that is there": {calls: []fsmimpl.Call[storetest.Parcel]{made("a", "r1"), made("p1", "r2")}, atOnce: 1},
+		"held": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: note("r2", "y")}}
 		}, atOnce: 2},
-		"one held twice": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[0], Call: note("r2", "y")}}
+		"one held twice": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[0], Call: note("r2", "y")}}
 		}},
-		"one named only": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1].Ref(), Call: note("r2", "y")}}
+		"one named only": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1].Ref(), Call: note("r2", "y")}}
 		}},
-		"one at no revision": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: fsm.Ref{ID: "p2"}, Call: note("r2", "y")}}
+		"one at no revision": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: fsm.Ref{ID: "p2"}, Call: note("r2", "y")}}
 		}},
-		"each in its place": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: note("r1", "x")}, {At: held[5], Call: note("r2", "y")}}
+		"each in its place": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[4], Call: note("r1", "x")}, {At: held[5], Call: note("r2", "y")}}
 		}, atOnce: 2},
-		"a place is taken, then given up": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[2], Call: shelved("r1", "s1")}, {At: held[4], Call: storetest.Send(meta("r2"))}}
+		"a place is taken, then given up": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[2], Call: shelved("r1", "s1")}, {At: held[4], Call: storetest.Send(meta("r2"))}}
 		}},
-		"a place is given up, then taken": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: storetest.Send(meta("r1"))}, {At: held[2], Call: shelved("r2", "s1")}}
+		"a place is given up, then taken": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[4], Call: storetest.Send(meta("r1"))}, {At: held[2], Call: shelved("r2", "s1")}}
 		}},
-		"a place is passed on": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: shelved("r1", "s2")}, {At: held[5], Call: shelved("r2", "s3")}}
+		"a place is passed on": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[4], Call: shelved("r1", "s2")}, {At: held[5], Call: shelved("r2", "s3")}}
 		}},
-		"two places are taken": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[2], Call: shelved("r1", "s3")}, {At: held[3], Call: shelved("r2", "s4")}}
+		"two places are taken": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[2], Call: shelved("r1", "s3")}, {At: held[3], Call: shelved("r2", "s4")}}
 		}, atOnce: 2},
-		"two places are given up": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[4], Call: storetest.Send(meta("r1"))}, {At: held[5], Call: storetest.Send(meta("r2"))}}
+		"two places are given up": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[4], Call: storetest.Send(meta("r1"))}, {At: held[5], Call: storetest.Send(meta("r2"))}}
 		}, atOnce: 2},
-		"a step behind another": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[2], Call: storetest.Expel(storetest.Meta{RequestID: "r1", Actor: "root", Reason: "why"})}, {At: held[1], Call: note("r2", "y")}}
+		"a step behind another": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[2], Call: storetest.Expel(storetest.Meta{RequestID: "r1", Actor: "root", Reason: "why"})}, {At: held[1], Call: note("r2", "y")}}
 		}},
-		"one that is refused": {items: func(held []outcome) []fsm.Item[storetest.Parcel] {
-			return []fsm.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: storetest.Shelve(meta("r2"), "s", "t")}}
+		"one that is refused": {items: func(held []outcome) []fsmimpl.Item[storetest.Parcel] {
+			return []fsmimpl.Item[storetest.Parcel]{{At: held[0], Call: note("r1", "x")}, {At: held[1], Call: storetest.Shelve(meta("r2"), "s", "t")}}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +85,7 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 					held = append(held, out)
 				}
 				first := -1
-				store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+				store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 					n := 0
 					err := table.Update(ctx, func(tx fsm.Tx) error { return f(tallying{tx, &n}) })
 					if first < 0 {
@@ -121,11 +125,11 @@ func TestManyCallsAsOneByOne(t *testing.T) {
 }
 
 // shelved puts a parcel into a slot, without the guard that counts the others.
-func shelved(request, slot string) fsm.Call[storetest.Parcel] {
+func shelved(request, slot string) fsmimpl.Call[storetest.Parcel] {
 	c := storetest.Shelve(meta(request), slot, "t")
 	decide := c.Decide
 	c.Peers = nil
-	c.Decide = func(p *storetest.Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *storetest.Parcel, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return decide(p, id, []int64{0}, now)
 	}
 	return c
@@ -137,7 +141,7 @@ type tallying struct {
 	n *int
 }
 
-func (c tallying) Write(w *fsm.Write) error { *c.n++; return c.Tx.Write(w) }
+func (c tallying) Write(w *driver.Write) error { *c.n++; return c.Tx.Write(w) }
 
 // What is busy, what a transaction says that cannot begin,
 // and a refusal at its end are left to the way that says of which record it is.
@@ -151,11 +155,11 @@ func TestManyCallsOfABusyStore(t *testing.T) {
 		then  error // of the next try
 		bulks int64 // tries at once
 	}{
-		"busy":                    {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy}}, bulks: 1},
-		"busy at the commit":      {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy}}, ran: true, bulks: 1},
-		"refused":                 {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant}}, ran: true, bulks: 1},
+		"busy":                    {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}, bulks: 1},
+		"busy at the commit":      {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}, ran: true, bulks: 1},
+		"refused":                 {fails: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant}}, ran: true, bulks: 1},
 		"not begun":               {fails: errBack, bulks: 1},
-		"not begun, then refused": {fails: errBack, then: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant}}, bulks: 1},
+		"not begun, then refused": {fails: errBack, then: &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant}}, bulks: 1},
 		"gone":                    {fails: context.Canceled, gone: true, bulks: 1},
 	} {
 		store := &wrapped{Store: newStore()}
@@ -163,7 +167,7 @@ func TestManyCallsOfABusyStore(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		t.Cleanup(leave)
 		tries := 0
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			switch tries++; {
 			case tries > 1 && c.then != nil:
 				return c.then
@@ -180,7 +184,7 @@ func TestManyCallsOfABusyStore(t *testing.T) {
 			}
 			return c.fails
 		}
-		outs, err := m.CreateMany(ctx, []fsm.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
+		outs, err := m.CreateMany(ctx, []fsmimpl.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
 		want := 2
 		if c.gone {
 			want = 1

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -92,12 +94,12 @@ func TestObserver(t *testing.T) {
 		t.Fatal("no record was needed")
 	}
 	seen.want(t, "parcel.annotate id= request=n2 actor= calls=1", "= [] replayed=0 parcel: the call names no record")
-	if _, err := m.Apply(ctx, (*storetest.Parcel)(nil), fsm.Call[storetest.Parcel]{}); err == nil {
+	if _, err := m.Apply(ctx, (*storetest.Parcel)(nil), fsmimpl.Call[storetest.Parcel]{}); err == nil {
 		t.Fatal("no operation was needed")
 	}
 	seen.want(t, "parcel. id= request= actor= calls=1", "= [] replayed=0 parcel: the call names no record")
 
-	if _, err := m.ApplyMany(ctx, []fsm.Item[storetest.Parcel]{
+	if _, err := m.ApplyMany(ctx, []fsmimpl.Item[storetest.Parcel]{
 		{At: fsm.Ref{ID: "p1"}, Call: note("n3", "x")},
 		{At: fsm.Ref{ID: "p1", Rev: 1}, Call: note("n1", "x")},
 		{At: fsm.Ref{ID: "p2"}, Call: note("n4", "x")},
@@ -105,7 +107,7 @@ func TestObserver(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen.want(t, "parcel.annotate id= request= actor= calls=3", "= [p1/3:annotate p2/2:annotate] replayed=1")
-	if _, err := m.CreateMany(ctx, []fsm.Call[storetest.Parcel]{
+	if _, err := m.CreateMany(ctx, []fsmimpl.Call[storetest.Parcel]{
 		storetest.Register(meta("c3"), in("p3")), storetest.Register(meta("c1"), in("p1")),
 	}); err != nil {
 		t.Fatal(err)
@@ -237,7 +239,7 @@ func TestObserverOfASecondTry(t *testing.T) {
 	out = must(t)(m.Apply(t.Context(), out, storetest.Shelve(meta(""), "s", "t")))
 	out = must(t)(m.Apply(t.Context(), out, storetest.Dispatch(meta(""))))
 	tries := 0
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if tries++; tries != 2 { // the first one claims
 			return table.Update(ctx, f)
 		}
@@ -245,7 +247,7 @@ func TestObserverOfASecondTry(t *testing.T) {
 			t.Error(err)
 		}
 		must(t)(m.Apply(ctx, out, note("", "x")))
-		return fsm.ErrMoved
+		return driver.ErrMoved
 	}
 	seen.lines = nil
 	if n, err := m.Deliver(t.Context()); n != 1 || err != nil {

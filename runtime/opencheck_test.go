@@ -11,21 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-// plain hides what a store can do beyond the interface, so that the engine has
-// to look by itself.
-func plain(store fsm.Store) *wrapped {
-	type reader struct{ fsm.Reader }
-	return &wrapped{Store: store, view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error { return f(reader{r}) })
-	}}
-}
-
 // unruly is the suite's schema without its unique rules.
-func unruly() *fsm.Schema {
+func unruly() *driver.Schema {
 	s := storetest.Schema()
 	s.Uniques = nil
 	return s
@@ -40,8 +33,7 @@ func reopen(t *testing.T, store fsm.Store, opts ...fsm.Option) (*fsm.Machine[sto
 func TestBrokenUniqueRuleDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(fsm.Store) fsm.Store{
-		"by the store":  func(s fsm.Store) fsm.Store { return s },
-		"by the engine": func(s fsm.Store) fsm.Store { return plain(s) },
+		"by the store": func(s fsm.Store) fsm.Store { return s },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,18 +48,18 @@ func TestBrokenUniqueRuleDoesNotOpen(t *testing.T) {
 			}
 			_, err := reopen(t, wrap(store))
 			var r *fsm.Refusal
-			if !errors.As(err, &r) || r.Code != fsm.CodeNotUnique || r.Name != "dedupe_register" || r.ID != "p300" {
+			if !errors.As(err, &r) || r.Code != fsm.ErrNotUnique || r.Name != "dedupe_register" || r.ID != "p300" {
 				t.Fatalf("open: %v, want CodeNotUnique for p300", err)
 			}
 			m, err = reopen(t, wrap(store), fsm.WithOpenCheck(-1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h := m.Health(); !h.Began.IsZero() || h.Sound() {
+			if h := audit.HealthOf(m); !h.Began.IsZero() || h.Sound() {
 				t.Errorf("nothing was checked, but there is %+v", h)
 			}
 			var found []string
-			for f, err := range m.Audit(t.Context()) {
+			for f, err := range audit.Run(t.Context(), m) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,7 +86,7 @@ func TestCheckInTheBackground(t *testing.T) {
 	}
 	gate := make(chan struct{})
 	passed := 0
-	slow := &wrapped{Store: store, view: func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+	slow := &wrapped{Store: store, view: func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 		if passed++; passed > 5 { // the first looks are in the foreground
 			<-gate
 		}
@@ -106,15 +98,15 @@ func TestCheckInTheBackground(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := again.Health(); !h.Running || h.Total != 600 || h.Sound() {
+	if h := audit.HealthOf(again); !h.Running || h.Total != 600 || h.Sound() {
 		t.Errorf("while it runs: %+v", h)
 	}
 	close(gate)
-	for again.Health().Running {
+	for audit.HealthOf(again).Running {
 		time.Sleep(time.Millisecond)
 	}
-	want := fsm.Health{Began: start, Ended: start, Records: 600, Total: 600, Quarantined: 1, Findings: map[string]int64{fsm.CheckRule: 1}}
-	if d := cmp.Diff(want, again.Health()); d != "" {
+	want := audit.Health{Began: start, Ended: start, Records: 600, Total: 600, Quarantined: 1, Findings: map[string]int64{audit.CheckRule: 1}}
+	if d := cmp.Diff(want, audit.HealthOf(again)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -123,8 +115,7 @@ func TestCheckInTheBackground(t *testing.T) {
 func TestLooseRecords(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(fsm.Store) *wrapped{
-		"by the store":  func(s fsm.Store) *wrapped { return &wrapped{Store: s} },
-		"by the engine": plain,
+		"by the store": func(s fsm.Store) *wrapped { return &wrapped{Store: s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,16 +134,16 @@ func TestLooseRecords(t *testing.T) {
 			row := storetest.Encode(&next)
 			e := held.Events[0]
 			e.Rev, e.RequestID, e.From, e.To = 3, "", "held", "held"
-			e.Sum = fsm.Checksum(&e)
-			if err := table.Commit(t.Context(), &fsm.Write{Prev: held.Ref(), PrevState: "held", Row: &row, Event: e}); err != nil {
+			e.Sum = driver.Checksum(&e)
+			if err := table.Commit(t.Context(), &driver.Write{Prev: held.Ref(), PrevState: "held", Row: &row, Event: e}); err != nil {
 				t.Fatal(err)
 			}
 			m, err = reopen(t, store, fixed())
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := m.Health()
-			if d := cmp.Diff(map[string]int64{fsm.CheckFold: 1}, h.Findings); d != "" || h.Quarantined != 1 || h.Records != 2 {
+			h := audit.HealthOf(m)
+			if d := cmp.Diff(map[string]int64{audit.CheckFold: 1}, h.Findings); d != "" || h.Quarantined != 1 || h.Records != 2 {
 				t.Errorf("%+v (-want +got):\n%s", h, d)
 			}
 			if p, err := m.Record(t.Context(), "p1"); !errors.Is(err, fsm.ErrQuarantined) || p.ID != "p1" {
@@ -167,9 +158,9 @@ func TestLooseRecords(t *testing.T) {
 			}
 			// Somebody mends it: the log gets to where the row is.
 			e.Rev, e.From, e.To = 4, "waiting", "waiting"
-			e.Sum = fsm.Checksum(&e)
+			e.Sum = driver.Checksum(&e)
 			row.Rev = 4
-			if err := table.Commit(t.Context(), &fsm.Write{Prev: next.Ref(), PrevState: "waiting", Row: &row, Event: e}); err != nil {
+			if err := table.Commit(t.Context(), &driver.Write{Prev: next.Ref(), PrevState: "waiting", Row: &row, Event: e}); err != nil {
 				t.Fatal(err)
 			}
 			next.Rev = 4
@@ -188,34 +179,34 @@ func TestAuditProgress(t *testing.T) {
 		must(t)(m.Create(t.Context(), storetest.Register(meta(""), in(fmt.Sprintf("p%03d", i)))))
 	}
 	var got [][2]int64
-	o := fsm.AuditOptions[storetest.Parcel]{
+	o := audit.Options[storetest.Parcel]{
 		Progress: func(done, total int64) { got = append(got, [2]int64{done, total}) },
-		Probes: []fsm.Probe[storetest.Parcel]{func(_ context.Context, p storetest.Parcel) ([]fsm.Violation, error) {
+		Probes: []audit.Probe[storetest.Parcel]{func(_ context.Context, p storetest.Parcel) ([]fsm.Violation, error) {
 			if p.ID == "p002" || p.ID == "p599" {
 				return []fsm.Violation{{Rule: "it is here", Must: true}}, nil
 			}
 			return nil, nil
 		}},
 	}
-	for _, err := range m.AuditWith(t.Context(), o) {
+	for _, err := range audit.RunWith(t.Context(), m, o) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := m.Health(); !h.Running || !h.Full || h.Records > 599 {
+		if h := audit.HealthOf(m); !h.Running || !h.Full || h.Records > 599 {
 			t.Errorf("while it runs: %+v", h)
 		}
 	}
 	if d := cmp.Diff([][2]int64{{256, 600}, {512, 600}, {600, 600}}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	want := fsm.Health{Full: true, Began: start, Ended: start, Records: 600, Total: 600, Findings: map[string]int64{fsm.CheckProbe: 2}}
-	if d := cmp.Diff(want, m.Health()); d != "" {
+	want := audit.Health{Full: true, Began: start, Ended: start, Records: 600, Total: 600, Findings: map[string]int64{audit.CheckProbe: 2}}
+	if d := cmp.Diff(want, audit.HealthOf(m)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	for range m.AuditWith(t.Context(), o) {
+	for range audit.RunWith(t.Context(), m, o) {
 		break
 	}
-	if h := m.Health(); h.Err == nil || h.Sound() || h.Running {
+	if h := audit.HealthOf(m); h.Err == nil || h.Sound() || h.Running {
 		t.Errorf("after an audit that was broken off: %+v", h)
 	}
 }
@@ -233,18 +224,18 @@ func TestAuditOfALongLog(t *testing.T) {
 	if got := findings(t, m); got != nil {
 		t.Fatalf("found %v in a sound log", got)
 	}
-	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error {
+	store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error {
 			return f(&tampered{Reader: r, event: func(e *fsm.Event) bool {
 				if e.Rev == 2900 {
 					e.RequestID = "r5"
 				}
-				e.Sum = fsm.Checksum(e)
+				e.Sum = driver.Checksum(e)
 				return true
 			}})
 		})
 	}
-	if d := cmp.Diff([]string{fsm.CheckRequest}, findings(t, m)); d != "" {
+	if d := cmp.Diff([]string{audit.CheckRequest}, findings(t, m)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -18,9 +18,6 @@ type Optional[T any] struct {
 // Some returns a present value.
 func Some[T any](v T) Optional[T] { return Optional[T]{value: v, ok: true} }
 
-// Absent returns an absent value.
-func Absent[T any]() Optional[T] { return Optional[T]{} }
-
 // Get returns the value and whether it is present.
 func (o Optional[T]) Get() (T, bool) { return o.value, o.ok }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Pick makes a call on the first n records, in the order of the operation's
@@ -31,7 +32,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 		return nil, fmt.Errorf("%s: %s picks no record", m.schema.Machine, q.op.Name)
 	}
 	if n < 1 {
-		r := m.refusal(CodeInvalidInput, q.op, "", "")
+		r := m.refusal(ErrInvalidInput, q.op, "", "")
 		r.Name, r.Message = "n", "at least one record must be asked for"
 		return nil, r
 	}
@@ -85,7 +86,7 @@ func (m *Machine[R]) pick(ctx context.Context, n int, c fsmimpl.Call[R]) ([]Outc
 		case errors.As(err, &held) && call.Err(ctx) == nil:
 			wait, s = held.wait, &search[R]{passOver: s.passOver}
 		case errors.Is(err, errOver), held != nil:
-			r := m.refusal(CodeBusy, q.op, "", "")
+			r := m.refusal(ErrBusy, q.op, "", "")
 			r.Cause = err
 			return nil, r
 		case err != nil:
@@ -107,7 +108,7 @@ func (*heldByOther) Unwrap() error { return driver.ErrHeld }
 // heldRow is heldByOther of a record.
 func heldRow(id string) *heldByOther {
 	return &heldByOther{func(tx driver.Tx) error {
-		if _, err := tx.Row(id); !errors.Is(err, ErrNotFound) {
+		if _, err := tx.Row(id); !errors.Is(err, driver.ErrNotFound) {
 			return err
 		}
 		return nil
@@ -131,7 +132,7 @@ func (h *heldGroup) wait(tx driver.Tx) error {
 // passed over locked ones has not shown; empty when it has shown all.
 func heldRecord(tx driver.Tx, q driver.Query, seen map[string]bool) (string, error) {
 	q.Lock, q.Limit = false, len(seen)+1
-	rows, err := collect(tx, q)
+	rows, err := inspect.Collect(tx, q)
 	if err != nil {
 		return "", err
 	}
@@ -165,7 +166,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 	// or a guard refuses make a wider look necessary.
 	look := s.look(m, tx, q, n)
 	for ; ; look.Limit *= 8 {
-		rows, err := collect(tx, look)
+		rows, err := inspect.Collect(tx, look)
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +257,7 @@ func (m *Machine[R]) pickIn(ctx context.Context, tx driver.Tx, n int, q *request
 				return outs, err
 			}
 		}
-		return nil, m.unless(q, "", m.refusal(CodeNothingToDo, q.op, "", ""))
+		return nil, m.unless(q, "", m.refusal(ErrNothingToDo, q.op, "", ""))
 	}
 	return outs, nil
 }
@@ -302,7 +303,7 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx driver.Tx, q *request[R], r
 		}
 		if errors.Is(err, driver.ErrRequestTaken) {
 			if events, _ := tx.Request(row.ID, q.RequestID); len(events) > 0 { // where it cannot look, the next try tells
-				return out, true, m.refusal(CodeRequestReused, q.op, row.ID, row.State)
+				return out, true, m.refusal(ErrRequestReused, q.op, row.ID, row.State)
 			}
 		}
 		return out, true, err
@@ -336,20 +337,8 @@ func (m *Machine[R]) pickOne(ctx context.Context, tx driver.Tx, q *request[R], r
 // may be taken, and not of the call or the store.
 func ofRecord(c Code) bool {
 	switch c {
-	case CodeWrongState, CodeTerminal, CodeGuard, CodeInvariant, CodeOverflow, CodeQuarantined:
+	case ErrWrongState, ErrTerminal, ErrGuard, ErrInvariant, ErrOverflow, ErrQuarantined:
 		return true
 	}
 	return false
-}
-
-// collect reads the rows of a query to the end, so that writes may follow.
-func collect(r driver.Reader, q driver.Query) ([]driver.Row, error) {
-	var rows []driver.Row
-	for row, err := range r.Rows(q) {
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
 }

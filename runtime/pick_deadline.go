@@ -26,7 +26,7 @@ func (m *Machine[R]) over(q *request[R], s *step[R], now time.Time) error {
 			}
 			v, _ := s.row.Values[c].(time.Time)
 			if due := v.Add(t.Plus); due.After(q.begun) && !due.After(now) {
-				r := m.refusal(CodeInvalidInput, q.op, "", "")
+				r := m.refusal(ErrInvalidInput, q.op, "", "")
 				r.Name = m.schema.Columns[c].Name
 				r.Message = fmt.Sprintf("%s went by while the call was made, so that %s would take back at once what was picked; call again with a later one",
 					due.Format(time.RFC3339Nano), op.Name)

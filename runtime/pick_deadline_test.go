@@ -9,8 +9,11 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // A deadline that goes by between the decision and the commit is not committed: the
@@ -34,10 +37,10 @@ func TestPickWhoseDeadlineGoesBy(t *testing.T) {
 			slow = time.Second
 			err := hold(now.Add(2500 * time.Millisecond))
 			var refused *fsm.Refusal
-			if !errors.As(err, &refused) || refused.Code != fsm.CodeInvalidInput || refused.Name != "due" {
+			if !errors.As(err, &refused) || refused.Code != fsm.ErrInvalidInput || refused.Name != "due" {
 				t.Fatalf("got %v, want a refusal that names the deadline", err)
 			}
-			for p := range m.List(t.Context(), fsm.Query{}) {
+			for p := range m.List(t.Context(), driver.Query{}) {
 				if p.Rev != 1 {
 					t.Errorf("%s was taken", p.ID)
 				}
@@ -71,7 +74,7 @@ func TestPickWhoseOwnDeadlineGoesBy(t *testing.T) {
 			}
 			looks = 0
 			call := storetest.Hold(w1, "a", now)
-			call.Decide = func(p *storetest.Parcel, id string, numbers []int64, now time.Time) (fsm.Step, error) {
+			call.Decide = func(p *storetest.Parcel, id string, numbers []int64, now time.Time) (fsmimpl.Step, error) {
 				return storetest.Hold(w1, "a", now.Add(time.Second)).Decide(p, id, numbers, now)
 			}
 			if _, err := m.Pick(ctx, n, call); !errors.Is(err, fsm.ErrBusy) || looks > 1000 {
@@ -91,10 +94,10 @@ func TestWorkerWhoseClaimIsLate(t *testing.T) {
 		w.start(t, memstore.New(), 1, func(ctx context.Context, h *handle) error {
 			began++
 			return w.send(ctx, h, "done")
-		}, fsm.WorkerOptions{})
+		}, worker.Options{})
 		claims, lost := 0, 0
 		var limit time.Duration
-		late, err := fsm.NewWorker(w.m, "w1", fsm.WorkerFuncs[storetest.Parcel]{
+		late, err := worker.New(w.m, "w1", worker.Funcs[storetest.Parcel]{
 			Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
 				if claims++; claims > 1 {
 					return nil, fsm.ErrNothingToDo
@@ -109,8 +112,8 @@ func TestWorkerWhoseClaimIsLate(t *testing.T) {
 			Beats:  func(*storetest.Parcel) bool { return true },
 			Work:   func(context.Context, *handle) error { began++; return nil },
 			Failed: func(context.Context, *handle, error) error { return nil },
-		}, fsm.WorkerOptions{Lease: time.Minute, Log: slog.New(slog.DiscardHandler), Observe: func(e fsm.WorkerEvent) {
-			if e.Kind == fsm.WorkerLost && e.ID == "p1" && errors.Is(e.Err, fsm.ErrLost) {
+		}, worker.Options{Lease: time.Minute, Log: slog.New(slog.DiscardHandler), Observe: func(e worker.Event) {
+			if e.Kind == worker.Lost && e.ID == "p1" && errors.Is(e.Err, worker.ErrLost) {
 				lost++
 			}
 		}})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -21,8 +23,8 @@ type rowCounter struct {
 	n *int
 }
 
-func (c rowCounter) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
-	return func(yield func(fsm.Row, error) bool) {
+func (c rowCounter) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
+	return func(yield func(driver.Row, error) bool) {
 		for row, err := range c.Tx.Rows(q) {
 			if *c.n++; !yield(row, err) {
 				return
@@ -32,9 +34,9 @@ func (c rowCounter) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 }
 
 // holdDue picks a parcel of lane a whose time has come.
-func holdDue(m storetest.Meta) fsm.Call[storetest.Parcel] {
+func holdDue(m storetest.Meta) fsmimpl.Call[storetest.Parcel] {
 	c := storetest.Hold(m, "a", start)
-	c.Where = append(c.Where, fsm.Cond{Column: "created_at", Op: fsm.OpLe, Now: true})
+	c.Where = append(c.Where, driver.Cond{Column: "created_at", Op: driver.OpLe, Now: true})
 	c.Fits = func(p *storetest.Parcel, now time.Time) bool { return p.Lane == "a" && !p.CreatedAt.After(now) }
 	return c
 }
@@ -46,7 +48,7 @@ func TestPickReadsNothingThatIsNotDue(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		store, read := &wrapped{Store: newStore(), single: single}, 0
 		m := open(t, store, storetest.Schema(), fixed())
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			return table.Update(ctx, func(tx fsm.Tx) error { return f(rowCounter{tx, &read}) })
 		}
 		picked := func(later int, want string) int {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Picks of several callers that ask for the same records are taken along
@@ -105,7 +106,7 @@ func (p *picking[R]) leave(j *pick[R]) bool {
 
 // leader returns the place in led of who asks for the same; -1: nobody does.
 func (p *picking[R]) leader(where []driver.Cond) int {
-	return slices.IndexFunc(p.led, func(led []driver.Cond) bool { return sameConds(led, where) })
+	return slices.IndexFunc(p.led, func(led []driver.Cond) bool { return inspect.SameConds(led, where) })
 }
 
 // next ends a round of one: those who came meanwhile are served by a goroutine of
@@ -152,7 +153,7 @@ func (p *picking[R]) gather(where []driver.Cond) []*pick[R] {
 	var batch, left []*pick[R]
 	n := 0
 	for _, j := range p.queue {
-		if n > 0 && n+j.n > maxPicks || !sameConds(where, j.q.Where) {
+		if n > 0 && n+j.n > maxPicks || !inspect.SameConds(where, j.q.Where) {
 			left = append(left, j)
 			continue
 		}
@@ -164,13 +165,6 @@ func (p *picking[R]) gather(where []driver.Cond) []*pick[R] {
 		p.led = slices.Delete(p.led, i, i+1)
 	}
 	return batch
-}
-
-// sameConds reports whether two conditions are one.
-func sameConds(a, b []driver.Cond) bool {
-	return slices.EqualFunc(a, b, func(a, b driver.Cond) bool {
-		return a.Column == b.Column && a.Op == b.Op && a.Now == b.Now && driver.Same(a.Value, b.Value)
-	})
 }
 
 // round picks for a batch in one transaction.
@@ -210,7 +204,7 @@ func (m *Machine[R]) choose(tx driver.Tx, batch []*pick[R]) ([]*step[R], error) 
 	if look.Park = m.parks(tx, first); look.Park != nil {
 		look.Stir = first.at
 	}
-	rows, err := collect(tx, look)
+	rows, err := inspect.Collect(tx, look)
 	if err != nil {
 		return nil, err
 	}
@@ -299,6 +293,6 @@ func (m *Machine[R]) nothing(tx driver.Tx, j *pick[R]) error {
 			return nil
 		}
 	}
-	j.err = m.unless(j.q, "", m.refusal(CodeNothingToDo, j.q.op, "", ""))
+	j.err = m.unless(j.q, "", m.refusal(ErrNothingToDo, j.q.op, "", ""))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -21,7 +22,7 @@ func rounds(t *testing.T, opts ...fsm.Option) (store *wrapped, m *machine, hold 
 	store = &wrapped{Store: newStore()}
 	m = open(t, store, storetest.Schema(), append([]fsm.Option{fixed()}, opts...)...)
 	hold = make(chan struct{})
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		mu.Lock()
 		n++
 		first := n == 1
@@ -108,7 +109,7 @@ func TestPicksOfOtherRecordsDoNotWait(t *testing.T) {
 			must(t)(m.Create(t.Context(), storetest.Register(meta(""), storetest.RegisterInput{ID: id, Lane: "b"})))
 		}
 		base, other := store.update, make(chan struct{})
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if counted() == 1 {
 				<-other
 			}
@@ -212,7 +213,7 @@ func TestContextsOfPicks(t *testing.T) {
 		leaves, leave := context.WithCancel(t.Context())
 		late, end := context.WithCancel(t.Context())
 		n := 0
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if n++; n == 2 {
 				end()
 			}
@@ -251,7 +252,7 @@ func TestAnswerToARoundIsLost(t *testing.T) {
 			store, m, hold, counted := rounds(t)
 			waiting(t, m, "p1", "p2", "p3")
 			base := store.update
-			store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 				if counted() != 1 {
 					return base(table, ctx, f)
 				}
@@ -295,7 +296,7 @@ func TestRoundThatPanics(t *testing.T) {
 		store, m, hold, counted := rounds(t)
 		waiting(t, m, "p1", "p2", "p3")
 		base := store.update
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if counted() == 1 {
 				_ = base(table, ctx, func(fsm.Tx) error { return errLost })
 				panic("planted")

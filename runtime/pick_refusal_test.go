@@ -7,25 +7,27 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // hooked is a transaction whose answers a test may replace.
 type hooked struct {
 	fsm.Tx
-	write   func(w *fsm.Write) error
+	write   func(w *driver.Write) error
 	request func(id, requestID string) ([]fsm.Event, error)
-	row     func(id string) (fsm.Row, error)
+	row     func(id string) (driver.Row, error)
 }
 
-func (h *hooked) Row(id string) (fsm.Row, error) {
+func (h *hooked) Row(id string) (driver.Row, error) {
 	if h.row != nil {
 		return h.row(id)
 	}
 	return h.Tx.Row(id)
 }
 
-func (h *hooked) Write(w *fsm.Write) error {
+func (h *hooked) Write(w *driver.Write) error {
 	if h.write != nil {
 		return h.write(w)
 	}
@@ -41,7 +43,7 @@ func (h *hooked) Request(id, requestID string) ([]fsm.Event, error) {
 
 // hooking returns a store whose transactions a test may replace.
 func hooking(hook func(tx fsm.Tx) fsm.Tx) *wrapped {
-	return &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	return &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		return table.Update(ctx, func(tx fsm.Tx) error { return f(hook(tx)) })
 	}}
 }
@@ -61,8 +63,8 @@ func waiting(t *testing.T, m *machine, ids ...string) {
 func TestPickByRefusal(t *testing.T) {
 	t.Parallel()
 	for want, codes := range map[string][]fsm.Code{
-		"p2": {fsm.CodeWrongState, fsm.CodeTerminal, fsm.CodeGuard, fsm.CodeInvariant, fsm.CodeNotUnique, fsm.CodeQuarantined},
-		"":   {fsm.CodeInvalidInput, fsm.CodeBusy, fsm.CodePoisoned, fsm.CodeStale},
+		"p2": {fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrGuard, fsm.ErrInvariant, fsm.ErrNotUnique, fsm.ErrQuarantined},
+		"":   {fsm.ErrInvalidInput, fsm.ErrBusy, fsm.ErrPoisoned, fsm.ErrStale},
 	} {
 		for _, c := range codes {
 			t.Run(string(c), func(t *testing.T) {
@@ -71,14 +73,14 @@ func TestPickByRefusal(t *testing.T) {
 				waiting(t, m, "p1", "p2")
 				call := storetest.Hold(meta("r"), "a", start)
 				decide := call.Decide
-				call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+				call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 					if id == "p1" {
-						return fsm.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: c, Machine: "parcel", Operation: "hold"}}
+						return fsmimpl.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: c, Machine: "parcel", Operation: "hold"}}
 					}
 					return decide(p, id, peers, now)
 				}
 				patience := time.Minute
-				if c == fsm.CodeBusy { // it would be asked for long
+				if c == fsm.ErrBusy { // it would be asked for long
 					patience = 100 * time.Millisecond
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -105,7 +107,7 @@ func TestPickLeavesABrokenTransaction(t *testing.T) {
 	broken := errors.New("the transaction is broken")
 	store := hooking(func(tx fsm.Tx) fsm.Tx {
 		failed := false
-		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+		return &hooked{Tx: tx, write: func(w *driver.Write) error {
 			if failed {
 				return broken
 			}
@@ -117,10 +119,10 @@ func TestPickLeavesABrokenTransaction(t *testing.T) {
 	m := open(t, store, storetest.Schema(), fixed())
 	waiting(t, m, "p1", "p2", "p3")
 	call := storetest.Hold(meta("r"), "a", start)
-	call.Decide = func(p *storetest.Parcel, id string, _ []int64, _ time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, id string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
 		p.State, p.Rev = "shelved", p.Rev+1
 		p.Slot = fsm.Some(map[string]string{"p1": "s", "p2": "s", "p3": "t"}[id])
-		return fsm.Step{From: "waiting", To: "shelved"}, nil
+		return fsmimpl.Step{From: "waiting", To: "shelved"}, nil
 	}
 	outs, err := m.Pick(t.Context(), 2, call)
 	if err != nil || len(outs) != 2 || outs[0].Record.ID != "p1" || outs[1].Record.ID != "p3" {
@@ -138,13 +140,13 @@ func TestPickWithTheRequestOfARecord(t *testing.T) {
 	asked := 0
 	call := storetest.Hold(meta("r"), "a", start)
 	decide := call.Decide
-	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		asked++
 		return decide(p, id, peers, now)
 	}
 	_, err := m.Pick(t.Context(), 1, call)
 	var r *fsm.Refusal
-	if !errors.As(err, &r) || r.Code != fsm.CodeRequestReused || r.ID != "p1" || r.State() != "waiting" || asked != 2 {
+	if !errors.As(err, &r) || r.Code != fsm.ErrRequestReused || r.ID != "p1" || r.State() != "waiting" || asked != 2 {
 		t.Errorf("got %+v after %d decisions, want it refused at p1, which is waiting, after one of the round and one of its own", err, asked)
 	}
 }
@@ -156,10 +158,10 @@ func TestPickWhoseRequestIsTaken(t *testing.T) {
 	taken := 0
 	armed := false
 	store := hooking(func(tx fsm.Tx) fsm.Tx {
-		return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+		return &hooked{Tx: tx, write: func(w *driver.Write) error {
 			if armed && taken < 2 { // in the round, and in the try of the pick's own
 				taken++
-				return fsm.ErrRequestTaken
+				return driver.ErrRequestTaken
 			}
 			return tx.Write(w)
 		}}
@@ -181,9 +183,9 @@ func TestPickDoesNotRecordOnly(t *testing.T) {
 	waiting(t, m, "p1", "p2")
 	call := storetest.Hold(meta("r"), "a", start)
 	decide := call.Decide
-	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if id == "p1" {
-			return fsm.Step{From: "waiting", To: "waiting", RecordOnly: true, Guard: "fits"}, nil
+			return fsmimpl.Step{From: "waiting", To: "waiting", RecordOnly: true, Guard: "fits"}, nil
 		}
 		return decide(p, id, peers, now)
 	}
@@ -202,28 +204,28 @@ func TestPickWithAThenThatFails(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("no source")
 	for name, tt := range map[string]struct {
-		discard func(op *fsm.Operation[storetest.Parcel])
+		discard func(op *fsmimpl.Operation[storetest.Parcel])
 		want    error
 	}{
-		"source": {func(op *fsm.Operation[storetest.Parcel]) {
-			op.System = func(*storetest.Parcel, time.Time) (fsm.Call[storetest.Parcel], error) {
-				return fsm.Call[storetest.Parcel]{}, failed
+		"source": {func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.System = func(*storetest.Parcel, time.Time) (fsmimpl.Call[storetest.Parcel], error) {
+				return fsmimpl.Call[storetest.Parcel]{}, failed
 			}
 		}, failed},
-		"effect": {func(op *fsm.Operation[storetest.Parcel]) {
-			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+		"effect": {func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
 		}, fsm.ErrEffect},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := newStore()
 			open(t, store, storetest.Schema())
-			d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-				"expel":   func(op *fsm.Operation[storetest.Parcel]) { op.Picks = true },
+			d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+				"expel":   func(op *fsmimpl.Operation[storetest.Parcel]) { op.Picks = true },
 				"discard": tt.discard,
 			})
 			m, err := fsm.NewMachine(t.Context(), store, d, effects(func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-				return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "account", Guard: "covered"}}
+				return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "account", Guard: "covered"}}
 			}), fixed())
 			if err != nil {
 				t.Fatal(err)
@@ -248,8 +250,8 @@ func TestPickLooksTwice(t *testing.T) {
 		m := open(t, store, storetest.Schema(), fixed())
 		waiting(t, m, "p1")
 		landed := false
-		store.view = func(fsm.Table, context.Context, func(fsm.Reader) error) error { return nil } // nothing is seen yet
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.view = func(driver.Table, context.Context, func(driver.Reader) error) error { return nil } // nothing is seen yet
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if !landed {
 				landed = true
 				if err := table.Update(ctx, f); err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -69,29 +71,31 @@ func TestWhoSharesARound(t *testing.T) {
 // other case.
 func TestWhoAsksForTheSameRecords(t *testing.T) {
 	t.Parallel()
-	where := func(column string, op fsm.Op, v any) []fsm.Cond {
-		return []fsm.Cond{{Column: column, Op: op, Value: v}}
+	where := func(column string, op driver.Op, v any) []driver.Cond {
+		return []driver.Cond{{Column: column, Op: op, Value: v}}
 	}
-	now := func(column string, op fsm.Op) []fsm.Cond { return []fsm.Cond{{Column: column, Op: op, Now: true}} }
+	now := func(column string, op driver.Op) []driver.Cond {
+		return []driver.Cond{{Column: column, Op: op, Now: true}}
+	}
 	for _, c := range []struct {
-		a, b   []fsm.Cond
+		a, b   []driver.Cond
 		rounds int
 	}{
-		{where("lane", fsm.OpEq, "a"), where("lane", fsm.OpEq, "a"), 1},
-		{where("due", fsm.OpLt, start), where("due", fsm.OpLt, start.Local()), 1},
-		{where("lane", fsm.OpEq, "a"), where("lane", fsm.OpEq, "b"), 2},
-		{where("lane", fsm.OpEq, "a"), where("label", fsm.OpEq, "a"), 2},
-		{where("slot", fsm.OpPresent, nil), where("slot", fsm.OpAbsent, nil), 2},
-		{now("due", fsm.OpLt), now("due", fsm.OpLt), 1},
-		{now("due", fsm.OpLt), now("due", fsm.OpLe), 2},
-		{now("due", fsm.OpLt), where("due", fsm.OpLt, nil), 2},
-		{where("lane", fsm.OpEq, "a"), append(where("lane", fsm.OpEq, "a"), where("slot", fsm.OpAbsent, nil)...), 2},
+		{where("lane", driver.OpEq, "a"), where("lane", driver.OpEq, "a"), 1},
+		{where("due", driver.OpLt, start), where("due", driver.OpLt, start.Local()), 1},
+		{where("lane", driver.OpEq, "a"), where("lane", driver.OpEq, "b"), 2},
+		{where("lane", driver.OpEq, "a"), where("label", driver.OpEq, "a"), 2},
+		{where("slot", driver.OpPresent, nil), where("slot", driver.OpAbsent, nil), 2},
+		{now("due", driver.OpLt), now("due", driver.OpLt), 1},
+		{now("due", driver.OpLt), now("due", driver.OpLe), 2},
+		{now("due", driver.OpLt), where("due", driver.OpLt, nil), 2},
+		{where("lane", driver.OpEq, "a"), append(where("lane", driver.OpEq, "a"), where("slot", driver.OpAbsent, nil)...), 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, m, hold, counted := rounds(t)
 			waiting(t, m, "p1")
 			var all sync.WaitGroup
-			for _, w := range [][]fsm.Cond{c.a, c.a, c.b} { // the first keeps the others waiting
+			for _, w := range [][]driver.Cond{c.a, c.a, c.b} { // the first keeps the others waiting
 				call := storetest.Hold(meta(""), "a", start)
 				call.Where = w
 				all.Go(func() {
@@ -117,15 +121,15 @@ func TestRoundPassesOver(t *testing.T) {
 	m := open(t, store, storetest.Schema(), fixed())
 	waiting(t, m, "p1", "p2", "p3")
 	tries := 0
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		tries++
 		return table.Update(ctx, f)
 	}
 	call := storetest.Hold(meta("r"), "a", start)
 	decide := call.Decide
-	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if id == "p2" {
-			return fsm.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "parcel", Operation: "hold"}}
+			return fsmimpl.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "parcel", Operation: "hold"}}
 		}
 		return decide(p, id, peers, now)
 	}
@@ -160,7 +164,7 @@ func TestRoundThatBeginsAnew(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	m := open(t, store, storetest.Schema(), fixed())
 	tries := 0
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if tries++; tries > 1 {
 			return table.Update(ctx, f)
 		}
@@ -219,7 +223,7 @@ func TestRoundOfOneEndsWithItsCaller(t *testing.T) {
 		store, m, hold, counted := rounds(t)
 		waiting(t, m, "p1", "p2")
 		base := store.update
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if counted() == 0 {
 				return base(table, ctx, f)
 			}
@@ -260,17 +264,17 @@ func TestManyCallsOnAStoreThatFails(t *testing.T) {
 	m := open(t, store, storetest.Schema(), fixed())
 	broken := errors.New("no room on the disk")
 	tries, views := 0, 0
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if tries++; tries > 1 {
 			return table.Update(ctx, f)
 		}
 		return table.Update(ctx, func(tx fsm.Tx) error { return f(full{tx, broken}) })
 	}
-	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+	store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 		views++
 		return table.View(ctx, f)
 	}
-	outs, err := m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
+	outs, err := m.CreateMany(t.Context(), []fsmimpl.Call[storetest.Parcel]{storetest.Register(meta("r1"), in("a")), storetest.Register(meta("r2"), in("b"))})
 	if err != nil || len(outs) != 2 || tries != 2 || views != 0 {
 		t.Errorf("%d outcomes, %v after %d tries and %d looks, want 2 after 2 and none", len(outs), err, tries, views)
 	}
@@ -282,7 +286,7 @@ type full struct {
 	err error
 }
 
-func (f full) Write(*fsm.Write) error { return f.err }
+func (f full) Write(*driver.Write) error { return f.err }
 
 // A refusal that speaks of the call, and not of one record, is the answer of a
 // pick, however many records it had decided on before.
@@ -293,15 +297,15 @@ func TestPickThatIsRefusedAsACall(t *testing.T) {
 		waiting(t, m, "p1", "p2", "p3")
 		call := storetest.Hold(meta("r"), "a", start)
 		decide := call.Decide
-		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			if id == at {
-				return fsm.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Name: "due"}}
+				return fsmimpl.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Name: "due"}}
 			}
 			return decide(p, id, peers, now)
 		}
 		outs, err := m.Pick(t.Context(), 4, call)
 		var r *fsm.Refusal
-		if !errors.As(err, &r) || r.Code != fsm.CodeInvalidInput || outs != nil {
+		if !errors.As(err, &r) || r.Code != fsm.ErrInvalidInput || outs != nil {
 			t.Errorf("refused at %s: got %v, %v, want the refusal of the input", at, outs, err)
 		}
 		if n := len(log(t, m, "")); n != 3 {

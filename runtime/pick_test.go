@@ -7,6 +7,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -15,7 +17,7 @@ import (
 func TestPickPassesOverLateRefusals(t *testing.T) {
 	t.Parallel()
 	d := storetest.Descriptor(storetest.Schema())
-	var expel *fsm.Operation[storetest.Parcel]
+	var expel *fsmimpl.Operation[storetest.Parcel]
 	for i, op := range d.Operations {
 		if op.Name == "expel" {
 			picking := *op
@@ -54,7 +56,7 @@ func TestPickPassesOverLateRefusals(t *testing.T) {
 	if err != nil || len(again) != 2 || !again[1].Replayed || again[1].Record.Rev != outs[1].Record.Rev {
 		t.Errorf("replay: %v, %v", again, err)
 	}
-	_, err = m.Pick(t.Context(), 1, func() fsm.Call[storetest.Parcel] { c := call; c.RequestID = "s"; return c }())
+	_, err = m.Pick(t.Context(), 1, func() fsmimpl.Call[storetest.Parcel] { c := call; c.RequestID = "s"; return c }())
 	if !errors.Is(err, fsm.ErrNothingToDo) {
 		t.Errorf("got %v, want ErrNothingToDo", err)
 	}
@@ -72,12 +74,12 @@ func TestPickPassesOverTakenPlaces(t *testing.T) {
 	}
 	call := storetest.Hold(meta("r"), "a", start)
 	hold := call.Decide
-	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if _, err := hold(p, id, peers, now); err != nil {
-			return fsm.Step{}, err
+			return fsmimpl.Step{}, err
 		}
 		p.State, p.Holder, p.Slot = "shelved", fsm.Optional[string]{}, fsm.Some("s") // all into one slot
-		return fsm.Step{From: "waiting", To: "shelved"}, nil
+		return fsmimpl.Step{From: "waiting", To: "shelved"}, nil
 	}
 	outs, err := m.Pick(t.Context(), 3, call)
 	if err != nil || len(outs) != 1 || outs[0].Record.ID != "p1" {
@@ -95,11 +97,11 @@ func TestPickReturnsRefusalsOfTheCall(t *testing.T) {
 	m := open(t, newStore(), storetest.Schema(), fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
 	call := storetest.Hold(meta("r"), "a", start)
-	call.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsm.Step, error) {
-		return fsm.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}}
+	call.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsmimpl.Step, error) {
+		return fsmimpl.Step{}, &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "parcel", Operation: "hold", Name: "due"}}
 	}
 	_, err := m.Pick(t.Context(), 1, call)
-	code(t, err, fsm.CodeInvalidInput, "due")
+	code(t, err, fsm.ErrInvalidInput, "due")
 }
 
 // A record that goes to another group takes its number of a sequence with it.
@@ -108,8 +110,8 @@ func TestPickReturnsRefusalsOfTheCall(t *testing.T) {
 func TestNumberTakenElsewhere(t *testing.T) {
 	t.Parallel()
 	schema := storetest.Schema()
-	schema.Columns[schema.Column("weight")].Kind = fsm.KindSequence
-	schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"lane", "weight"}})
+	schema.Columns[schema.Column("weight")].Kind = driver.KindSequence
+	schema.Uniques = append(schema.Uniques, driver.UniqueRule{Name: "sequence_weight", Columns: []string{"lane", "weight"}})
 	m := open(t, newStore(), schema, fixed())
 	for i, id := range []string{"p1", "p2", "p3"} {
 		in := in(id)
@@ -118,13 +120,13 @@ func TestNumberTakenElsewhere(t *testing.T) {
 	}
 	asked := 0
 	call := storetest.Hold(meta("r"), "a", start)
-	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
 		asked++
 		p.Lane, p.Rev = "b", p.Rev+1
-		return fsm.Step{From: "waiting", To: "waiting"}, nil
+		return fsmimpl.Step{From: "waiting", To: "waiting"}, nil
 	}
 	_, err := m.Apply(t.Context(), fsm.Ref{ID: "p1", Rev: 1}, call)
-	if code(t, err, fsm.CodeNotUnique, "sequence_weight"); asked != 1 {
+	if code(t, err, fsm.ErrNotUnique, "sequence_weight"); asked != 1 {
 		t.Errorf("decided %d times, want once", asked)
 	}
 	outs, err := m.Pick(t.Context(), 1, call)
@@ -144,9 +146,9 @@ func TestPickTakesEachRecordOnce(t *testing.T) {
 	}
 	call := storetest.Hold(meta("r"), "a", start)
 	call.Fits = func(p *storetest.Parcel, _ time.Time) bool { return p.ID != "b" } // the look has to become wider
-	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
+	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
 		p.Rev++
-		return fsm.Step{From: "waiting", To: "waiting"}, nil
+		return fsmimpl.Step{From: "waiting", To: "waiting"}, nil
 	}
 	outs, err := m.Pick(t.Context(), 2, call)
 	if err != nil || len(outs) != 2 || outs[0].Record.ID != "a" || outs[1].Record.ID != "c" {
@@ -159,7 +161,7 @@ func TestPickThatLandsLate(t *testing.T) {
 	t.Parallel()
 	var late func(fsm.Tx) error
 	hold, updates := false, 0
-	store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if !hold {
 			return table.Update(ctx, f)
 		}
@@ -201,14 +203,14 @@ func TestPickWithAnEffectThatIsRefused(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"hold": func(op *fsm.Operation[storetest.Parcel]) {
-			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"hold": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
 		},
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(func(_ context.Context, _ fsm.Tx, p storetest.Parcel, _ string, _ fsm.Event) error {
 		if p.ID == "p1" {
-			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "account", Guard: "covered"}}
+			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "account", Guard: "covered"}}
 		}
 		return nil
 	}), fixed())

@@ -10,13 +10,16 @@ import (
 	"pgregory.net/rapid"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // asked is a request that was made and the answer it got.
 type asked struct {
 	id    string // of the record; empty: a pick or a creation
-	call  fsm.Call[storetest.Parcel]
+	call  fsmimpl.Call[storetest.Parcel]
 	n     int
 	first []outcome
 }
@@ -85,7 +88,7 @@ func TestRandomCalls(t *testing.T) {
 			case 8:
 				a.call = storetest.Expel(mt)
 			case 9:
-				a.call = rapid.SampledFrom([]func(storetest.Meta) fsm.Call[storetest.Parcel]{storetest.Send, storetest.Dispatch}).Draw(rt, "end")(mt)
+				a.call = rapid.SampledFrom([]func(storetest.Meta) fsmimpl.Call[storetest.Parcel]{storetest.Send, storetest.Dispatch}).Draw(rt, "end")(mt)
 			}
 			before := log(t, m, "")
 			outs, err := do(a)
@@ -143,14 +146,14 @@ func TestRandomCalls(t *testing.T) {
 				}
 			},
 			"": func(*rapid.T) {
-				for f, err := range m.Audit(t.Context()) {
+				for f, err := range audit.Run(t.Context(), m) {
 					rt.Fatalf("audit: %v %v", f, err)
 				}
-				for p, err := range m.List(t.Context(), fsm.Query{}) {
+				for p, err := range m.List(t.Context(), driver.Query{}) {
 					if err != nil {
 						rt.Fatal(err)
 					}
-					folded, err := fsm.Fold(storetest.Descriptor(storetest.Schema()), log(t, m, p.ID))
+					folded, err := fsmimpl.Fold(storetest.Descriptor(storetest.Schema()), log(t, m, p.ID))
 					if err != nil {
 						rt.Fatal(err)
 					}

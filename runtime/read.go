@@ -6,14 +6,11 @@ import (
 	"iter"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
-// pageSize is how many rows or events are read at once, so that no transaction
-// stays open while the caller looks at them.
-const pageSize = 256
-
-// Record returns a record, or ErrNotFound. A record that breaks a MUST rule of
-// its state comes back beside a refusal with CodeQuarantined.
+// Record returns a record, or driver.ErrNotFound. A record that breaks a MUST rule of
+// its state comes back beside a refusal with ErrQuarantined.
 func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
 	var row driver.Row
 	err := m.table.View(ctx, func(r driver.Reader) (err error) {
@@ -23,8 +20,8 @@ func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
 		return err
 	})
 	var zero R
-	if errors.Is(err, ErrNotFound) {
-		return zero, m.refusal(CodeNotFound, nil, id, "")
+	if errors.Is(err, driver.ErrNotFound) {
+		return zero, m.refusal(ErrNotFound, nil, id, "")
 	}
 	if err != nil {
 		return zero, err
@@ -38,7 +35,7 @@ func (m *Machine[R]) Record(ctx context.Context, id string) (R, error) {
 // that breaks a MUST rule comes beside a refusal, and the list goes on.
 func (m *Machine[R]) List(ctx context.Context, q driver.Query) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
-		for row, err := range m.rows(ctx, q) {
+		for row, err := range inspect.Rows(ctx, m.table, q) {
 			if err != nil {
 				var zero R
 				yield(zero, err)
@@ -51,46 +48,7 @@ func (m *Machine[R]) List(ctx context.Context, q driver.Query) iter.Seq2[R, erro
 	}
 }
 
-// rows reads the rows of a query page by page.
-func (m *Machine[R]) rows(ctx context.Context, q driver.Query) iter.Seq2[driver.Row, error] {
-	return func(yield func(driver.Row, error) bool) {
-		left := q.Limit
-		for {
-			page := q
-			if len(q.Order) == 0 {
-				page.Limit = pageSize
-				if left > 0 {
-					page.Limit = min(left, pageSize)
-				}
-			}
-			var rows []driver.Row
-			err := m.table.View(ctx, func(r driver.Reader) (err error) {
-				rows, err = collect(r, page)
-				return err
-			})
-			if err != nil {
-				yield(driver.Row{}, err)
-				return
-			}
-			for _, row := range rows {
-				if !yield(row, nil) {
-					return
-				}
-			}
-			if len(q.Order) > 0 || len(rows) < page.Limit {
-				return
-			}
-			if left > 0 {
-				if left -= len(rows); left == 0 {
-					return
-				}
-			}
-			q.After = rows[len(rows)-1].ID
-		}
-	}
-}
-
-// History returns the log of a record from its first event on; ErrNotFound when
+// History returns the log of a record from its first event on; driver.ErrNotFound when
 // there is none. It is read page by page.
 func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
@@ -106,14 +64,14 @@ func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[driver.Ev
 					if e.Rev == rev && e.N <= n {
 						continue
 					}
-					if page = append(page, e); len(page) == pageSize {
+					if page = append(page, e); len(page) == inspect.PageSize {
 						break
 					}
 				}
 				return nil
 			})
 			if err == nil && rev == 0 && len(page) == 0 {
-				err = m.refusal(CodeNotFound, nil, id, "")
+				err = m.refusal(ErrNotFound, nil, id, "")
 			}
 			if err != nil {
 				yield(driver.Event{}, err)
@@ -125,7 +83,7 @@ func (m *Machine[R]) History(ctx context.Context, id string) iter.Seq2[driver.Ev
 					return
 				}
 			}
-			if len(page) < pageSize {
+			if len(page) < inspect.PageSize {
 				return
 			}
 		}

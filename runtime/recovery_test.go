@@ -7,6 +7,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -22,7 +24,7 @@ func spoiled(t *testing.T, store *memstore.Store, held outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fsm.Write{Prev: held.Ref(), PrevState: bad.State, Row: &row, Event: held.Events[0]}
+	w := &driver.Write{Prev: held.Ref(), PrevState: bad.State, Row: &row, Event: held.Events[0]}
 	w.Event.Rev, w.Event.RequestID = bad.Rev, ""
 	if err := table.Commit(t.Context(), w); err != nil {
 		t.Fatal(err)
@@ -130,14 +132,14 @@ func TestSweepTellsOfEffects(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"release": func(op *fsm.Operation[storetest.Parcel]) {
-			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"release": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
 		},
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(
 		func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "other", Guard: "solvent"}}
+			return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "other", Guard: "solvent"}}
 		}), fixed())
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -15,9 +17,9 @@ import (
 func TestRedactAfterAnEdit(t *testing.T) {
 	t.Parallel()
 	store := newStore()
-	opened := func(d *fsm.Descriptor[storetest.Parcel]) *fsm.Machine[storetest.Parcel] {
+	opened := func(d *fsmimpl.Descriptor[storetest.Parcel]) *fsm.Machine[storetest.Parcel] {
 		t.Helper()
-		if err := fsm.Migrate(t.Context(), store, d.Schema); err != nil {
+		if err := fsmimpl.Migrate(t.Context(), store, d.Schema); err != nil {
 			t.Fatal(err)
 		}
 		m, err := fsm.NewMachine(t.Context(), store, d, effects(nil))
@@ -40,8 +42,8 @@ func TestRedactAfterAnEdit(t *testing.T) {
 		d.Operations[i] = &edited
 	}
 	m = opened(d)
-	o := fsm.RedactOptions{Fields: []string{"weight", "tags", "note"}, Actor: "root", Reason: "asked"}
-	if _, redacted, err := m.Redact(t.Context(), "p1", o); !redacted || err != nil {
+	o := audit.RedactOptions{Fields: []string{"weight", "tags", "note"}, Actor: "root", Reason: "asked"}
+	if _, redacted, err := audit.Redact(t.Context(), m, "p1", o); !redacted || err != nil {
 		t.Fatal(redacted, err)
 	}
 	var got []string
@@ -61,7 +63,7 @@ func TestRedactAfterAnEdit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if found := texts(t, m.Audit(t.Context())); found != nil {
+	if found := texts(t, audit.Run(t.Context(), m)); found != nil {
 		t.Errorf("the audit found %v", found)
 	}
 }

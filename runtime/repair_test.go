@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // edited changes the row of a record behind the machine's back, and logs it as
 // something.
-func edited(t *testing.T, store fsm.Store, id, as string, change func(*fsm.Row)) {
+func edited(t *testing.T, store fsm.Store, id, as string, change func(*driver.Row)) {
 	t.Helper()
 	table, err := store.Table(storetest.Schema())
 	if err != nil {
@@ -26,9 +28,9 @@ func edited(t *testing.T, store fsm.Store, id, as string, change func(*fsm.Row))
 		}
 		e := fsm.Event{ID: id, Rev: row.Rev, Operation: as, Name: as, From: row.State, To: row.State, At: start, RequestN: -1,
 			Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
-		e.Sum = fsm.Checksum(&e)
+		e.Sum = driver.Checksum(&e)
 		change(&row)
-		return tx.(fsm.Repairer).Restore(&row, &e)
+		return tx.Restore(&row, &e)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -50,8 +52,8 @@ func repairs(t *testing.T, m *machine, id string) (list []fsm.Event) {
 }
 
 // other shows a row that differs from what is stored.
-func other(tx fsm.Tx, change func(*fsm.Row)) fsm.Tx {
-	return &repairerTx{tx, func(id string) (fsm.Row, error) {
+func other(tx fsm.Tx, change func(*driver.Row)) fsm.Tx {
+	return &repairerTx{tx, func(id string) (driver.Row, error) {
 		row, err := tx.Row(id)
 		if err == nil {
 			row.Values = append([]any(nil), row.Values...)
@@ -61,13 +63,13 @@ func other(tx fsm.Tx, change func(*fsm.Row)) fsm.Tx {
 	}}
 }
 
-func lane(to string) func(*fsm.Row) {
-	return func(r *fsm.Row) { r.Values[storetest.Schema().Column("lane")] = to }
+func lane(to string) func(*driver.Row) {
+	return func(r *driver.Row) { r.Values[storetest.Schema().Column("lane")] = to }
 }
 
 // repairing opens a machine with one parcel, whose row looks edited to the
 // transactions after that. hook may stand between them and the store.
-func repairing(t *testing.T, hook func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error) (*machine, *memstore.Store) {
+func repairing(t *testing.T, hook func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error) (*machine, *memstore.Store) {
 	t.Helper()
 	store := &wrapped{Store: newStore()}
 	m := open(t, store, storetest.Schema(), fixed())
@@ -76,7 +78,7 @@ func repairing(t *testing.T, hook func(table fsm.Table, ctx context.Context, f f
 	return m, store.Store.(*memstore.Store)
 }
 
-func bent(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error { //nolint:revive // the order of what it stands for
+func bent(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error { //nolint:revive // the order of what it stands for
 	return table.Update(ctx, func(tx fsm.Tx) error { return f(other(tx, lane("z"))) })
 }
 
@@ -86,7 +88,7 @@ func TestRepairWithoutAnAnswer(t *testing.T) {
 	for _, at := range []memstore.Point{memstore.BeforeCommit, memstore.AfterCommit} {
 		m, store := repairing(t, bent)
 		faulty(store, at)
-		p, repaired, err := m.Repair(t.Context(), "p1", "root", "look")
+		p, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "look")
 		if err != nil || !repaired || p.Lane != "a" {
 			t.Errorf("%+v, %v, %v", p, repaired, err)
 		}
@@ -95,7 +97,7 @@ func TestRepairWithoutAnAnswer(t *testing.T) {
 			t.Fatalf("%d repairs are logged, want one", len(list))
 		}
 		e := list[0]
-		if e.Sum != fsm.Checksum(&e) || !strings.HasPrefix(e.RequestID, "sys:__repair:") || !strings.Contains(e.Inputs.String(), `"lane":"z"`) ||
+		if e.Sum != driver.Checksum(&e) || !strings.HasPrefix(e.RequestID, "sys:__repair:") || !strings.Contains(e.Inputs.String(), `"lane":"z"`) ||
 			!strings.Contains(e.Inputs.String(), `"state":"waiting"`) {
 			t.Errorf("the repair is logged as %+v", e)
 		}
@@ -111,18 +113,18 @@ func TestRepairTellsWhatItReplaced(t *testing.T) {
 		want string
 	}{
 		"no row": {func(tx fsm.Tx) fsm.Tx {
-			return &repairerTx{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }}
+			return &repairerTx{tx, func(string) (driver.Row, error) { return driver.Row{}, driver.ErrNotFound }}
 		}, `{"row":null}`},
 		"no value": {func(tx fsm.Tx) fsm.Tx {
-			return other(tx, func(r *fsm.Row) { r.Values[storetest.Schema().Column("lane")] = struct{ X int }{42} })
+			return other(tx, func(r *driver.Row) { r.Values[storetest.Schema().Column("lane")] = struct{ X int }{42} })
 		}, "{42}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, _ := repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+			m, _ := repairing(t, func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 				return table.Update(ctx, func(tx fsm.Tx) error { return f(tt.hook(tx)) })
 			})
-			if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); err != nil || !repaired {
+			if _, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "look"); err != nil || !repaired {
 				t.Fatalf("%v, %v", repaired, err)
 			}
 			list := repairs(t, m, "p1")
@@ -135,35 +137,29 @@ func TestRepairTellsWhatItReplaced(t *testing.T) {
 
 func TestRepairRefuses(t *testing.T) {
 	t.Parallel()
-	m, _ := repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
-		return table.Update(ctx, func(tx fsm.Tx) error { return f(struct{ fsm.Tx }{other(tx, lane("z"))}) })
-	})
-	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || err == nil || !strings.Contains(err.Error(), "cannot replace rows") {
-		t.Errorf("a store that cannot: %v, %v", repaired, err)
-	}
-	m, _ = repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	m, _ := repairing(t, func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		return table.Update(ctx, func(tx fsm.Tx) error {
-			return f(&repairerTx{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrClosed }})
+			return f(&repairerTx{tx, func(string) (driver.Row, error) { return driver.Row{}, fsm.ErrClosed }})
 		})
 	})
-	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || !errors.Is(err, fsm.ErrClosed) {
+	if _, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "look"); repaired || !errors.Is(err, fsm.ErrClosed) {
 		t.Errorf("a row that cannot be read: %v, %v", repaired, err)
 	}
 	store := newStore()
 	m = open(t, store, finishing(), fixed())
 	heldAll(t, m, "p1", "p2")
 	edited(t, store, "p1", "by hand", lane("z"))
-	_, repaired, err := m.Repair(t.Context(), "p1", "root", "look")
+	_, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "look")
 	var r *fsm.Refusal
 	if repaired || !errors.Is(err, fsm.ErrQuarantined) || !errors.As(err, &r) || !strings.Contains(r.Message, "not whole") {
 		t.Errorf("a log that is not whole: %v, %v", repaired, err)
 	}
 	o := old()
 	o.States = []string{"held"}
-	if _, err := m.Purge(t.Context(), o); err != nil && !errors.Is(err, fsm.ErrQuarantined) {
+	if _, err := audit.Purge(t.Context(), m, o); err != nil && !errors.Is(err, fsm.ErrQuarantined) {
 		t.Fatal(err)
 	}
-	if _, repaired, err := m.Repair(t.Context(), "p2", "root", "look"); repaired || !errors.Is(err, fsm.ErrPurged) {
+	if _, repaired, err := audit.Repair(t.Context(), m, "p2", "root", "look"); repaired || !errors.Is(err, fsm.ErrPurged) {
 		t.Errorf("a record that was purged: %v, %v", repaired, err)
 	}
 }
@@ -173,16 +169,16 @@ func TestRepairRefuses(t *testing.T) {
 func TestRepairOfASecondTry(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	m, _ := repairing(t, func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	m, _ := repairing(t, func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if tries++; tries == 1 {
 			if err := bent(table, ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), errBack) }); !errors.Is(err, errBack) {
 				t.Error(err)
 			}
-			return fsm.ErrMoved
+			return driver.ErrMoved
 		}
 		return table.Update(ctx, f)
 	})
-	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); repaired || err != nil || tries != 2 {
+	if _, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "look"); repaired || err != nil || tries != 2 {
 		t.Errorf("%v, %v in %d tries", repaired, err, tries)
 	}
 }
@@ -194,7 +190,7 @@ func TestRepairEndsTheQuarantine(t *testing.T) {
 	schema := storetest.Schema()
 	m := open(t, store, schema, fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
-	edited(t, store, "p1", "__repair", func(r *fsm.Row) { r.Values[schema.Column("moves")] = int64(-1) })
+	edited(t, store, "p1", "__repair", func(r *driver.Row) { r.Values[schema.Column("moves")] = int64(-1) })
 	m, err := reopen(t, store, fixed())
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +198,7 @@ func TestRepairEndsTheQuarantine(t *testing.T) {
 	if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")); !errors.Is(err, fsm.ErrQuarantined) {
 		t.Fatalf("before the repair: %v, want ErrQuarantined", err)
 	}
-	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "look"); err != nil || !repaired {
+	if _, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "look"); err != nil || !repaired {
 		t.Fatalf("%v, %v", repaired, err)
 	}
 	must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("", "x")))

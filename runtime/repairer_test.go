@@ -9,12 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // finishing is the suite's schema in which a parcel that is held is finished too.
-func finishing() *fsm.Schema {
+func finishing() *driver.Schema {
 	s := storetest.Schema()
 	for i := range s.States {
 		if s.States[i].Name == "held" {
@@ -35,8 +37,8 @@ func heldAll(t *testing.T, m *machine, ids ...string) (outs []outcome) {
 	return outs
 }
 
-func old() fsm.PurgeOptions {
-	return fsm.PurgeOptions{Before: start.Add(1e9), Actor: "root", Reason: "old"}
+func old() audit.PurgeOptions {
+	return audit.PurgeOptions{Before: start.Add(1e9), Actor: "root", Reason: "old"}
 }
 
 // present lists the records, also those that cannot be loaded.
@@ -47,8 +49,8 @@ func present(t *testing.T, store fsm.Store) string {
 		t.Fatal(err)
 	}
 	var ids []string
-	err = table.View(t.Context(), func(r fsm.Reader) error {
-		for row, err := range r.Rows(fsm.Query{}) {
+	err = table.View(t.Context(), func(r driver.Reader) error {
+		for row, err := range r.Rows(driver.Query{}) {
 			if err != nil {
 				return err
 			}
@@ -68,23 +70,23 @@ func TestPurgeAsksForWhatItNeeds(t *testing.T) {
 	m := open(t, store, finishing(), fixed())
 	heldAll(t, m, "p1")
 	for what, tt := range map[string]struct {
-		change func(o *fsm.PurgeOptions)
+		change func(o *audit.PurgeOptions)
 		want   error
 		name   string
 	}{
-		"no time":                  {func(o *fsm.PurgeOptions) { *o = fsm.PurgeOptions{Actor: "root", Reason: "old"} }, fsm.ErrInvalidInput, "before"},
-		"no actor":                 {func(o *fsm.PurgeOptions) { o.Actor = "" }, fsm.ErrActorMissing, ""},
-		"no reason":                {func(o *fsm.PurgeOptions) { o.Reason = "" }, fsm.ErrReasonMissing, ""},
-		"an actor that is no text": {func(o *fsm.PurgeOptions) { o.Actor = "a\x00" }, fsm.ErrInvalidInput, "actor or reason"},
-		"a reason that is no text": {func(o *fsm.PurgeOptions) { o.Reason = "\xff" }, fsm.ErrInvalidInput, "actor or reason"},
-		"a state that goes on":     {func(o *fsm.PurgeOptions) { o.States = []string{"sent", "shelved"} }, fsm.ErrInvalidInput, "states"},
-		"a state that is none":     {func(o *fsm.PurgeOptions) { o.States = []string{"sent", "lost"} }, fsm.ErrInvalidInput, "states"},
-		"a state twice":            {func(o *fsm.PurgeOptions) { o.States = []string{"sent", "sent"} }, fsm.ErrInvalidInput, "states"},
-		"a list without a state":   {func(o *fsm.PurgeOptions) { o.States = []string{} }, fsm.ErrInvalidInput, "states"},
+		"no time":                  {func(o *audit.PurgeOptions) { *o = audit.PurgeOptions{Actor: "root", Reason: "old"} }, fsm.ErrInvalidInput, "before"},
+		"no actor":                 {func(o *audit.PurgeOptions) { o.Actor = "" }, fsm.ErrActorMissing, ""},
+		"no reason":                {func(o *audit.PurgeOptions) { o.Reason = "" }, fsm.ErrReasonMissing, ""},
+		"an actor that is no text": {func(o *audit.PurgeOptions) { o.Actor = "a\x00" }, fsm.ErrInvalidInput, "actor or reason"},
+		"a reason that is no text": {func(o *audit.PurgeOptions) { o.Reason = "\xff" }, fsm.ErrInvalidInput, "actor or reason"},
+		"a state that goes on":     {func(o *audit.PurgeOptions) { o.States = []string{"sent", "shelved"} }, fsm.ErrInvalidInput, "states"},
+		"a state that is none":     {func(o *audit.PurgeOptions) { o.States = []string{"sent", "lost"} }, fsm.ErrInvalidInput, "states"},
+		"a state twice":            {func(o *audit.PurgeOptions) { o.States = []string{"sent", "sent"} }, fsm.ErrInvalidInput, "states"},
+		"a list without a state":   {func(o *audit.PurgeOptions) { o.States = []string{} }, fsm.ErrInvalidInput, "states"},
 	} {
 		o := old()
 		tt.change(&o)
-		n, err := m.Purge(t.Context(), o)
+		n, err := audit.Purge(t.Context(), m, o)
 		var r *fsm.Refusal
 		if n != 0 || !errors.Is(err, tt.want) || !errors.As(err, &r) || r.Name != tt.name || (r.Message == "") != (tt.name == "") {
 			t.Errorf("%s: %d, %v, want %v about %q with a message", what, n, err, tt.want, tt.name)
@@ -94,7 +96,7 @@ func TestPurgeAsksForWhatItNeeds(t *testing.T) {
 	for i := range loop.States {
 		loop.States[i].Terminal, loop.States[i].Final = false, false
 	}
-	if n, err := open(t, newStore(), loop, fixed()).Purge(t.Context(), old()); n != 0 || !errors.Is(err, fsm.ErrInvalidInput) {
+	if n, err := audit.Purge(t.Context(), open(t, newStore(), loop, fixed()), old()); n != 0 || !errors.Is(err, fsm.ErrInvalidInput) {
 		t.Errorf("a machine in which nothing ends: %d, %v", n, err)
 	}
 	if got := present(t, store); got != "p1" {
@@ -114,7 +116,7 @@ func TestPurgePassesOverTheQuarantined(t *testing.T) {
 	spoiled(t, store, must(t)(outs[0], nil))
 	o := old()
 	o.States = []string{"held"}
-	n, err := m.Purge(t.Context(), o)
+	n, err := audit.Purge(t.Context(), m, o)
 	if n != 2 || !errors.Is(err, fsm.ErrQuarantined) {
 		t.Errorf("purged %d, %v, want two and the quarantined one told", n, err)
 	}
@@ -133,7 +135,7 @@ func TestPurgeOfOneState(t *testing.T) {
 		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p2"}, storetest.Expel(meta(""))))
 		o := old()
 		o.States = []string{state}
-		if n, err := m.Purge(t.Context(), o); n != 1 || err != nil || present(t, store) != left {
+		if n, err := audit.Purge(t.Context(), m, o); n != 1 || err != nil || present(t, store) != left {
 			t.Errorf("%s: purged %d, %v, there are %q; want %q to be left", state, n, err, present(t, store), left)
 		}
 	}
@@ -146,7 +148,7 @@ func TestPurgeEndsAtItsLimit(t *testing.T) {
 	heldAll(t, m, "p1", "p2", "p3")
 	o := old()
 	o.Limit = 2
-	if n, err := m.Purge(t.Context(), o); n != 2 || err != nil || present(t, store) != "p3" {
+	if n, err := audit.Purge(t.Context(), m, o); n != 2 || err != nil || present(t, store) != "p3" {
 		t.Errorf("purged %d, %v, there are %q; want two removed", n, err, present(t, store))
 	}
 }
@@ -158,13 +160,13 @@ func TestPurgeEndsWithAnError(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	m := open(t, store, finishing(), fixed())
 	heldAll(t, m, "p1", "p2", "p3")
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if tries++; tries == 2 {
 			return fsm.ErrClosed
 		}
 		return table.Update(ctx, f)
 	}
-	n, err := m.Purge(t.Context(), old())
+	n, err := audit.Purge(t.Context(), m, old())
 	if n != 1 || !errors.Is(err, fsm.ErrClosed) || tries != 2 {
 		t.Errorf("purged %d, %v in %d tries, want one, ErrClosed, two", n, err, tries)
 	}
@@ -179,21 +181,17 @@ func TestPurgeEndsWithAnError(t *testing.T) {
 func TestPurgeLooksAgain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		row  func(row fsm.Row) (fsm.Row, error)
+		row  func(row driver.Row) (driver.Row, error)
 		want error
 	}{
-		"gone":     {func(fsm.Row) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }, nil},
-		"moved":    {func(row fsm.Row) (fsm.Row, error) { row.Rev++; return row, nil }, nil},
-		"unread":   {func(fsm.Row) (fsm.Row, error) { return fsm.Row{}, fsm.ErrClosed }, fsm.ErrClosed},
-		"no purge": {nil, nil},
+		"gone":   {func(driver.Row) (driver.Row, error) { return driver.Row{}, driver.ErrNotFound }, nil},
+		"moved":  {func(row driver.Row) (driver.Row, error) { row.Rev++; return row, nil }, nil},
+		"unread": {func(driver.Row) (driver.Row, error) { return driver.Row{}, fsm.ErrClosed }, fsm.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := hooking(func(tx fsm.Tx) fsm.Tx {
-				if tt.row == nil {
-					return struct{ fsm.Tx }{tx} // no Repairer
-				}
-				return &repairerTx{tx, func(id string) (fsm.Row, error) {
+				return &repairerTx{tx, func(id string) (driver.Row, error) {
 					row, err := tx.Row(id)
 					if err != nil {
 						return row, err
@@ -206,13 +204,8 @@ func TestPurgeLooksAgain(t *testing.T) {
 			m := open(t, store, finishing(), fixed())
 			heldAll(t, m, "p1")
 			store.update = hook
-			n, err := m.Purge(t.Context(), old())
-			switch {
-			case tt.row == nil:
-				if n != 0 || err == nil || !strings.Contains(err.Error(), "cannot remove records") {
-					t.Errorf("%d, %v, want it to be told that the store cannot", n, err)
-				}
-			case n != 0 || !errors.Is(err, tt.want):
+			n, err := audit.Purge(t.Context(), m, old())
+			if n != 0 || !errors.Is(err, tt.want) {
 				t.Errorf("%d, %v, want none and %v", n, err, tt.want)
 			}
 			if got := present(t, store); got != "p1" {
@@ -226,16 +219,16 @@ func TestPurgeLooksAgain(t *testing.T) {
 // may be another one.
 type repairerTx struct {
 	fsm.Tx
-	row func(id string) (fsm.Row, error)
+	row func(id string) (driver.Row, error)
 }
 
-func (x *repairerTx) Row(id string) (fsm.Row, error) { return x.row(id) }
+func (x *repairerTx) Row(id string) (driver.Row, error) { return x.row(id) }
 
-func (x *repairerTx) Restore(row *fsm.Row, e *fsm.Event) error {
-	return x.Tx.(fsm.Repairer).Restore(row, e)
+func (x *repairerTx) Restore(row *driver.Row, e *fsm.Event) error {
+	return x.Tx.Restore(row, e)
 }
 
-func (x *repairerTx) Purge(w *fsm.Write) (bool, error) { return x.Tx.(fsm.Repairer).Purge(w) }
+func (x *repairerTx) Purge(w *driver.Write) (bool, error) { return x.Tx.Purge(w) }
 
 var errBack = errors.New("take it back")
 
@@ -247,18 +240,18 @@ func TestPurgeOfASecondTry(t *testing.T) {
 	m := open(t, store, finishing(), fixed())
 	heldAll(t, m, "p1")
 	tries := 0
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if tries++; tries == 1 {
 			if err := table.Update(ctx, func(tx fsm.Tx) error { return errors.Join(f(tx), errBack) }); !errors.Is(err, errBack) {
 				t.Error(err)
 			}
-			return fsm.ErrMoved
+			return driver.ErrMoved
 		}
 		return table.Update(ctx, func(tx fsm.Tx) error {
-			return f(&repairerTx{tx, func(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }})
+			return f(&repairerTx{tx, func(string) (driver.Row, error) { return driver.Row{}, driver.ErrNotFound }})
 		})
 	}
-	if n, err := m.Purge(t.Context(), old()); n != 0 || err != nil || tries != 2 {
+	if n, err := audit.Purge(t.Context(), m, old()); n != 0 || err != nil || tries != 2 {
 		t.Errorf("purged %d, %v in %d tries, want none in two", n, err, tries)
 	}
 }
@@ -284,7 +277,7 @@ func TestPurgeWithoutAnAnswer(t *testing.T) {
 		m := open(t, store, finishing(), fixed())
 		heldAll(t, m, "p1")
 		faulty(store, at)
-		if n, err := m.Purge(t.Context(), old()); n != 1 || err != nil {
+		if n, err := audit.Purge(t.Context(), m, old()); n != 1 || err != nil {
 			t.Errorf("purged %d, %v, want one", n, err)
 		}
 		if got := present(t, store); got != "" {
@@ -296,7 +289,7 @@ func TestPurgeWithoutAnAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			left = append(left, e.Operation)
-			if e.Operation == "__purge" && e.Sum != fsm.Checksum(&e) {
+			if e.Operation == "__purge" && e.Sum != driver.Checksum(&e) {
 				t.Error("the checksum of the mark is wrong")
 			}
 		}
@@ -312,8 +305,8 @@ func TestPurgeIsToldByTheMark(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	m := open(t, store, finishing(), fixed())
 	heldAll(t, m, "p1")
-	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error {
+	store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error {
 			return f(&tampered{Reader: r, event: func(e *fsm.Event) bool {
 				if !e.RecordOnly() {
 					e.Operation = "__purge"
@@ -323,7 +316,7 @@ func TestPurgeIsToldByTheMark(t *testing.T) {
 		})
 	}
 	faulty(store.Store.(*memstore.Store), memstore.BeforeCommit)
-	if n, err := m.Purge(t.Context(), old()); n != 1 || err != nil {
+	if n, err := audit.Purge(t.Context(), m, old()); n != 1 || err != nil {
 		t.Errorf("purged %d, %v, want one", n, err)
 	}
 	store.view = nil

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -52,8 +54,8 @@ func TestReusedRequestSaysWhere(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"hold": func(op *fsm.Operation[storetest.Parcel]) { op.Stored = "h" },
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"hold": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Stored = "h" },
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
 	if err != nil {
@@ -72,7 +74,7 @@ func TestReusedRequestSaysWhere(t *testing.T) {
 	} {
 		_, err = c.m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
 		var r *fsm.Refusal
-		if !errors.As(err, &r) || r.Code != fsm.CodeRequestReused || r.Message != c.want {
+		if !errors.As(err, &r) || r.Code != fsm.ErrRequestReused || r.Message != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
@@ -87,7 +89,7 @@ func TestReplayOfWhatCannotBeRead(t *testing.T) {
 	odd := errors.New("odd")
 	unreadable := false
 	decode := d.Decode
-	d.Decode = func(row fsm.Row) (storetest.Parcel, error) {
+	d.Decode = func(row driver.Row) (storetest.Parcel, error) {
 		if unreadable {
 			return storetest.Parcel{}, odd
 		}
@@ -111,7 +113,7 @@ func TestReplayOfOddLogs(t *testing.T) {
 	t.Parallel()
 	var show func(e *fsm.Event) bool
 	store := &wrapped{Store: newStore()}
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		return table.Update(ctx, func(tx fsm.Tx) error {
 			if show == nil {
 				return f(tx)
@@ -145,7 +147,7 @@ func TestReplayOfOddLogs(t *testing.T) {
 	} {
 		show = nil
 		tx := &readBy{}
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			return table.Update(ctx, func(inner fsm.Tx) error {
 				*tx = readBy{inner, &tampered{Reader: inner, event: hidden}}
 				return f(&hooked{Tx: tx, request: inner.Request})
@@ -172,7 +174,7 @@ func TestReplayBesideAnOlderVersion(t *testing.T) {
 	for i := 2; i <= 70; i++ {
 		must(t)(m.Apply(t.Context(), fsm.Ref{ID: "p1"}, note(fmt.Sprint("r", i), []string{"x", "y"}[i%2])))
 	}
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		return table.Update(ctx, func(tx fsm.Tx) error {
 			return f(&following{Tx: tx, show: show, reads: &reads})
 		})
@@ -263,12 +265,12 @@ func TestReplayOfAThenThatIsRecordedOnly(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"discard": func(op *fsm.Operation[storetest.Parcel]) {
-			op.System = func(*storetest.Parcel, time.Time) (fsm.Call[storetest.Parcel], error) {
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"discard": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.System = func(*storetest.Parcel, time.Time) (fsmimpl.Call[storetest.Parcel], error) {
 				c := storetest.Discard()
-				c.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
-					return fsm.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "light"}, nil
+				c.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
+					return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "light"}, nil
 				}
 				return c, nil
 			}
@@ -294,8 +296,8 @@ func TestEffectInALogWithoutRequests(t *testing.T) {
 	t.Parallel()
 	store := &wrapped{Store: newStore()}
 	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"dispatch": func(op *fsm.Operation[storetest.Parcel]) { op.Then = "" },
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"dispatch": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Then = "" },
 	})
 	var seen []int64
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(
@@ -307,8 +309,8 @@ func TestEffectInALogWithoutRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	dispatched(t, m, ops["dispatch"]) // at revision 4, and annotated at 5
-	store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
-		return table.View(ctx, func(r fsm.Reader) error {
+	store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
+		return table.View(ctx, func(r driver.Reader) error {
 			return f(&tampered{Reader: r, event: func(e *fsm.Event) bool { e.RequestID = ""; return true }})
 		})
 	}

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	maxTries    = 12               // of one call: after a moved record, a busy store or a lost answer
-	busyLimit   = 10 * time.Second // of the waits of a call, where the store does not say
-	maxLookups  = 5                // of one lost answer, each with a fresh context
+	maxTries    = 12 // of one call: after a moved record, a busy store or a lost answer
+	maxLookups  = 5  // of one lost answer, each with a fresh context
 	lookupLimit = 5 * time.Second
 )
 
@@ -57,11 +56,7 @@ func (m *Machine[R]) run(ctx context.Context, u unit) error {
 // begin returns the context of a call, whose waits end together, unless it is part
 // of one that has begun already.
 func (m *Machine[R]) begin(ctx context.Context) context.Context {
-	limit := busyLimit
-	if p, ok := m.store.(driver.Patient); ok {
-		limit = p.Patience()
-	}
-	return call.Within(ctx, limit)
+	return call.Within(ctx, m.store.Patience())
 }
 
 // ready returns an error where no work may begin: the context has ended, or the
@@ -103,7 +98,7 @@ func (m *Machine[R]) tries(ctx context.Context, u unit) error {
 			return nil
 		case retriable(err):
 			continue
-		case errors.As(err, &refused) && refused.Code == CodeBusy && call.Err(ctx) == nil:
+		case errors.As(err, &refused) && refused.Code == ErrBusy && call.Err(ctx) == nil:
 			continue
 		case certain || refused != nil || !ambiguous(err):
 			return settled(err)
@@ -136,7 +131,7 @@ func conclusive(err error) bool {
 		return false
 	}
 	switch refused.Code {
-	case CodeStale, CodeWrongState, CodeTerminal, CodeExists, CodeRequestReused:
+	case ErrStale, ErrWrongState, ErrTerminal, ErrExists, ErrRequestReused:
 		return true
 	}
 	return false
@@ -235,11 +230,11 @@ func (m *Machine[R]) unit(op *fsmimpl.Operation[R], id, requestID string) unit {
 			case errors.As(err, &c):
 				return m.notUnique(c, op, id, "")
 			case errors.Is(err, driver.ErrRequestTaken):
-				return m.refusal(CodeRequestReused, op, id, "")
+				return m.refusal(ErrRequestReused, op, id, "")
 			case errors.Is(err, driver.ErrIDTaken):
-				return m.refusal(CodeExists, op, id, "")
+				return m.refusal(ErrExists, op, id, "")
 			case errors.Is(err, driver.ErrMoved):
-				r := m.refusal(CodeBusy, op, id, "")
+				r := m.refusal(ErrBusy, op, id, "")
 				r.Cause = err
 				return r
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -26,7 +27,7 @@ func counting(t *testing.T, commit, update, view func() error) *counted {
 	return countingOf(t, storetest.Schema(), commit, update, view)
 }
 
-func countingOf(t *testing.T, schema *fsm.Schema, commit, update, view func() error) *counted {
+func countingOf(t *testing.T, schema *driver.Schema, commit, update, view func() error) *counted {
 	t.Helper()
 	c := &counted{store: &wrapped{Store: newStore()}}
 	c.machine = open(t, c.store, schema, fixed())
@@ -37,21 +38,21 @@ func countingOf(t *testing.T, schema *fsm.Schema, commit, update, view func() er
 		}
 		return f()
 	}
-	c.store.commit = func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+	c.store.commit = func(table driver.Table, ctx context.Context, w *driver.Write) error {
 		c.commits++
 		if err := fail(commit); err != nil {
 			return err
 		}
 		return table.Commit(ctx, w)
 	}
-	c.store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	c.store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		c.updates++
 		if err := fail(update); err != nil {
 			return err
 		}
 		return table.Update(ctx, f)
 	}
-	c.store.view = func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+	c.store.view = func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 		c.views++
 		if err := fail(view); err != nil {
 			return err
@@ -71,7 +72,7 @@ func TestSecondTryComesAtOnce(t *testing.T) {
 			left := moves
 			c := counting(t, nil, func() error {
 				if left--; left >= 0 {
-					return fsm.ErrMoved
+					return driver.ErrMoved
 				}
 				return nil
 			}, nil)
@@ -95,7 +96,7 @@ func TestBusyForLong(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := counting(t, nil, func() error {
 				time.Sleep(tt.each)
-				return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy}}
+				return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy}}
 			}, nil)
 			_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
 			if !errors.Is(err, fsm.ErrBusy) || errors.Is(err, fsm.ErrAmbiguous) || c.updates != tt.tries {
@@ -109,7 +110,7 @@ func TestBusyForLong(t *testing.T) {
 // is tried again.
 func TestRefusedWriteIsCertain(t *testing.T) {
 	t.Parallel()
-	c := counting(t, func() error { return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodePoisoned}} }, nil, nil)
+	c := counting(t, func() error { return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrPoisoned}} }, nil, nil)
 	_, err := c.Apply(t.Context(), p1, note("r", "x"))
 	if !errors.Is(err, fsm.ErrPoisoned) || errors.Is(err, fsm.ErrAmbiguous) || c.commits != 1 || c.updates != 0 || c.views != 0 {
 		t.Errorf("got %v after %d writes, %d transactions and %d looks", err, c.commits, c.updates, c.views)
@@ -140,7 +141,7 @@ func TestNoTryInTheDark(t *testing.T) {
 // that one will never land: the refusal stands.
 func TestLostThenRefusedForGood(t *testing.T) {
 	t.Parallel()
-	for _, then := range []fsm.Code{fsm.CodeStale, fsm.CodeWrongState, fsm.CodeTerminal, fsm.CodeExists, fsm.CodeRequestReused} {
+	for _, then := range []fsm.Code{fsm.ErrStale, fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrExists, fsm.ErrRequestReused} {
 		c := counting(t, func() error { return &fsm.AmbiguousError{Err: errLost} }, func() error { return &fsm.Refusal{Ground: &fsm.Ground{Code: then}} }, nil)
 		_, err := c.Apply(t.Context(), p1, note("r", "x"))
 		var r *fsm.Refusal
@@ -154,9 +155,9 @@ func TestLostThenRefusedForGood(t *testing.T) {
 func TestRecordThatKeepsMoving(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := counting(t, nil, func() error { return fsm.ErrMoved }, nil)
+		c := counting(t, nil, func() error { return driver.ErrMoved }, nil)
 		_, err := c.Apply(t.Context(), fsm.Ref{ID: "p1"}, note("r", "x"))
-		if !errors.Is(err, fsm.ErrBusy) || !errors.Is(err, fsm.ErrMoved) || errors.Is(err, fsm.ErrAmbiguous) {
+		if !errors.Is(err, fsm.ErrBusy) || !errors.Is(err, driver.ErrMoved) || errors.Is(err, fsm.ErrAmbiguous) {
 			t.Errorf("got %v, want ErrBusy because it moved", err)
 		}
 	})
@@ -199,7 +200,7 @@ func TestNoTransaction(t *testing.T) {
 // and where that finds no answer to a transaction.
 func TestRefusedWriteLeadsToATransaction(t *testing.T) {
 	t.Parallel()
-	for _, why := range []error{fsm.ErrMoved, fsm.ErrRequestTaken, fsm.ErrIDTaken, &fsm.ConflictError{Rule: "one_per_slot"}} {
+	for _, why := range []error{driver.ErrMoved, driver.ErrRequestTaken, driver.ErrIDTaken, &driver.ConflictError{Rule: "one_per_slot"}} {
 		c := counting(t, func() error { return why }, nil, nil)
 		out, err := c.Create(t.Context(), storetest.Register(meta("r"), in("p2")))
 		if err != nil || out.Record.ID != "p2" || c.commits != 1 || c.updates != 1 || c.views != 1 {
@@ -220,7 +221,7 @@ func TestWhatIsUnknown(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			c := counting(t, nil, nil, nil)
-			c.store.commit = func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+			c.store.commit = func(table driver.Table, ctx context.Context, w *driver.Write) error {
 				c.commits++
 				return errors.Join(table.Commit(ctx, w), &fsm.AmbiguousError{Err: why})
 			}
@@ -242,7 +243,7 @@ func TestEffectWithAConflict(t *testing.T) {
 		open(t, store, storetest.Schema())
 		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
 			func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error {
-				return &fsm.ConflictError{Rule: "ledger_key"}
+				return &driver.ConflictError{Rule: "ledger_key"}
 			}), fixed())
 		if err != nil {
 			t.Fatal(err)
@@ -258,8 +259,8 @@ func TestEffectWithAConflict(t *testing.T) {
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	for want, why := range map[fsm.Code]error{
-		fsm.CodeNotUnique: &fsm.ConflictError{Rule: "dedupe_register"}, fsm.CodeExists: fsm.ErrIDTaken,
-		fsm.CodeRequestReused: fsm.ErrRequestTaken, fsm.CodeBusy: fsm.ErrMoved,
+		fsm.ErrNotUnique: &driver.ConflictError{Rule: "dedupe_register"}, fsm.ErrExists: driver.ErrIDTaken,
+		fsm.ErrRequestReused: driver.ErrRequestTaken, fsm.ErrBusy: driver.ErrMoved,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			fail := func() error { return why }

@@ -182,7 +182,7 @@ func (m *Machine[R]) conflict(err error, op *fsmimpl.Operation[R], id, state str
 }
 
 func (m *Machine[R]) notUnique(c *driver.ConflictError, op *fsmimpl.Operation[R], id, state string) *Refusal {
-	r := m.refusal(CodeNotUnique, op, id, state)
+	r := m.refusal(ErrNotUnique, op, id, state)
 	r.Name = c.Rule
 	if u := m.uniqueRule(c.Rule); u != nil {
 		r.Cause, r.Message = u.Err, u.Message

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -15,16 +17,16 @@ func TestWrongPureMethods(t *testing.T) {
 	t.Parallel()
 	m := open(t, newStore(), storetest.Schema(), fixed())
 	must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
-	for name, wrong := range map[string]func(p *storetest.Parcel, s *fsm.Step){
-		"another record":   func(p *storetest.Parcel, _ *fsm.Step) { p.ID = "p2" },
-		"two revisions":    func(p *storetest.Parcel, _ *fsm.Step) { p.Rev++ },
-		"no revision":      func(p *storetest.Parcel, _ *fsm.Step) { p.Rev-- },
-		"another state":    func(p *storetest.Parcel, _ *fsm.Step) { p.State = "shelved" },
-		"out of elsewhere": func(_ *storetest.Parcel, s *fsm.Step) { s.From = "shelved" },
+	for name, wrong := range map[string]func(p *storetest.Parcel, s *fsmimpl.Step){
+		"another record":   func(p *storetest.Parcel, _ *fsmimpl.Step) { p.ID = "p2" },
+		"two revisions":    func(p *storetest.Parcel, _ *fsmimpl.Step) { p.Rev++ },
+		"no revision":      func(p *storetest.Parcel, _ *fsmimpl.Step) { p.Rev-- },
+		"another state":    func(p *storetest.Parcel, _ *fsmimpl.Step) { p.State = "shelved" },
+		"out of elsewhere": func(_ *storetest.Parcel, s *fsmimpl.Step) { s.From = "shelved" },
 	} {
 		call := storetest.Hold(meta("r"), "a", start)
 		decide := call.Decide
-		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		call.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			s, err := decide(p, id, peers, now)
 			wrong(p, &s)
 			return s, err
@@ -34,8 +36,8 @@ func TestWrongPureMethods(t *testing.T) {
 		}
 	}
 	create := storetest.Register(meta("c"), in("p2"))
-	create.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsm.Step, error) {
-		return fsm.Step{RecordOnly: true}, nil
+	create.Decide = func(*storetest.Parcel, string, []int64, time.Time) (fsmimpl.Step, error) {
+		return fsmimpl.Step{RecordOnly: true}, nil
 	}
 	if _, err := m.Create(t.Context(), create); err == nil || !strings.Contains(err.Error(), "a creation cannot be recorded only") {
 		t.Errorf("got %v, want that nothing can be recorded of what is not there", err)
@@ -53,7 +55,7 @@ func TestOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	updates := 0
-	store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		updates++
 		return table.Update(ctx, f)
 	}
@@ -85,9 +87,9 @@ func TestThenOfStepsWithEffects(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, ops := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"expel": func(op *fsm.Operation[storetest.Parcel]) {
-			op.Effect = &fsm.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
+	d, ops := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"expel": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.Effect = &fsmimpl.EffectInfo[storetest.Parcel]{Name: "charge", Atomic: true}
 		},
 	})
 	performed := 0
@@ -102,8 +104,8 @@ func TestThenOfStepsWithEffects(t *testing.T) {
 	call.Operation = ops["expel"]
 	only := call
 	only.RequestID = "only"
-	only.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
-		return fsm.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+	only.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
+		return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true}, nil
 	}
 	recorded := must(t)(m.Apply(t.Context(), out, only))
 	if len(recorded.Events) != 1 || !recorded.RecordOnly || performed != 0 || recorded.Record.State != "held" {
@@ -121,21 +123,21 @@ func TestConflictsOfCreations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, rule string
-		kind       fsm.Kind // of weight
+		kind       driver.Kind // of weight
 		again      bool
 	}{
-		{"dedupe", "dedupe_register", fsm.KindInt, true},
-		{"a sequence", "sequence_weight", fsm.KindSequence, true},
-		{"the name of a sequence", "sequence_weight", fsm.KindInt, false},
-		{"another rule beside a sequence", "one_per_slot", fsm.KindSequence, false},
+		{"dedupe", "dedupe_register", driver.KindInt, true},
+		{"a sequence", "sequence_weight", driver.KindSequence, true},
+		{"the name of a sequence", "sequence_weight", driver.KindInt, false},
+		{"another rule beside a sequence", "one_per_slot", driver.KindSequence, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			writes := 0
 			store := hooking(func(tx fsm.Tx) fsm.Tx {
-				return &hooked{Tx: tx, write: func(w *fsm.Write) error {
+				return &hooked{Tx: tx, write: func(w *driver.Write) error {
 					if writes++; writes == 1 {
-						return &fsm.ConflictError{Rule: tt.rule}
+						return &driver.ConflictError{Rule: tt.rule}
 					}
 					return tx.Write(w)
 				}}
@@ -144,7 +146,7 @@ func TestConflictsOfCreations(t *testing.T) {
 			schema.Columns[schema.Column("weight")].Kind = tt.kind
 			m := open(t, store, schema, fixed())
 			call := storetest.Register(meta("r"), in("p1"))
-			call.Peers = func(*storetest.Parcel, string) []fsm.PeerQuery { return nil } // so that it is no single write
+			call.Peers = func(*storetest.Parcel, string) []driver.PeerQuery { return nil } // so that it is no single write
 			out, err := m.Create(t.Context(), call)
 			if tt.again {
 				if err != nil || out.Record.ID != "p1" || writes != 2 {
@@ -152,7 +154,7 @@ func TestConflictsOfCreations(t *testing.T) {
 				}
 				return
 			}
-			if code(t, err, fsm.CodeNotUnique, tt.rule); writes != 1 {
+			if code(t, err, fsm.ErrNotUnique, tt.rule); writes != 1 {
 				t.Errorf("%d writes, want one", writes)
 			}
 		})
@@ -165,15 +167,15 @@ func TestLeave(t *testing.T) {
 	t.Parallel()
 	store := &wrapped{Store: newStore()}
 	open(t, store, storetest.Schema())
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"send": func(op *fsm.Operation[storetest.Parcel]) { op.Effect = nil },
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"send": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Effect = nil },
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil), fixed())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var leaves []bool
-	store.commit = func(table fsm.Table, ctx context.Context, w *fsm.Write) error {
+	store.commit = func(table driver.Table, ctx context.Context, w *driver.Write) error {
 		leaves = append(leaves, w.Leave)
 		return table.Commit(ctx, w)
 	}

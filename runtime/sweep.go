@@ -6,6 +6,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Sweep runs every operation with an `after` trigger on every record whose
@@ -85,7 +86,7 @@ func (h held[R]) Ref() driver.Ref { return h.ref }
 func (m *Machine[R]) fire(ctx context.Context, op *fsmimpl.Operation[R], where ...driver.Cond) (int, error) {
 	var errs []error
 	n := 0
-	for row, err := range m.rows(ctx, driver.Query{States: op.From, Where: where}) {
+	for row, err := range inspect.Rows(ctx, m.table, driver.Query{States: op.From, Where: where}) {
 		if err != nil {
 			return n, errors.Join(append(errs, err)...)
 		}
@@ -135,7 +136,7 @@ func onlyQuarantined(err error) bool {
 		return true
 	}
 	r, ok := err.(*Refusal) //nolint:errorlint // what a refusal wraps is not asked: the loop above takes joined errors apart
-	return ok && r.Code == CodeQuarantined
+	return ok && r.Code == ErrQuarantined
 }
 
 // passable reports whether an error means that there is nothing to do here now.
@@ -146,7 +147,7 @@ func passable(err error) bool {
 		return false
 	}
 	switch r.Code {
-	case CodeStale, CodeWrongState, CodeTerminal, CodeGuard, CodeNotUnique, CodeNotFound, CodePurged:
+	case ErrStale, ErrWrongState, ErrTerminal, ErrGuard, ErrNotUnique, ErrNotFound, ErrPurged:
 		return true
 	}
 	return false

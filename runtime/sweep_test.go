@@ -9,6 +9,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -17,30 +19,30 @@ import (
 func sweeping(t *testing.T, store fsm.Store, release, annotate func(p *storetest.Parcel) error, ids ...string) *machine {
 	t.Helper()
 	open(t, store, storetest.Schema())
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"release": func(op *fsm.Operation[storetest.Parcel]) {
-			op.System = func(p *storetest.Parcel, _ time.Time) (fsm.Call[storetest.Parcel], error) {
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"release": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.System = func(p *storetest.Parcel, _ time.Time) (fsmimpl.Call[storetest.Parcel], error) {
 				c := storetest.Release()
 				decide := c.Decide
-				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+				c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 					if err := release(p); err != nil {
-						return fsm.Step{}, err
+						return fsmimpl.Step{}, err
 					}
 					return decide(p, id, peers, now)
 				}
 				return c, nil
 			}
 		},
-		"touch": func(op *fsm.Operation[storetest.Parcel]) {
-			op.By, op.NeedActor, op.Triggers = fsm.BySystem, false, []fsm.Trigger{{Startup: true}, {After: "due"}}
-			op.System = func(p *storetest.Parcel, _ time.Time) (fsm.Call[storetest.Parcel], error) {
+		"touch": func(op *fsmimpl.Operation[storetest.Parcel]) {
+			op.By, op.NeedActor, op.Triggers = fsmimpl.BySystem, false, []fsmimpl.Trigger{{Startup: true}, {After: "due"}}
+			op.System = func(p *storetest.Parcel, _ time.Time) (fsmimpl.Call[storetest.Parcel], error) {
 				c := storetest.Release()
-				c.Decide = func(p *storetest.Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+				c.Decide = func(p *storetest.Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 					if err := annotate(p); err != nil {
-						return fsm.Step{}, err
+						return fsmimpl.Step{}, err
 					}
 					p.Rev, p.Due = p.Rev+1, fsm.Some(now.Add(time.Hour))
-					return fsm.Step{From: p.State, To: p.State}, nil
+					return fsmimpl.Step{From: p.State, To: p.State}, nil
 				}
 				return c, nil
 			}
@@ -64,8 +66,8 @@ func fine(*storetest.Parcel) error { return nil }
 func TestSweepPassesOver(t *testing.T) {
 	t.Parallel()
 	for want, codes := range map[bool][]fsm.Code{
-		true:  {fsm.CodeStale, fsm.CodeWrongState, fsm.CodeTerminal, fsm.CodeGuard, fsm.CodeNotUnique, fsm.CodeNotFound},
-		false: {fsm.CodeInvariant, fsm.CodeInvalidInput, fsm.CodeQuarantined},
+		true:  {fsm.ErrStale, fsm.ErrWrongState, fsm.ErrTerminal, fsm.ErrGuard, fsm.ErrNotUnique, fsm.ErrNotFound},
+		false: {fsm.ErrInvariant, fsm.ErrInvalidInput, fsm.ErrQuarantined},
 	} {
 		for _, c := range codes {
 			m := sweeping(t, newStore(), func(p *storetest.Parcel) error {
@@ -73,7 +75,7 @@ func TestSweepPassesOver(t *testing.T) {
 					return &fsm.Refusal{ID: p.ID, Ground: &fsm.Ground{Code: c, Machine: "parcel", Operation: "release"}}
 				}
 				return nil
-			}, func(*storetest.Parcel) error { return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeGuard}} }, "p1", "p2")
+			}, func(*storetest.Parcel) error { return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrGuard}} }, "p1", "p2")
 			n, err := m.Sweep(t.Context())
 			var r *fsm.Refusal
 			if n != 1 || want != (err == nil) || !want && (!errors.As(err, &r) || r.Code != c) {
@@ -92,11 +94,11 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	store := &wrapped{Store: newStore()}
 	views, updates := 0, 0
 	m := sweeping(t, store, func(*storetest.Parcel) error { cancel(); return nil }, func(*storetest.Parcel) error { cancel(); return nil }, "p1", "p2", "p3")
-	store.view = func(table fsm.Table, inner context.Context, f func(fsm.Reader) error) error {
+	store.view = func(table driver.Table, inner context.Context, f func(driver.Reader) error) error {
 		views++
 		return table.View(inner, f)
 	}
-	store.commit = func(table fsm.Table, inner context.Context, w *fsm.Write) error {
+	store.commit = func(table driver.Table, inner context.Context, w *driver.Write) error {
 		updates++
 		return table.Commit(inner, w)
 	}
@@ -112,7 +114,7 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 // Recovery that was not whole holds delivery back, whichever operation failed.
 func TestStartupThatIsNotWhole(t *testing.T) {
 	t.Parallel()
-	failed := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant, Machine: "parcel", Operation: "release"}})
+	failed := error(&fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant, Machine: "parcel", Operation: "release"}})
 	refuse := func(*storetest.Parcel) error { return failed }
 	wraps := func(*storetest.Parcel) error { return fmt.Errorf("odd: %w", failed) }
 	broken := func(*storetest.Parcel) error { return errors.Join(failed, errLost) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -88,7 +89,7 @@ func TestSweepAtTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := open(t, newStore(), storetest.Schema())
 		out := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1"))))
-		due := fsm.Time(time.Now().Add(time.Second))
+		due := driver.Time(time.Now().Add(time.Second))
 		must(t)(m.Apply(t.Context(), out, storetest.Hold(meta(""), "a", due)))
 		time.Sleep(time.Until(due) - time.Microsecond)
 		if n, err := m.Sweep(t.Context()); n != 0 || err != nil {

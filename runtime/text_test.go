@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Time cuts as Truncate does, at any instant and in any zone.
@@ -19,12 +19,12 @@ func TestTimeCuts(t *testing.T) {
 		if rapid.Bool().Draw(t, "zone") {
 			at = at.In(zone)
 		}
-		if got, want := fsm.Time(at), at.UTC().Truncate(time.Microsecond); got != want {
+		if got, want := driver.Time(at), at.UTC().Truncate(time.Microsecond); got != want {
 			t.Fatalf("%v is cut to %v, want %v", at, got, want)
 		}
 	})
-	if now := time.Now(); fsm.Time(now) != now.UTC().Truncate(time.Microsecond) {
-		t.Errorf("%v keeps its monotonic clock: %v", now, fsm.Time(now))
+	if now := time.Now(); driver.Time(now) != now.UTC().Truncate(time.Microsecond) {
+		t.Errorf("%v keeps its monotonic clock: %v", now, driver.Time(now))
 	}
 }
 
@@ -34,7 +34,7 @@ func TestCheckText(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "plain": "", "日本": "", "a\x00b": "NUL", "\x80": "UTF-8", "x\xc3": "UTF-8",
 	} {
-		err := fsm.CheckText(text)
+		err := driver.CheckText(text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("CheckText(%q): got %v, want %q", text, err, want)
 		}

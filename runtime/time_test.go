@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -44,7 +45,7 @@ func TestLeaseRunsOut(t *testing.T) {
 		synctest.Wait()
 		events := log(t, m, "p1")
 		last := events[len(events)-1]
-		if want := fsm.Time(begin.Add(28 * time.Second)); last.Operation != "release" || !last.At.Equal(want) || last.Rev != 6 {
+		if want := driver.Time(begin.Add(28 * time.Second)); last.Operation != "release" || !last.At.Equal(want) || last.Rev != 6 {
 			t.Errorf("the last event is %s at %v, revision %d; want release at %v, revision 6", last.Operation, last.At, last.Rev, want)
 		}
 	})
@@ -76,14 +77,14 @@ func TestNewID(t *testing.T) {
 	before := time.Now().UnixMilli()
 	last := ""
 	for range 20_000 {
-		id := fsm.NewID()
+		id := driver.NewID()
 		if id <= last {
 			t.Fatalf("%q follows %q", id, last)
 		}
 		last = id
 	}
 	after := time.Now().UnixMilli()
-	if len(last) != 36 || last[14] != '7' || !strings.ContainsRune("89ab", rune(last[19])) || strings.Count(last, "-") != 4 || fsm.CheckID(last) != nil {
+	if len(last) != 36 || last[14] != '7' || !strings.ContainsRune("89ab", rune(last[19])) || strings.Count(last, "-") != 4 || driver.CheckID(last) != nil {
 		t.Errorf("%q is no UUIDv7", last)
 	}
 	ms, err := strconv.ParseInt(strings.ReplaceAll(last[:13], "-", ""), 16, 64)
@@ -98,7 +99,7 @@ func TestNewIDFromManyGoroutines(t *testing.T) {
 	for range 8 {
 		go func() {
 			for range 1000 {
-				ids <- fsm.NewID()
+				ids <- driver.NewID()
 			}
 		}()
 	}
@@ -118,12 +119,12 @@ func TestCheckID(t *testing.T) {
 		"a": "", strings.Repeat("ü", 127): "", " ": "",
 		"": "empty", strings.Repeat("x", 256): "256 bytes", "a\x00": "NUL", "\xff": "UTF-8",
 	} {
-		err := fsm.CheckID(id)
+		err := driver.CheckID(id)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("CheckID(%.10q): got %v, want %q", id, err, want)
 		}
 	}
-	if err := fsm.CheckText(""); err != nil {
+	if err := driver.CheckText(""); err != nil {
 		t.Errorf("CheckText of nothing: %v", err)
 	}
 }

@@ -9,17 +9,18 @@ import (
 	"pgregory.net/rapid"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 func TestTime(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("x", 3600)
-	a := fsm.Time(time.Date(2026, 1, 2, 3, 4, 5, 678901999, zone))
-	b := fsm.Time(time.Date(2026, 1, 2, 2, 4, 5, 678901000, time.UTC))
+	a := driver.Time(time.Date(2026, 1, 2, 3, 4, 5, 678901999, zone))
+	b := driver.Time(time.Date(2026, 1, 2, 2, 4, 5, 678901000, time.UTC))
 	if a != b {
 		t.Errorf("%v and %v are the same instant at a microsecond", a, b)
 	}
-	if now := fsm.Time(time.Now()); now != now.Round(0) {
+	if now := driver.Time(time.Now()); now != now.Round(0) {
 		t.Error("the monotonic clock is still there")
 	}
 }
@@ -59,7 +60,7 @@ func TestJSON(t *testing.T) {
 
 func TestOptional(t *testing.T) {
 	t.Parallel()
-	some, none := fsm.Some(7), fsm.Absent[int]()
+	some, none := fsm.Some(7), fsm.Optional[int]{}
 	if v, ok := some.Get(); v != 7 || !ok || !some.Present() || some.Or(1) != 7 || some.IsZero() {
 		t.Errorf("got %v", some)
 	}
@@ -135,7 +136,7 @@ func TestSet(t *testing.T) {
 	if s.Scan(7) == nil || s.Scan("{") == nil || s.Scan(nil) != nil || s.Scan([]byte(`["x"]`)) != nil || !s.Has("x") {
 		t.Errorf("got %v", s)
 	}
-	if fsm.CheckSet(fsm.NewSet("a", "")) == nil || fsm.CheckSet(fsm.NewSet("a", "b\x00")) == nil || fsm.CheckSet(fsm.NewSet("a")) != nil {
+	if driver.CheckSet(fsm.NewSet("a", "")) == nil || driver.CheckSet(fsm.NewSet("a", "b\x00")) == nil || driver.CheckSet(fsm.NewSet("a")) != nil {
 		t.Error("CheckSet takes a NUL, or refuses a text")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -14,8 +16,8 @@ func TestDeliverWithoutRecovery(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	open(t, store, storetest.Schema())
-	d, _ := changed(map[string]func(*fsm.Operation[storetest.Parcel]){
-		"release": func(op *fsm.Operation[storetest.Parcel]) { op.Triggers = nil },
+	d, _ := changed(map[string]func(*fsmimpl.Operation[storetest.Parcel]){
+		"release": func(op *fsmimpl.Operation[storetest.Parcel]) { op.Triggers = nil },
 	})
 	m, err := fsm.NewMachine(t.Context(), store, d, effects(nil))
 	if err != nil {
@@ -40,7 +42,7 @@ func TestDedupeWithoutItsRule(t *testing.T) {
 		input := in(id)
 		input.Label = fsm.Some("same")
 		call := storetest.Register(meta(""), input)
-		call.Peers = func(*storetest.Parcel, string) []fsm.PeerQuery { return nil } // so that it is no single write
+		call.Peers = func(*storetest.Parcel, string) []driver.PeerQuery { return nil } // so that it is no single write
 		if out := must(t)(m.Create(t.Context(), call)); out.Existing || out.Record.ID != id {
 			t.Errorf("got %+v, want a record %s", out, id)
 		}
@@ -54,8 +56,8 @@ func TestSystemOperationRecordedOnly(t *testing.T) {
 	store := newStore()
 	var m *machine
 	call := storetest.Release()
-	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsm.Step, error) {
-		return fsm.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+	call.Decide = func(p *storetest.Parcel, _ string, _ []int64, _ time.Time) (fsmimpl.Step, error) {
+		return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true}, nil
 	}
 	open(t, store, storetest.Schema())
 	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // WithPoll sets how long Watch waits at most until it looks for new events
@@ -61,7 +62,7 @@ func (m *Machine[R]) readLog(ctx context.Context, after *driver.Cursor, yield fu
 	for {
 		var page []driver.Entry
 		err := m.table.View(ctx, func(r driver.Reader) (err error) {
-			page, err = r.Log(*after, pageSize)
+			page, err = r.Log(*after, inspect.PageSize)
 			return err
 		})
 		if err != nil {
@@ -74,7 +75,7 @@ func (m *Machine[R]) readLog(ctx context.Context, after *driver.Cursor, yield fu
 				return false
 			}
 		}
-		if len(page) < pageSize {
+		if len(page) < inspect.PageSize {
 			return true
 		}
 	}

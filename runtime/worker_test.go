@@ -16,7 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
+	fsmworker "github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // hands is a worker of parcels under test: what it claims, it holds for a
@@ -28,10 +30,10 @@ type hands struct {
 	log bytes.Buffer
 }
 
-func (w *hands) observe(e fsm.WorkerEvent) {
+func (w *hands) observe(e fsmworker.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if e.Kind == fsm.WorkerIdle {
+	if e.Kind == fsmworker.Idle {
 		return
 	}
 	fmt.Fprintf(&w.out, "%s %s", e.Kind, e.ID)
@@ -48,7 +50,7 @@ func (w *hands) Write(p []byte) (int, error) {
 }
 
 // start makes n parcels and a worker that holds what it claims for a minute.
-func (w *hands) start(t *testing.T, store fsm.Store, n int, work func(ctx context.Context, h *handle) error, opt fsm.WorkerOptions) *fsm.Worker[storetest.Parcel] {
+func (w *hands) start(t *testing.T, store fsm.Store, n int, work func(ctx context.Context, h *handle) error, opt fsmworker.Options) *fsmworker.Worker[storetest.Parcel] {
 	t.Helper()
 	w.m = open(t, store, storetest.Schema())
 	for i := range n {
@@ -56,7 +58,7 @@ func (w *hands) start(t *testing.T, store fsm.Store, n int, work func(ctx contex
 	}
 	opt.Lease, opt.Observe = time.Minute, w.observe
 	opt.Log = slog.New(slog.NewTextHandler(w, nil))
-	worker, err := fsm.NewWorker(w.m, "w1", fsm.WorkerFuncs[storetest.Parcel]{
+	worker, err := fsmworker.New(w.m, "w1", fsmworker.Funcs[storetest.Parcel]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
 			return w.m.Pick(ctx, n, storetest.Hold(w1, "a", until))
 		},
@@ -87,7 +89,7 @@ func (w *hands) send(ctx context.Context, h *handle, tag string) error {
 
 // run runs a worker for a while and returns what was observed, and how each
 // parcel ended.
-func (w *hands) run(t *testing.T, worker *fsm.Worker[storetest.Parcel], d time.Duration) (observed, ended string) {
+func (w *hands) run(t *testing.T, worker *fsmworker.Worker[storetest.Parcel], d time.Duration) (observed, ended string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), d)
 	defer stop()
@@ -95,7 +97,7 @@ func (w *hands) run(t *testing.T, worker *fsm.Worker[storetest.Parcel], d time.D
 		t.Errorf("Run: %v", err)
 	}
 	var list []string
-	for p, err := range w.m.List(t.Context(), fsm.Query{}) {
+	for p, err := range w.m.List(t.Context(), driver.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,7 @@ func TestWorkerKeepsTheLease(t *testing.T) {
 				}
 			}
 			return w.send(ctx, h, "done")
-		}, fsm.WorkerOptions{})
+		}, fsmworker.Options{})
 		observed, ended := w.run(t, worker, 11*time.Minute)
 		check(t, "observed", "claimed p1\ndone p1", observed)
 		check(t, "parcels", "p1 sent done", ended)
@@ -152,8 +154,8 @@ func TestWorkerWhoseClaimWaits(t *testing.T) {
 				}
 			}
 			return w.send(ctx, h, "done")
-		}, fsm.WorkerOptions{})
-		store.update = func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		}, fsmworker.Options{})
+		store.update = func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if store.bulks.Load() == 1 {
 				time.Sleep(25 * time.Second)
 			}
@@ -176,7 +178,7 @@ func TestWorkerWhoseWorkExits(t *testing.T) {
 		worker := w.start(t, store, 1, func(context.Context, *handle) error {
 			runtime.Goexit()
 			return nil
-		}, fsm.WorkerOptions{})
+		}, fsmworker.Options{})
 		w.run(t, worker, 30*time.Second)
 		time.Sleep(31 * time.Second)
 		if n, err := w.m.Sweep(t.Context()); n != 1 || err != nil {
@@ -203,7 +205,7 @@ func TestWorkerFailures(t *testing.T) {
 				return nil
 			}
 			return errors.Join(w.send(ctx, h, "done"), errors.New("after the end"))
-		}, fsm.WorkerOptions{})
+		}, fsmworker.Options{})
 		observed, ended := w.run(t, worker, time.Minute)
 		check(t, "observed", `claimed p1
 failed p1: no paper
@@ -235,7 +237,7 @@ func TestWorkerLoses(t *testing.T) {
 			must(t)(w.m.Apply(ctx, h, words("somebody else")))
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}, fsm.WorkerOptions{})
+		}, fsmworker.Options{})
 		began := time.Now()
 		observed, ended := w.run(t, worker, 10*time.Minute)
 		if !strings.HasPrefix(observed, "claimed p1\nlost p1: the record is not this worker's any more: ") || strings.Count(observed, "\n") != 2 {
@@ -280,7 +282,7 @@ func TestWorkerStops(t *testing.T) {
 						time.Sleep(d / 1000) // p1 before p2
 						return context.Cause(ctx)
 					}
-				}, fsm.WorkerOptions{Concurrency: 2, Grace: c.grace})
+				}, fsmworker.Options{Concurrency: 2, Grace: c.grace})
 				began := time.Now()
 				observed, ended := w.run(t, worker, 30*time.Second)
 				lines := strings.Split(strings.TrimSpace(observed), "\n")
@@ -314,7 +316,7 @@ func TestWorkerConcurrency(t *testing.T) {
 			now--
 			mu.Unlock()
 			return w.send(ctx, h, "done")
-		}, fsm.WorkerOptions{Concurrency: 3})
+		}, fsmworker.Options{Concurrency: 3})
 		observed, _ := w.run(t, worker, 10*time.Second)
 		if done := strings.Count(observed, "done "); done != 20 || most != 3 {
 			t.Errorf("%d done, at most %d at once; want 20 and 3", done, most)
@@ -328,14 +330,14 @@ func TestWorkerStoreErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &hands{}
 		fails := 3
-		store := &wrapped{Store: newStore(), update: func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+		store := &wrapped{Store: newStore(), update: func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 			if w.m != nil && fails > 0 {
 				fails--
 				return fmt.Errorf("the disk is slow: %w", context.DeadlineExceeded)
 			}
 			return table.Update(ctx, f)
 		}}
-		worker := w.start(t, store, 1, func(ctx context.Context, h *handle) error { return w.send(ctx, h, "done") }, fsm.WorkerOptions{})
+		worker := w.start(t, store, 1, func(ctx context.Context, h *handle) error { return w.send(ctx, h, "done") }, fsmworker.Options{})
 		fails = 3
 		observed, ended := w.run(t, worker, time.Minute)
 		if !strings.HasPrefix(observed, "error : ") || !strings.HasSuffix(observed, "claimed p1\ndone p1\n") {
@@ -343,7 +345,7 @@ func TestWorkerStoreErrors(t *testing.T) {
 		}
 		check(t, "parcels", "p1 sent done", ended)
 
-		store.update = func(fsm.Table, context.Context, func(fsm.Tx) error) error { return fsm.ErrClosed }
+		store.update = func(driver.Table, context.Context, func(fsm.Tx) error) error { return fsm.ErrClosed }
 		if err := worker.Run(t.Context()); !errors.Is(err, fsm.ErrClosed) {
 			t.Errorf("Run over a closed store: %v, want ErrClosed", err)
 		}
@@ -354,23 +356,23 @@ func TestWorkerStoreErrors(t *testing.T) {
 func TestNewWorkerRefuses(t *testing.T) {
 	t.Parallel()
 	m := open(t, newStore(), storetest.Schema(), fixed())
-	do := fsm.WorkerFuncs[storetest.Parcel]{
+	do := fsmworker.Funcs[storetest.Parcel]{
 		Work:   func(context.Context, *handle) error { return nil },
 		Failed: func(context.Context, *handle, error) error { return nil },
 	}
 	for _, c := range []struct {
 		want string
-		do   fsm.WorkerFuncs[storetest.Parcel]
-		opt  fsm.WorkerOptions
+		do   fsmworker.Funcs[storetest.Parcel]
+		opt  fsmworker.Options
 	}{
-		{"Work and Failed are required", fsm.WorkerFuncs[storetest.Parcel]{Work: do.Work}, fsm.WorkerOptions{Lease: time.Second}},
-		{"Work and Failed are required", fsm.WorkerFuncs[storetest.Parcel]{Failed: do.Failed}, fsm.WorkerOptions{Lease: time.Second}},
-		{"Lease is 0s", do, fsm.WorkerOptions{}},
-		{"Beat is 1s", do, fsm.WorkerOptions{Lease: time.Second, Beat: time.Second}},
-		{"Beat is -1ns", do, fsm.WorkerOptions{Lease: time.Second, Beat: -1}},
-		{"Concurrency is -1", do, fsm.WorkerOptions{Lease: time.Second, Concurrency: -1}},
+		{"Work and Failed are required", fsmworker.Funcs[storetest.Parcel]{Work: do.Work}, fsmworker.Options{Lease: time.Second}},
+		{"Work and Failed are required", fsmworker.Funcs[storetest.Parcel]{Failed: do.Failed}, fsmworker.Options{Lease: time.Second}},
+		{"Lease is 0s", do, fsmworker.Options{}},
+		{"Beat is 1s", do, fsmworker.Options{Lease: time.Second, Beat: time.Second}},
+		{"Beat is -1ns", do, fsmworker.Options{Lease: time.Second, Beat: -1}},
+		{"Concurrency is -1", do, fsmworker.Options{Lease: time.Second, Concurrency: -1}},
 	} {
-		if _, err := fsm.NewWorker(m, "w", c.do, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := fsmworker.New(m, "w", c.do, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("NewWorker: %v, want %q", err, c.want)
 		}
 	}
@@ -385,12 +387,12 @@ func TestBeatThatHangs(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var w hands
-				w.start(t, newStore(), 1, func(context.Context, *handle) error { return nil }, fsm.WorkerOptions{})
+				w.start(t, newStore(), 1, func(context.Context, *handle) error { return nil }, fsmworker.Options{})
 				var began time.Time
 				var took time.Duration
 				var cause error
 				claims := 0
-				worker, err := fsm.NewWorker(w.m, "w1", fsm.WorkerFuncs[storetest.Parcel]{
+				worker, err := fsmworker.New(w.m, "w1", fsmworker.Funcs[storetest.Parcel]{
 					Claim: func(ctx context.Context, n int, until time.Time) ([]outcome, error) {
 						if claims++; claims > 1 {
 							return nil, fsm.ErrNothingToDo
@@ -413,7 +415,7 @@ func TestBeatThatHangs(t *testing.T) {
 						return ctx.Err()
 					},
 					Failed: func(context.Context, *handle, error) error { return nil },
-				}, fsm.WorkerOptions{Lease: time.Minute, Log: slog.New(slog.DiscardHandler)})
+				}, fsmworker.Options{Lease: time.Minute, Log: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -422,7 +424,7 @@ func TestBeatThatHangs(t *testing.T) {
 				if err := worker.Run(ctx); err != nil {
 					t.Fatal(err)
 				}
-				if took != time.Minute || !errors.Is(cause, fsm.ErrLost) {
+				if took != time.Minute || !errors.Is(cause, fsmworker.ErrLost) {
 					t.Errorf("the work was told after %v (%v), want 1m0s, ErrLost", took, cause)
 				}
 			})

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -17,14 +20,14 @@ import (
 // wrapped is a store in which a test can break what it likes.
 type wrapped struct {
 	fsm.Store
-	commit func(table fsm.Table, ctx context.Context, w *fsm.Write) error
-	update func(table fsm.Table, ctx context.Context, f func(fsm.Tx) error) error
-	view   func(table fsm.Table, ctx context.Context, f func(fsm.Reader) error) error
+	commit func(table driver.Table, ctx context.Context, w *driver.Write) error
+	update func(table driver.Table, ctx context.Context, f func(fsm.Tx) error) error
+	view   func(table driver.Table, ctx context.Context, f func(driver.Reader) error) error
 	single bool // it has no better way for many writes than one by one
 	bulks  atomic.Int64
 }
 
-func (w *wrapped) Table(s *fsm.Schema) (fsm.Table, error) {
+func (w *wrapped) Table(s *driver.Schema) (driver.Table, error) {
 	t, err := w.Store.Table(s)
 	if w.single {
 		return &wrappedTable{t, w}, err
@@ -33,11 +36,11 @@ func (w *wrapped) Table(s *fsm.Schema) (fsm.Table, error) {
 }
 
 type wrappedTable struct {
-	fsm.Table
+	driver.Table
 	store *wrapped
 }
 
-func (t *wrappedTable) Commit(ctx context.Context, w *fsm.Write) error {
+func (t *wrappedTable) Commit(ctx context.Context, w *driver.Write) error {
 	if f := t.store.commit; f != nil {
 		return f(t.Table, ctx, w)
 	}
@@ -54,7 +57,7 @@ func (t *wrappedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 // wrappedBulk is a table that writes many records at once.
 type wrappedBulk struct{ wrappedTable }
 
-func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	t.store.bulks.Add(1)
 	return t.Update(ctx, func(tx fsm.Tx) error { return f(oneByOne{tx}) })
 }
@@ -62,7 +65,7 @@ func (t *wrappedBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) 
 // oneByOne writes many records as any store can.
 type oneByOne struct{ fsm.Tx }
 
-func (o oneByOne) WriteMany(ws []*fsm.Write) error {
+func (o oneByOne) WriteMany(ws []*driver.Write) error {
 	seen := map[string]bool{}
 	for _, w := range ws {
 		for _, key := range []string{"id " + w.Prev.ID, "request " + w.Event.RequestID} {
@@ -80,7 +83,7 @@ func (o oneByOne) WriteMany(ws []*fsm.Write) error {
 	return nil
 }
 
-func (t *wrappedTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t *wrappedTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	if v := t.store.view; v != nil {
 		return v(t.Table, ctx, f)
 	}
@@ -89,14 +92,14 @@ func (t *wrappedTable) View(ctx context.Context, f func(fsm.Reader) error) error
 
 // tampered is a reader that shows other things than the store holds.
 type tampered struct {
-	fsm.Reader
-	row     func(*fsm.Row)
+	driver.Reader
+	row     func(*driver.Row)
 	event   func(*fsm.Event) bool // false: the event is not shown
 	request func([]fsm.Event) []fsm.Event
 	orphans []string
 }
 
-func (r *tampered) Row(id string) (fsm.Row, error) {
+func (r *tampered) Row(id string) (driver.Row, error) {
 	row, err := r.Reader.Row(id)
 	if r.row != nil && err == nil {
 		r.row(&row)
@@ -150,9 +153,9 @@ func (r *tampered) Orphans(after string, limit int) ([]string, error) {
 var start = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
 // open opens the suite's machine over store.
-func open(tb testing.TB, store fsm.Store, schema *fsm.Schema, opts ...fsm.Option) *fsm.Machine[storetest.Parcel] {
+func open(tb testing.TB, store fsm.Store, schema *driver.Schema, opts ...fsm.Option) *fsm.Machine[storetest.Parcel] {
 	tb.Helper()
-	if err := fsm.Migrate(tb.Context(), store, schema); err != nil {
+	if err := fsmimpl.Migrate(tb.Context(), store, schema); err != nil {
 		tb.Fatal(err)
 	}
 	m, err := fsm.NewMachine(tb.Context(), store, storetest.Descriptor(schema), effects(nil), opts...)
@@ -163,11 +166,11 @@ func open(tb testing.TB, store fsm.Store, schema *fsm.Schema, opts ...fsm.Option
 }
 
 // effects returns effects that all do f.
-func effects(f fsm.EffectFunc[storetest.Parcel]) map[string]fsm.EffectFunc[storetest.Parcel] {
+func effects(f fsmimpl.EffectFunc[storetest.Parcel]) map[string]fsmimpl.EffectFunc[storetest.Parcel] {
 	if f == nil {
 		f = func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
 	}
-	return map[string]fsm.EffectFunc[storetest.Parcel]{"charge": f, "carry": f, "notify": f}
+	return map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": f, "carry": f, "notify": f}
 }
 
 // fixed is a clock that stands still.
@@ -192,10 +195,10 @@ func must(tb testing.TB) func(outcome, error) outcome {
 }
 
 // findings lists the checks that an audit reports.
-func findings(tb testing.TB, m *fsm.Machine[storetest.Parcel], probes ...fsm.Probe[storetest.Parcel]) []string {
+func findings(tb testing.TB, m *fsm.Machine[storetest.Parcel], probes ...audit.Probe[storetest.Parcel]) []string {
 	tb.Helper()
 	var list []string
-	for f, err := range m.Audit(tb.Context(), probes...) {
+	for f, err := range audit.Run(tb.Context(), m, probes...) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -208,7 +211,7 @@ func findings(tb testing.TB, m *fsm.Machine[storetest.Parcel], probes ...fsm.Pro
 func log(tb testing.TB, m *fsm.Machine[storetest.Parcel], id string) []fsm.Event {
 	tb.Helper()
 	var list []fsm.Event
-	for p, err := range m.List(tb.Context(), fsm.Query{}) {
+	for p, err := range m.List(tb.Context(), driver.Query{}) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -236,6 +239,6 @@ func meta(requestID string) storetest.Meta {
 func in(id string) storetest.RegisterInput { return storetest.RegisterInput{ID: id, Lane: "a"} }
 
 // note is an annotation, possible in every state but the last.
-func note(requestID, text string) fsm.Call[storetest.Parcel] {
+func note(requestID, text string) fsmimpl.Call[storetest.Parcel] {
 	return storetest.Annotate(storetest.Meta{RequestID: requestID}, fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Some(text == "x"))
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // auditFlags are the flags of `audit` and `repair`.
@@ -143,7 +144,7 @@ type auditResult struct {
 // auditPrinter prints what is found while it is found.
 type auditPrinter interface {
 	begin()
-	finding(f fsm.Finding)
+	finding(f audit.Finding)
 	proposal(p live.Proposal, done bool)
 	end(r auditResult, err error)
 }
@@ -155,7 +156,7 @@ type auditing struct {
 	db     *live.DB
 	bar    *cli.Bar
 	out    auditPrinter
-	group  []fsm.Finding // of one record
+	group  []audit.Finding // of one record
 	result auditResult
 }
 
@@ -208,7 +209,7 @@ func (a *auditing) record(ctx context.Context) error {
 	}
 	if done {
 		for _, f := range group {
-			if f.Must && f.Check != fsm.CheckUnique {
+			if f.Must && f.Check != audit.CheckUnique {
 				a.result.Repaired++
 			}
 		}
@@ -230,7 +231,7 @@ func (t *auditText) begin() {
 	}
 }
 
-func (t *auditText) finding(f fsm.Finding) {
+func (t *auditText) finding(f audit.Finding) {
 	word, colour := "error", cli.Red
 	if !f.Must {
 		word, colour = "warning", cli.Yellow
@@ -274,8 +275,8 @@ func (t *auditText) shown(ch live.Change, v any) string {
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano)
 	case string:
-		i := slices.IndexFunc(t.db.Machine.Schema().Columns, func(x fsm.Column) bool { return x.Name == ch.Field })
-		if i >= 0 && t.db.Machine.Schema().Columns[i].Kind == fsm.KindString {
+		i := slices.IndexFunc(t.db.Machine.Schema().Columns, func(x driver.Column) bool { return x.Name == ch.Field })
+		if i >= 0 && t.db.Machine.Schema().Columns[i].Kind == driver.KindString {
 			return fmt.Sprintf("%q", v)
 		}
 		return cli.Plain(v)

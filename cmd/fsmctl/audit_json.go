@@ -6,7 +6,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // auditJSON prints one JSON document, its findings while they are found.
@@ -49,7 +49,7 @@ func (j *auditJSON) begin() {
 	j.c.Printf("%s,\"findings\":[", strings.TrimSuffix(head, "}"))
 }
 
-func (j *auditJSON) finding(f fsm.Finding) {
+func (j *auditJSON) finding(f audit.Finding) {
 	severity := "error"
 	if !f.Must {
 		severity = "warning"

@@ -16,6 +16,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/cli"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -89,7 +90,7 @@ func (c *ctl) log(path, id string, f logFlags) error {
 }
 
 func (c *ctl) printLog(ctx context.Context, db *live.DB, id string, f logFlags) error {
-	var row fsm.Row
+	var row driver.Row
 	var missing error
 	if id != "" {
 		if row, missing = db.Row(ctx, id); missing != nil && !errors.Is(missing, live.ErrNoRecord) {

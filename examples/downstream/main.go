@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
-
 	"example.com/shop/job"
+
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 func main() {
@@ -54,8 +54,8 @@ func run(ctx context.Context, path string, addresses []string, out io.Writer) er
 // no job is left.
 func work(ctx context.Context, jobs *job.Machine, out io.Writer) error {
 	worker, err := job.NewWorker(jobs, fmt.Sprintf("worker-%d", os.Getpid()), job.WorkerConfig{
-		WorkerOptions: fsm.WorkerOptions{Lease: 10 * time.Second, Poll: 20 * time.Millisecond},
-		Work:          func(ctx context.Context, j job.RunningJob) error { return send(ctx, j, out) },
+		Options: worker.Options{Lease: 10 * time.Second, Poll: 20 * time.Millisecond},
+		Work:    func(ctx context.Context, j job.RunningJob) error { return send(ctx, j, out) },
 		Failed: func(ctx context.Context, j job.AnyJob, cause error) error {
 			return j.Switch(nil, func(j job.RunningJob) error {
 				_, err := j.Fail(ctx, cause.Error())

@@ -87,7 +87,7 @@ func consume(ctx context.Context, store fsm.Store, in io.Reader, out io.Writer) 
 		refusal := (*fsm.Refusal)(nil)
 		switch {
 		case errors.As(err, &refusal):
-			fmt.Fprintf(out, "%-4s %-5s %-13s refused: %s\n", e.ID, e.Job, e.Kind, refusal.Code)
+			fmt.Fprintf(out, "%-4s %-5s %-13s refused: %s\n", e.ID, e.Job, e.Kind, string(refusal.Code))
 		case err != nil:
 			return fmt.Errorf("line %d: %w", n, err)
 		default:

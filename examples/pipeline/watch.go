@@ -30,7 +30,7 @@ func refusals(out io.Writer) fsm.Option {
 	return fsm.WithObserver(func(ctx context.Context, call fsm.Observed) (context.Context, func(fsm.Observation)) {
 		return ctx, func(end fsm.Observation) {
 			var refused *fsm.Refusal
-			if errors.As(end.Err, &refused) && refused.Code != fsm.CodeNothingToDo {
+			if errors.As(end.Err, &refused) && refused.Code != fsm.ErrNothingToDo {
 				fmt.Fprintf(out, "%q by %q: %v\n", call.RequestID, call.Actor, refused)
 			}
 		}

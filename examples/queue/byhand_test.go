@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/google/go-cmp/cmp"
 )
@@ -90,7 +91,7 @@ func events(t *testing.T, m *lifecycle.Machine) string {
 func (q *queue) consumeByHand(ctx context.Context, worker string) error {
 	for ctx.Err() == nil {
 		claimed, err := q.machine.ClaimNext(ctx, lifecycle.ClaimNextRequest{
-			RequestID: fsm.NewID(),
+			RequestID: driver.NewID(),
 			Actor:     worker,
 			Lease:     time.Now().Add(q.lease),
 		})
@@ -161,7 +162,7 @@ type held struct{ outcome lifecycle.Outcome }
 func (q *queue) heartbeat(ctx context.Context, worker string, job *held) {
 	for sleep(ctx, q.lease/4) == nil {
 		out, err := q.machine.Heartbeat(context.WithoutCancel(ctx), job.outcome, lifecycle.HeartbeatRequest{
-			RequestID: fsm.NewID(),
+			RequestID: driver.NewID(),
 			Actor:     worker,
 			Lease:     time.Now().Add(q.lease),
 		})

@@ -6,15 +6,16 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // consume claims jobs and works on them. The generated worker keeps their leases
 // alive, and finishes what it has begun when ctx ends.
 func (q *queue) consume(ctx context.Context, name string) error {
 	worker, err := lifecycle.NewWorker(q.machine, name, lifecycle.WorkerConfig{
-		WorkerOptions: fsm.WorkerOptions{Lease: q.lease, Beat: q.lease / 4, Poll: 10 * time.Millisecond},
-		Work:          q.work,
-		Failed:        failed,
+		Options: worker.Options{Lease: q.lease, Beat: q.lease / 4, Poll: 10 * time.Millisecond},
+		Work:    q.work,
+		Failed:  failed,
 	})
 	if err != nil {
 		return err

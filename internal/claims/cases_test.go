@@ -13,6 +13,8 @@ import (
 	"github.com/fsmgen/fsmgen/internal/claims/slot"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -75,7 +77,7 @@ func TestJobInACallersTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.Core().Purge(t.Context(), fsm.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "me", Reason: "old"}); n != 1 || err != nil {
+	if n, err := audit.Purge(t.Context(), m.Core(), audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "me", Reason: "old"}); n != 1 || err != nil {
 		t.Errorf("%d records were purged, %v; want 1", n, err)
 	}
 	if _, err := m.Claim(t.Context(), slot.ClaimRequest{Actor: "w"}); !errors.Is(err, fsm.ErrNothingToDo) {
@@ -100,14 +102,14 @@ func TestJobsMadeAtOnce(t *testing.T) {
 	}
 	many := make([]lifecycle.EnqueueRequest, 300)
 	for i := range many {
-		many[i].RequestID = fsm.NewID()
+		many[i].RequestID = driver.NewID()
 	}
 	if outs, err := m.EnqueueMany(t.Context(), many); err != nil || len(outs) != len(many) {
 		t.Fatalf("%d jobs, %v", len(outs), err)
 	}
 	var ids []string
 	for i := range 2 {
-		out, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{RequestID: fsm.NewID(), DedupeKey: fsm.Some("only one")})
+		out, err := m.Enqueue(t.Context(), lifecycle.EnqueueRequest{RequestID: driver.NewID(), DedupeKey: fsm.Some("only one")})
 		if err != nil || out.Existing != (i == 1) {
 			t.Errorf("job %d with the key: existing %t, %v", i, out.Existing, err)
 		}

@@ -19,10 +19,14 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
+	fsmworker "github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 var (
@@ -81,7 +85,7 @@ func open(ctx context.Context, kind, address string, migrate bool) (machine, *sq
 	}
 	nothing := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
 	m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema),
-		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing})
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing})
 	return m, store, err
 }
 
@@ -113,10 +117,10 @@ func work(args []string) error {
 		_, err := h.Move(ctx, storetest.Shelve(me, h.Ref().ID, name))
 		return err
 	}
-	w, err := fsm.NewWorker(m, name, fsm.WorkerFuncs[storetest.Parcel]{
+	w, err := fsmworker.New(m, name, fsmworker.Funcs[storetest.Parcel]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]fsm.Outcome[storetest.Parcel], error) {
 			c := storetest.Hold(me, "a", until)
-			c.Where = []fsm.Cond{{Column: "weight", Op: fsm.OpLe, Value: due(base, time.Now())}}
+			c.Where = []driver.Cond{{Column: "weight", Op: driver.OpLe, Value: due(base, time.Now())}}
 			c.Fits = nil // each job has a lane of its own, which its end fills
 			return m.Pick(ctx, n, c)
 		},
@@ -137,7 +141,7 @@ func work(args []string) error {
 			say("failed", h.Ref().ID, cause)
 			return nil
 		},
-	}, fsm.WorkerOptions{Lease: lease, Concurrency: 4, Poll: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	}, fsmworker.Options{Lease: lease, Concurrency: 4, Poll: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -245,7 +249,7 @@ func shared(t *testing.T, kind, address string, processes int) {
 	defer store.Close()
 	base := time.Now()
 	enqueue := func(from, to int) {
-		var calls []fsm.Call[storetest.Parcel]
+		var calls []fsmimpl.Call[storetest.Parcel]
 		for i := from; i < to; i++ {
 			at := fsm.Some(due(base, time.Now()))
 			if i%2 == 0 {
@@ -309,7 +313,7 @@ func shared(t *testing.T, kind, address string, processes int) {
 // left counts the jobs that are not done.
 func left(t *testing.T, m machine) (n int) {
 	t.Helper()
-	for _, err := range m.List(t.Context(), fsm.Query{States: []string{"waiting", "held"}}) {
+	for _, err := range m.List(t.Context(), driver.Query{States: []string{"waiting", "held"}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +342,7 @@ func judge(t *testing.T, m machine, all []*worker) {
 		}
 	}
 	done, takenBack := 0, 0
-	for p, err := range m.List(t.Context(), fsm.Query{}) {
+	for p, err := range m.List(t.Context(), driver.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +366,7 @@ func judge(t *testing.T, m machine, all []*worker) {
 	if done != *jobs {
 		t.Errorf("there are %d jobs, want %d", done, *jobs)
 	}
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/claims/slot"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 var front = flag.Int("front", 40, "records in front that a pick cannot take")
@@ -93,11 +95,11 @@ func inSight(t testing.TB, store fsm.Store) (n int64) {
 		t.Fatal(err)
 	}
 	op := m.Core().Descriptor().Operations
-	i := slices.IndexFunc(op, func(o *fsm.Operation[slot.Slot]) bool { return o.Picks })
+	i := slices.IndexFunc(op, func(o *fsmimpl.Operation[slot.Slot]) bool { return o.Picks })
 	table, err := store.Table(m.Core().Descriptor().Schema)
 	if err == nil {
-		err = table.View(t.Context(), func(r fsm.Reader) (err error) {
-			n, err = r.Count(fsm.Query{States: []string{"queued"}, Park: op[i].Parking})
+		err = table.View(t.Context(), func(r driver.Reader) (err error) {
+			n, err = r.Count(driver.Query{States: []string{"queued"}, Park: op[i].Parking})
 			return err
 		})
 	}

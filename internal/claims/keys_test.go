@@ -17,6 +17,9 @@ import (
 	"github.com/fsmgen/fsmgen/internal/live"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/spec"
@@ -37,8 +40,8 @@ func (p place) Ref() fsm.Ref { return fsm.Ref{ID: p.ID, Rev: p.Rev} }
 // only while fewer than three others of its group are there.
 type places struct {
 	text    string
-	create  []*fsm.Operation[place]
-	move    []*fsm.Operation[place]
+	create  []*fsmimpl.Operation[place]
+	move    []*fsmimpl.Operation[place]
 	guarded map[string]bool // states whose moves have a guard
 }
 
@@ -74,23 +77,23 @@ func randomPlaces(r *rand.Rand) *places {
 	b.WriteString("guards:\n  few: {fewer: {than: 3, same: k3, in: [s2]}, error: full}\noperations:\n")
 	for _, s := range states {
 		fmt.Fprintf(&b, "  put_%s: {creates: %[1]s, set: {%s}}\n", s, set)
-		p.create = append(p.create, &fsm.Operation[place]{Name: "put_" + s, Stored: "put_" + s, Event: "put_" + s, By: fsm.ByCaller, Creates: true, Moves: []fsm.Move{{To: s}}})
+		p.create = append(p.create, &fsmimpl.Operation[place]{Name: "put_" + s, Stored: "put_" + s, Event: "put_" + s, By: fsmimpl.ByCaller, Creates: true, Moves: []fsmimpl.Move{{To: s}}})
 		require := ""
 		if r.IntN(3) == 0 {
 			require, p.guarded[s] = ", require: [few]", true
 		}
 		fmt.Fprintf(&b, "  to_%s: {from: [s0, s1, s2], to: %[1]s, set: {%s}%s}\n", s, set, require)
-		p.move = append(p.move, &fsm.Operation[place]{Name: "to_" + s, Stored: "to_" + s, Event: "to_" + s, By: fsm.ByCaller, From: states,
-			Moves: []fsm.Move{{From: "s0", To: s}, {From: "s1", To: s}, {From: "s2", To: s}}})
+		p.move = append(p.move, &fsmimpl.Operation[place]{Name: "to_" + s, Stored: "to_" + s, Event: "to_" + s, By: fsmimpl.ByCaller, From: states,
+			Moves: []fsmimpl.Move{{From: "s0", To: s}, {From: "s1", To: s}, {From: "s2", To: s}}})
 	}
 	b.WriteString("  expire: {by: system, from: s0, to: s1, trigger: [after due], clear: [due]}\n")
-	expire := &fsm.Operation[place]{Name: "expire", Stored: "expire", Event: "expire", By: fsm.BySystem, From: []string{"s0"}, Moves: []fsm.Move{{From: "s0", To: "s1"}},
-		Triggers: []fsm.Trigger{{After: "due"}}}
-	expire.System = func(*place, time.Time) (fsm.Call[place], error) {
-		return fsm.Call[place]{Operation: expire, Decide: func(r *place, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+	expire := &fsmimpl.Operation[place]{Name: "expire", Stored: "expire", Event: "expire", By: fsmimpl.BySystem, From: []string{"s0"}, Moves: []fsmimpl.Move{{From: "s0", To: "s1"}},
+		Triggers: []fsmimpl.Trigger{{After: "due"}}}
+	expire.System = func(*place, time.Time) (fsmimpl.Call[place], error) {
+		return fsmimpl.Call[place]{Operation: expire, Decide: func(r *place, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			from := r.State
 			r.State, r.Rev, r.Updated, r.Due = "s1", r.Rev+1, now, nil
-			return fsm.Step{From: from, To: "s1"}, nil
+			return fsmimpl.Step{From: from, To: "s1"}, nil
 		}}, nil
 	}
 	p.move = append(p.move, expire)
@@ -100,10 +103,10 @@ func randomPlaces(r *rand.Rand) *places {
 
 // call makes a call that sets some keys, all to one value: calls with other values stand
 // in each other's way nowhere.
-func (p *places) call(r *rand.Rand, op *fsm.Operation[place], row int, id string) fsm.Call[place] {
+func (p *places) call(r *rand.Rand, op *fsmimpl.Operation[place], row int, id string) fsmimpl.Call[place] {
 	to := op.Moves[0].To
 	var keys [4]any
-	inputs := []fsm.Input{{Name: "due", Kind: fsm.KindTime}}
+	inputs := []driver.Input{{Name: "due", Kind: driver.KindTime}}
 	var due any
 	if r.IntN(3) == 0 {
 		due = time.Now().UTC().Truncate(time.Microsecond)
@@ -113,25 +116,25 @@ func (p *places) call(r *rand.Rand, op *fsm.Operation[place], row int, id string
 		if r.IntN(4) > 0 {
 			keys[i] = fmt.Sprint(row)
 		}
-		inputs = append(inputs, fsm.Input{Name: fmt.Sprint("k", i), Value: keys[i], Kind: fsm.KindString})
+		inputs = append(inputs, driver.Input{Name: fmt.Sprint("k", i), Value: keys[i], Kind: driver.KindString})
 	}
-	c := fsm.Call[place]{Operation: op, ID: id, Inputs: inputs}
+	c := fsmimpl.Call[place]{Operation: op, ID: id, Inputs: inputs}
 	guarded := !op.Creates && p.guarded[to]
 	if guarded {
-		c.Peers = func(r *place, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{{Name: "few", Columns: []string{"k3"}, Values: []any{r.Keys[3]}, States: []string{"s2"}, Except: id}}
+		c.Peers = func(r *place, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{{Name: "few", Columns: []string{"k3"}, Values: []any{r.Keys[3]}, States: []string{"s2"}, Except: id}}
 		}
 	}
-	c.Decide = func(r *place, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(r *place, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if guarded && peers[0] >= fewer {
-			return fsm.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeGuard, Machine: "place", Operation: op.Name, Name: "few"}}
+			return fsmimpl.Step{}, &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrGuard, Machine: "place", Operation: op.Name, Name: "few"}}
 		}
 		from := r.State
 		if op.Creates {
 			r.ID, r.Created = id, now
 		}
 		r.State, r.Rev, r.Updated, r.Due, r.Keys = to, r.Rev+1, now, due, keys
-		return fsm.Step{From: from, To: to}, nil
+		return fsmimpl.Step{From: from, To: to}, nil
 	}
 	return c
 }
@@ -159,12 +162,12 @@ func (p *places) open(t *testing.T, dsn string) (*fsm.Machine[place], *sqlstore.
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := fsm.NewMachine(t.Context(), store, &fsm.Descriptor[place]{
+	m, err := fsm.NewMachine(t.Context(), store, &fsmimpl.Descriptor[place]{
 		Schema: schema, Check: func(*place) []fsm.Violation { return nil }, Operations: append(slices.Clone(p.create), p.move...),
-		Encode: func(r *place) fsm.Row {
-			return fsm.Row{ID: r.ID, State: r.State, Rev: r.Rev, CreatedAt: r.Created, UpdatedAt: r.Updated, Values: append([]any{r.Due}, r.Keys[:]...)}
+		Encode: func(r *place) driver.Row {
+			return driver.Row{ID: r.ID, State: r.State, Rev: r.Rev, CreatedAt: r.Created, UpdatedAt: r.Updated, Values: append([]any{r.Due}, r.Keys[:]...)}
 		},
-		Decode: func(row fsm.Row) (place, error) {
+		Decode: func(row driver.Row) (place, error) {
 			return place{row.ID, row.State, row.Rev, row.CreatedAt, row.UpdatedAt, row.Values[0], [4]any(row.Values[1:])}, nil
 		},
 	}, nil)
@@ -245,7 +248,7 @@ func crowd(t *testing.T, p *places, seed uint64, joined bool) {
 		}
 		all.Wait()
 	}
-	for f, err := range ms[0].Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), ms[0]) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 	own.Close()
@@ -271,19 +274,19 @@ func (p *places) act(ctx context.Context, r *rand.Rand, m *fsm.Machine[place], k
 		_, err := m.Create(ctx, p.call(r, p.create[r.IntN(3)], rows[0], id(0)))
 		return err
 	case 1, 2:
-		var calls []fsm.Call[place]
+		var calls []fsmimpl.Call[place]
 		for i := range n {
 			calls = append(calls, p.call(r, p.create[r.IntN(3)], rows[i], id(i)))
 		}
 		_, err := m.CreateMany(ctx, calls)
 		return err
 	case 3, 4:
-		var items []fsm.Item[place]
-		for rec, err := range m.List(ctx, fsm.Query{}) {
+		var items []fsmimpl.Item[place]
+		for rec, err := range m.List(ctx, driver.Query{}) {
 			if err != nil {
 				return err
 			}
-			item := fsm.Item[place]{At: rec, Call: p.call(r, p.move[r.IntN(3)], rows[len(items)%7], "")}
+			item := fsmimpl.Item[place]{At: rec, Call: p.call(r, p.move[r.IntN(3)], rows[len(items)%7], "")}
 			if kind == 4 {
 				item.At = fsm.Ref{ID: rec.ID}
 			}

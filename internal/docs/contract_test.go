@@ -18,6 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/live"
 	"github.com/fsmgen/fsmgen/internal/replay"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -223,11 +224,11 @@ func TestContractEvents(t *testing.T) {
 	if err := enc.Encode(e); err != nil || again.String() != example {
 		t.Errorf("the example is written as %s, %v", &again, err)
 	}
-	if e.Sum != fsm.Checksum(&e) || e.Chain != fsm.Chained(0, &e) {
-		t.Errorf("the example has the sum %d and the chain %d, want %d and %d", e.Sum, e.Chain, fsm.Checksum(&e), fsm.Chained(0, &e))
+	if e.Sum != driver.Checksum(&e) || e.Chain != driver.Chained(0, &e) {
+		t.Errorf("the example has the sum %d and the chain %d, want %d and %d", e.Sum, e.Chain, driver.Checksum(&e), driver.Chained(0, &e))
 	}
-	sum, err := fsm.Fingerprint(e.Operation, e.Actor, e.Reason, []fsm.Input{
-		{Name: "dedupe_key", Kind: fsm.KindString}, {Name: "payload", Kind: fsm.KindJSON, Value: `{"url":"https://example.com/"}`}})
+	sum, err := driver.Fingerprint(e.Operation, e.Actor, e.Reason, []driver.Input{
+		{Name: "dedupe_key", Kind: driver.KindString}, {Name: "payload", Kind: driver.KindJSON, Value: `{"url":"https://example.com/"}`}})
 	if err != nil || sum != e.Fingerprint {
 		t.Errorf("the fingerprint of the example is %s, want %s, %v", e.Fingerprint, sum, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // morning fills a store with the morning that the guides look at. job-1 succeeds. The worker of job-2 dies, an
@@ -59,7 +60,7 @@ func morning(t *testing.T, store fsm.Store) {
 	enqueue("07:00", "job-0")
 	complete("07:05", "w1", start("07:01", "w1", "07:30"))
 	now = at("07:50")
-	_, err = m.Core().Purge(ctx, fsm.PurgeOptions{Before: now, Actor: "ann", Reason: "retention"})
+	_, err = audit.Purge(ctx, m.Core(), audit.PurgeOptions{Before: now, Actor: "ann", Reason: "retention"})
 	must(err)
 	enqueue("08:00", "job-1")
 	enqueue("08:01", "job-2")

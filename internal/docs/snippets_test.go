@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -46,7 +46,7 @@ func TestSnippets(t *testing.T) {
 	if err := sweep(loops, jobs); !errors.Is(err, context.Canceled) {
 		t.Errorf("the sweeper ended with %v", err)
 	}
-	if health := jobs.Core().Health(); !health.Sound() {
+	if health := audit.HealthOf(jobs.Core()); !health.Sound() {
 		t.Errorf("the machine is not sound: %v", health)
 	}
 }
@@ -66,7 +66,7 @@ func sweep(ctx context.Context, jobs *lifecycle.Machine) error {
 }
 
 func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
-	n, err := jobs.Core().Purge(ctx, fsm.PurgeOptions{
+	n, err := audit.Purge(ctx, jobs.Core(), audit.PurgeOptions{
 		Before: time.Now().AddDate(0, 0, -90), // unchanged for 90 days
 		Limit:  1000,                          // call it again for more
 		Actor:  "retention", Reason: "90 days are over",
@@ -74,14 +74,14 @@ func retention(ctx context.Context, jobs *lifecycle.Machine) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	_, err = jobs.Core().Forget(ctx, fsm.ForgetOptions{
+	_, err = audit.Forget(ctx, jobs.Core(), audit.ForgetOptions{
 		Before: time.Now().AddDate(-1, 0, 0), // purged a year ago: nobody retries any longer
 	})
 	return n, err
 }
 
 func redaction(ctx context.Context, jobs *lifecycle.Machine) (bool, error) {
-	_, redacted, err := jobs.Core().Redact(ctx, "job-4", fsm.RedactOptions{
+	_, redacted, err := audit.Redact(ctx, jobs.Core(), "job-4", audit.RedactOptions{
 		Fields: []string{"payload"}, Reasons: true, Labels: true,
 		Actor: "ann", Reason: "erasure request 4711",
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // hand edits the keys of one table past the store.
@@ -160,10 +161,10 @@ func event(id string, rev, n int64) string {
 
 // resum makes the checksum of an event right for what it says now, and with
 // chain set the chain of its log and record too.
-func (h *hand) resum(table fsm.Table, id string, rev, n int64, chain bool) {
+func (h *hand) resum(table driver.Table, id string, rev, n int64, chain bool) {
 	h.Helper()
 	var events []fsm.Event
-	err := table.View(h.Context(), func(r fsm.Reader) error {
+	err := table.View(h.Context(), func(r driver.Reader) error {
 		events = nil
 		for e, err := range r.Events(id, 0) {
 			if err != nil {
@@ -180,13 +181,13 @@ func (h *hand) resum(table fsm.Table, id string, rev, n int64, chain bool) {
 	for i := range events {
 		e := &events[i]
 		if e.Rev == rev && e.N == n {
-			e.Sum = fsm.Checksum(e)
+			e.Sum = driver.Checksum(e)
 			h.edit(event(id, rev, n), object{"sum": e.Sum})
 		}
 		if e.RecordOnly() {
-			last = fsm.Chained(last, e)
+			last = driver.Chained(last, e)
 		} else {
-			steps = fsm.Chained(steps, e)
+			steps = driver.Chained(steps, e)
 			last = steps
 		}
 		if chain && e.Chain != last {

@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	fsmaudit "github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -26,14 +29,14 @@ var (
 func open(t testing.TB, store fsm.Store, opts ...fsm.Option) (*machine, error) {
 	t.Helper()
 	s := storetest.Schema()
-	if err := fsm.Migrate(t.Context(), store, s); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, s); err != nil {
 		t.Fatal(err)
 	}
 	none := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
 	d := storetest.Descriptor(s)
 	d.Projection = storetest.Lanes()
 	return fsm.NewMachine(t.Context(), store, d,
-		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}, opts...)
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}, opts...)
 }
 
 func connect(t testing.TB, endpoint, prefix string) *etcdstore.Store {
@@ -66,7 +69,7 @@ func fill(t testing.TB, m *machine) {
 	register := func(id, label string) fsm.Outcome[storetest.Parcel] {
 		return must(t)(m.Create(ctx, storetest.Register(meta("new-"+id), storetest.RegisterInput{ID: id, Lane: "a", Label: fsm.Some(label)})))
 	}
-	step := func(p fsm.Outcome[storetest.Parcel], c fsm.Call[storetest.Parcel]) fsm.Outcome[storetest.Parcel] {
+	step := func(p fsm.Outcome[storetest.Parcel], c fsmimpl.Call[storetest.Parcel]) fsm.Outcome[storetest.Parcel] {
 		return must(t)(m.Apply(ctx, p, c))
 	}
 	p := register("p1", "one")
@@ -162,7 +165,7 @@ func audit(t *testing.T, store fsm.Store, f *fault) {
 		t.Fatal(err)
 	}
 	var found []string
-	for finding, err := range m.Audit(t.Context()) {
+	for finding, err := range fsmaudit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +189,7 @@ func opened(t *testing.T, store fsm.Store, f *fault) *machine {
 		return nil
 	}
 	got := ""
-	h := m.Health()
+	h := fsmaudit.HealthOf(m)
 	for check := range h.Findings {
 		got += check
 	}
@@ -197,7 +200,7 @@ func opened(t *testing.T, store fsm.Store, f *fault) *machine {
 }
 
 // note is a call that a sound record which is not terminal takes.
-func note() fsm.Call[storetest.Parcel] {
+func note() fsmimpl.Call[storetest.Parcel] {
 	return storetest.Annotate(storetest.Meta{Actor: "ann"}, fsm.Optional[fsm.JSON]{}, fsm.Some("large"), fsm.Optional[bool]{})
 }
 
@@ -209,7 +212,7 @@ func quarantined(t *testing.T, m *machine, f *fault) {
 		t.Errorf("Record: %q, %v, want the record and ErrQuarantined", p.ID, err)
 	}
 	targets := []fsm.Target{fsm.Ref{ID: id}}
-	if check != fsm.CheckDecode { // such a record comes without its values
+	if check != fsmaudit.CheckDecode { // such a record comes without its values
 		targets = append(targets, p)
 	}
 	for _, target := range targets {
@@ -234,7 +237,7 @@ func repair(t *testing.T, m *machine, h *hand, original []pair, f *fault) {
 	check, id, _ := strings.Cut(f.want, " ")
 	log := func() (list []fsm.Event) {
 		for e, err := range m.History(t.Context(), id) {
-			if unreadable := (*fsm.EventError)(nil); err != nil && !errors.Is(err, fsm.ErrNotFound) && !errors.As(err, &unreadable) {
+			if unreadable := (*driver.EventError)(nil); err != nil && !errors.Is(err, fsm.ErrNotFound) && !errors.As(err, &unreadable) {
 				t.Fatal(err)
 			}
 			list = append(list, e)
@@ -242,7 +245,7 @@ func repair(t *testing.T, m *machine, h *hand, original []pair, f *fault) {
 		return list
 	}
 	was := log()
-	p, repaired, err := m.Repair(t.Context(), id, "root", "the corpus")
+	p, repaired, err := fsmaudit.Repair(t.Context(), m, id, "root", "the corpus")
 	if f.resum != nil || !slices.Contains([]string{"decode", "rule", "fold", "beyond", "orphan", "index"}, check) ||
 		f.name == "C08 a record without a log" || f.name == "a key of no record" {
 		if !errors.Is(err, fsm.ErrQuarantined) && !errors.Is(err, fsm.ErrNotFound) {
@@ -266,7 +269,7 @@ func repair(t *testing.T, m *machine, h *hand, original []pair, f *fault) {
 	if p.State != "sent" {
 		must(t)(m.Apply(t.Context(), p, note()))
 	}
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range fsmaudit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}

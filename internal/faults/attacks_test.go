@@ -18,7 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	"github.com/fsmgen/fsmgen/internal/faults"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -297,7 +297,7 @@ func oneLine(err error) string {
 func fiveExecutions(t *testing.T, dialect, enforce string) (*sql.DB, *execution.Machine) {
 	t.Helper()
 	ctx := t.Context()
-	var store fsm.Transactional[*sql.Tx]
+	var store driver.Transactional[*sql.Tx]
 	var db *sql.DB
 	var err error
 	if dialect == "sqlite" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Faulty is a store whose commits get lost on the way there or on the way back.
@@ -63,7 +64,7 @@ func isGone(ctx context.Context) bool {
 func (f *Faulty) Wait() { f.late.Wait() }
 
 // Table returns the faulty table.
-func (f *Faulty) Table(s *fsm.Schema) (fsm.Table, error) {
+func (f *Faulty) Table(s *driver.Schema) (driver.Table, error) {
 	t, err := f.Store.Table(s)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (f *Faulty) Table(s *fsm.Schema) (fsm.Table, error) {
 }
 
 type faultyTable struct {
-	fsm.Table
+	driver.Table
 	f *Faulty
 }
 
@@ -88,13 +89,13 @@ func (t *faultyTable) fault(ctx context.Context) int {
 	return 1 + rand.IntN(3)
 }
 
-func (t *faultyTable) Commit(ctx context.Context, w *fsm.Write) error {
+func (t *faultyTable) Commit(ctx context.Context, w *driver.Write) error {
 	if isGone(ctx) {
 		return &fsm.AmbiguousError{Err: errCut}
 	}
 	if t.f.Bug == ForgottenRequest && rand.IntN(10) == 0 && w.Prev.Rev != 0 {
 		w.Event.RequestID = ""
-		w.Event.Sum = fsm.Checksum(&w.Event)
+		w.Event.Sum = driver.Checksum(&w.Event)
 	}
 	switch t.fault(ctx) {
 	case 1:
@@ -123,9 +124,9 @@ func (t *faultyTable) told(ctx context.Context, err error) error {
 	return err
 }
 
-func (t *faultyTable) commit(ctx context.Context, w *fsm.Write) error {
+func (t *faultyTable) commit(ctx context.Context, w *driver.Write) error {
 	err := t.Table.Commit(ctx, w)
-	if t.f.Bug != BlindWrite || !errors.Is(err, fsm.ErrMoved) || w.Row == nil {
+	if t.f.Bug != BlindWrite || !errors.Is(err, driver.ErrMoved) || w.Row == nil {
 		return err
 	}
 	return t.Table.Update(ctx, func(tx fsm.Tx) error {
@@ -135,7 +136,7 @@ func (t *faultyTable) commit(ctx context.Context, w *fsm.Write) error {
 		}
 		w.Prev.Rev, w.PrevState, w.Old = row.Rev, row.State, nil
 		w.Row.Rev, w.Event.Rev, w.Event.From = row.Rev+1, row.Rev+1, row.State
-		w.Event.Sum = fsm.Checksum(&w.Event)
+		w.Event.Sum = driver.Checksum(&w.Event)
 		return tx.Write(w)
 	})
 }
@@ -156,7 +157,7 @@ func (t *faultyTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
 	return t.told(ctx, t.Table.Update(ctx, f))
 }
 
-func (t *faultyTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t *faultyTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	if isGone(ctx) {
 		return errCut
 	}

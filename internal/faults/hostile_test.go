@@ -14,6 +14,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
@@ -186,12 +187,12 @@ func TestOversized(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload, err := fsm.MarshalValue(strings.Repeat("x", fsm.MaxCall))
+	payload, err := fsm.MarshalValue(strings.Repeat("x", driver.MaxCall))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: "r", Payload: fsm.Some(payload)})
-	if !errors.Is(err, fsm.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(fsm.MaxCall)) {
+	if !errors.Is(err, fsm.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(driver.MaxCall)) {
 		t.Errorf("got %.200v, want ErrTooLarge with the limit", err)
 	}
 	if len(fmt.Sprint(err)) > 1000 {

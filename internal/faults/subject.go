@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/fm001/execution"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Subject is the machine under test.
@@ -41,14 +42,14 @@ func Migrate(ctx context.Context, store fsm.Store, db *sql.DB) error {
 }
 
 // Open opens the machine over a store that was migrated.
-func Open(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB) (*Subject, error) {
+func Open(ctx context.Context, store driver.Transactional[*sql.Tx], db *sql.DB) (*Subject, error) {
 	m, err := execution.Open(ctx, store, bookEffect{})
 	return &Subject{M: m, db: db}, err
 }
 
 // OpenOver migrates, if asked to, and opens the machine over a store and a
 // database, which the function that it returns closes.
-func OpenOver(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB, migrate bool) (*Subject, func() error, error) {
+func OpenOver(ctx context.Context, store driver.Transactional[*sql.Tx], db *sql.DB, migrate bool) (*Subject, func() error, error) {
 	end := func() error { return errors.Join(db.Close(), store.Close()) }
 	if migrate {
 		if err := Migrate(ctx, store, db); err != nil {
@@ -119,7 +120,7 @@ func (s *Subject) Drive(ctx context.Context, name string, n int, h Hook) error {
 
 // Twice leases an execution, and then leases another one and starts the first in
 // one transaction of the caller's own, which nobody tries again.
-func (s *Subject) Twice(ctx context.Context, store fsm.Transactional[*sql.Tx], db *sql.DB, name string) error {
+func (s *Subject) Twice(ctx context.Context, store driver.Transactional[*sql.Tx], db *sql.DB, name string) error {
 	out, err := s.step(ctx, name, 1, nil)
 	if err != nil {
 		return err

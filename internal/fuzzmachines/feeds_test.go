@@ -19,13 +19,12 @@ import (
 // or after the step, is no chance: they are equal, or one holds the other.
 func TestFeedsTellWhatFlows(t *testing.T) {
 	t.Parallel()
-	first, machines := uint64(90), uint64(15) // among them one with sets within sets
+	machines := uint64(60)
 	if campaign.On() {
-		first, machines = 0, 1500
+		machines = 1500
 	}
 	flows := 0
-	for n := range machines {
-		seed := first + n
+	for seed := range machines {
 		texts := []string{flowing(rand.New(rand.NewPCG(seed, 78)))}
 		if seed%3 == 0 {
 			texts = append(texts, fuzzmachines.Random(rand.New(rand.NewPCG(seed, 77))))

@@ -9,15 +9,17 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Audit reads every record and its whole log and yields what is wrong with them:
 // see fsm.Machine.Audit. Probes of the world are not asked. The findings of one
 // record come one after the other.
-func (db *DB) Audit(ctx context.Context, progress func(done, total int64)) iter.Seq2[fsm.Finding, error] {
-	return func(yield func(fsm.Finding, error) bool) {
-		o := fsm.AuditOptions[interp.Record]{Progress: progress}
-		for f, err := range db.Machine.AuditWith(ctx, o) {
+func (db *DB) Audit(ctx context.Context, progress func(done, total int64)) iter.Seq2[audit.Finding, error] {
+	return func(yield func(audit.Finding, error) bool) {
+		o := audit.Options[interp.Record]{Progress: progress}
+		for f, err := range audit.RunWith(ctx, db.Machine, o) {
 			if !yield(f, db.Address.Clean(err)) {
 				return
 			}
@@ -40,18 +42,18 @@ type Change struct {
 }
 
 // ofRow are the checks that look at a row; all others look at the log.
-var ofRow = []string{fsm.CheckDecode, fsm.CheckRule, fsm.CheckFold, fsm.CheckBeyond, fsm.CheckOrphan}
+var ofRow = []string{audit.CheckDecode, audit.CheckRule, audit.CheckFold, audit.CheckBeyond, audit.CheckOrphan}
 
 // Propose says what Repair would do about what an audit found of one record. It
 // changes nothing. The second result is false when there is nothing to repair:
 // a SHOULD, or a rule across records alone.
-func (db *DB) Propose(ctx context.Context, id string, found []fsm.Finding) (Proposal, bool, error) {
+func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Proposal, bool, error) {
 	p := Proposal{ID: id}
 	row := false
 	for _, f := range found {
 		switch {
 		case !f.Must:
-		case f.Check == fsm.CheckUnique:
+		case f.Check == audit.CheckUnique:
 			p.Why = "it shares a place with another record; an operation has to decide which of them keeps it"
 		case f.Rev > 0 || !slices.Contains(ofRow, f.Check):
 			p.Why = "its log is not whole, so nobody knows what the record should be; an operator's operation has to decide"
@@ -88,7 +90,7 @@ func (db *DB) Propose(ctx context.Context, id string, found []fsm.Finding) (Prop
 
 // fold makes the row of a record out of its log and says how many transitions that
 // has. It keeps what came since the newest image.
-func (db *DB) fold(ctx context.Context, id string) (row fsm.Row, n int, err error) {
+func (db *DB) fold(ctx context.Context, id string) (row driver.Row, n int, err error) {
 	var tail []fsm.Event
 	for e, err := range db.Events(ctx, id, Place{}) {
 		if err != nil {
@@ -106,12 +108,12 @@ func (db *DB) fold(ctx context.Context, id string) (row fsm.Row, n int, err erro
 	if n == 0 {
 		return row, 0, nil
 	}
-	row, err = fsm.FoldRow(db.Machine.Schema(), tail)
+	row, err = driver.FoldRow(db.Machine.Schema(), tail)
 	return row, n, err
 }
 
 // changes lists what of a row would become another.
-func (db *DB) changes(have, folded *fsm.Row, missing bool) []Change {
+func (db *DB) changes(have, folded *driver.Row, missing bool) []Change {
 	var list []Change
 	add := func(name string, old, next any) {
 		if missing {
@@ -148,6 +150,6 @@ func same(a, b any) bool {
 // record-only event that says who did it and why. It reports whether there was
 // anything to do. The database must be open for writing.
 func (db *DB) Repair(ctx context.Context, id, actor, reason string) (bool, error) {
-	_, repaired, err := db.Machine.Repair(ctx, id, actor, reason)
+	_, repaired, err := audit.Repair(ctx, db.Machine, id, actor, reason)
 	return repaired, db.Address.Clean(err)
 }

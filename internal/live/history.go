@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // pageSize is how many events are read in one snapshot.
@@ -25,7 +26,7 @@ func (db *DB) Events(ctx context.Context, id string, after Place) iter.Seq2[fsm.
 	return func(yield func(fsm.Event, error) bool) {
 		for {
 			var page []fsm.Event
-			err := db.table.View(ctx, func(r fsm.Reader) error {
+			err := db.table.View(ctx, func(r driver.Reader) error {
 				page = nil
 				for e, err := range r.Events(id, max(after.Rev, 1)) {
 					if err != nil {
@@ -86,13 +87,13 @@ var ErrNoRecord = errors.New("there is no such record")
 
 // Row returns the row of a record as it is stored. A record that has a log and no
 // row is ErrNoRecord too: see Events.
-func (db *DB) Row(ctx context.Context, id string) (fsm.Row, error) {
-	var row fsm.Row
-	err := db.table.View(ctx, func(r fsm.Reader) (err error) {
+func (db *DB) Row(ctx context.Context, id string) (driver.Row, error) {
+	var row driver.Row
+	err := db.table.View(ctx, func(r driver.Reader) (err error) {
 		row, err = r.Row(id)
 		return err
 	})
-	if errors.Is(err, fsm.ErrNotFound) {
+	if errors.Is(err, driver.ErrNotFound) {
 		return row, fmt.Errorf("%s holds no %s with the id %q: %w", db.Address.Shown, db.Spec.Entity, id, ErrNoRecord)
 	}
 	return row, db.Address.Clean(err)

@@ -25,6 +25,8 @@ import (
 	"github.com/fsmgen/fsmgen/internal/live/sqldb"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/spec"
@@ -47,10 +49,10 @@ func machine(t testing.TB, name string) *spec.Machine {
 // told is a store that keeps what it is told of a machine.
 type told struct {
 	fsm.Store
-	schema *fsm.Schema
+	schema *driver.Schema
 }
 
-func (s *told) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *told) Table(schema *driver.Schema) (driver.Table, error) {
 	s.schema = schema
 	return nil, errors.New("enough")
 }
@@ -69,7 +71,7 @@ func TestSchemaIsThePackages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(s.schema, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fsm.Schema{}, "SQL"), cmpopts.IgnoreFields(fsm.UniqueRule{}, "Err", "Message")); diff != "" {
+			if diff := cmp.Diff(s.schema, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(driver.Schema{}, "SQL"), cmpopts.IgnoreFields(driver.UniqueRule{}, "Err", "Message")); diff != "" {
 				t.Errorf("%s (-package +specification):\n%s", name, diff)
 			}
 			if got.SQL[dialect] != text {
@@ -141,9 +143,9 @@ func execute(t testing.TB, path, text string) {
 	}
 }
 
-func all(t testing.TB, found iter.Seq2[fsm.Finding, error]) []fsm.Finding {
+func all(t testing.TB, found iter.Seq2[audit.Finding, error]) []audit.Finding {
 	t.Helper()
-	var list []fsm.Finding
+	var list []audit.Finding
 	for f, err := range found {
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +156,7 @@ func all(t testing.TB, found iter.Seq2[fsm.Finding, error]) []fsm.Finding {
 }
 
 // generated audits with the generated package.
-func generated(t testing.TB, name, path string) []fsm.Finding {
+func generated(t testing.TB, name, path string) []audit.Finding {
 	t.Helper()
 	store, err := sqlite.Open(path, sqlite.WithEnforce("none"))
 	if err != nil {
@@ -209,7 +211,7 @@ func TestAuditIsThePackages(t *testing.T) {
 	}
 }
 
-func auditAndRepair(t *testing.T, name, path string, want []fsm.Finding) {
+func auditAndRepair(t *testing.T, name, path string, want []audit.Finding) {
 	t.Helper()
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -228,7 +230,7 @@ func auditAndRepair(t *testing.T, name, path string, want []fsm.Finding) {
 	if last != total || total < 2 {
 		t.Errorf("progress ended at %d of %d", last, total)
 	}
-	byID := map[string][]fsm.Finding{}
+	byID := map[string][]audit.Finding{}
 	for _, f := range got {
 		byID[f.ID] = append(byID[f.ID], f)
 	}
@@ -290,7 +292,7 @@ func TestProposals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := db.Propose(t.Context(), f.ID, []fsm.Finding{f})
+		p, _, err := db.Propose(t.Context(), f.ID, []audit.Finding{f})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,7 +443,7 @@ func TestPostgres(t *testing.T) {
 	}
 	defer db.Close()
 	found := all(t, db.Audit(t.Context(), nil))
-	if len(found) != 1 || found[0].ID != "plan-1" || found[0].Check != fsm.CheckFold {
+	if len(found) != 1 || found[0].ID != "plan-1" || found[0].Check != audit.CheckFold {
 		t.Fatalf("found %v", found)
 	}
 	w, err := sqldb.Open(t.Context(), dsn, machine(t, "jobstate"), sqldb.Options{Write: true})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -45,7 +46,7 @@ type DB struct {
 	Beside  bool // the tables are those of a later version, which lets programs of this one work
 
 	store Store
-	table fsm.Table
+	table driver.Table
 }
 
 // Open looks at a store, which it closes with the DB or when it fails, for a machine
@@ -91,9 +92,9 @@ func (db *DB) open(ctx context.Context, file string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refusal) && refusal.Code == fsm.CodeSchemaMismatch && have.Hash != m.Hash:
+	case errors.As(err, &refusal) && refusal.Code == fsm.ErrSchemaMismatch && have.Hash != m.Hash:
 		return db.mismatch(have, file)
-	case errors.As(err, &refusal) && refusal.Code == fsm.CodeSchemaMismatch && db.Address.Dialect != "":
+	case errors.As(err, &refusal) && refusal.Code == fsm.ErrSchemaMismatch && db.Address.Dialect != "":
 		why, _, _ := strings.Cut(refusal.Message, "; ")
 		return fmt.Errorf("%s does not hold the whole schema of %s: %s; install what is missing: fsmgen sql --dialect %s --level %s %s",
 			db.Address.Shown, m.Name, why, db.Address.Dialect, have.Enforce, file)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/internal/live"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -26,8 +26,8 @@ func TestParcelIsItsSpecification(t *testing.T) {
 	type facts struct {
 		Name           string
 		From, Recorded []string
-		Moves          []fsm.Move
-		Feeds          []fsm.Feed
+		Moves          []fsmimpl.Move
+		Feeds          []fsmimpl.Feed
 	}
 	var want, got []facts
 	for _, o := range live.Descriptor(m, schema).Operations {

@@ -9,17 +9,18 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/interp"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
 // coder turns rows into records of the interpreter and back.
 type coder struct {
 	m      *spec.Machine
-	schema *fsm.Schema
+	schema *driver.Schema
 }
 
 // Record returns the record of a row. Unknown words and wrong types are errors.
-func Record(m *spec.Machine, row fsm.Row) (interp.Record, error) {
+func Record(m *spec.Machine, row driver.Row) (interp.Record, error) {
 	r := interp.NewRecord(m, row.ID)
 	if len(row.Values) != len(m.Fields) {
 		return r, fmt.Errorf("%s %q: the row has %d columns, expected %d", m.Name, row.ID, len(row.Values), len(m.Fields))
@@ -48,10 +49,10 @@ func Record(m *spec.Machine, row fsm.Row) (interp.Record, error) {
 	return r, nil
 }
 
-func (c coder) decode(row fsm.Row) (interp.Record, error) { return Record(c.m, row) }
+func (c coder) decode(row driver.Row) (interp.Record, error) { return Record(c.m, row) }
 
-func (c coder) encode(r *interp.Record) fsm.Row {
-	row := fsm.Row{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Values: make([]any, len(c.m.Fields))}
+func (c coder) encode(r *interp.Record) driver.Row {
+	row := driver.Row{ID: r.ID, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Values: make([]any, len(c.m.Fields))}
 	if r.State != nil {
 		row.State = r.State.Stored()
 	}

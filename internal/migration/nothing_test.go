@@ -14,6 +14,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/migration"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -35,7 +36,7 @@ func shipped(t *testing.T) (list []*spec.Machine) {
 	return list
 }
 
-func described(t testing.TB, m *spec.Machine, dialect, level string) *fsm.Schema {
+func described(t testing.TB, m *spec.Machine, dialect, level string) *driver.Schema {
 	t.Helper()
 	s, err := live.Schema(m, dialect, level)
 	if err != nil {
@@ -45,7 +46,7 @@ func described(t testing.TB, m *spec.Machine, dialect, level string) *fsm.Schema
 }
 
 // migrates calls Migrate as a program does when it starts.
-func migrates(t testing.TB, store fsm.Store, s *fsm.Schema) error {
+func migrates(t testing.TB, store fsm.Store, s *driver.Schema) error {
 	t.Helper()
 	table, err := store.Table(s)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
@@ -51,7 +52,7 @@ func TestOlderDatabases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for f, err := range m.Core().Audit(t.Context()) {
+		for f, err := range audit.Run(t.Context(), m.Core()) {
 			t.Errorf("%s: the audit finds %v, %v", dialect, f, err)
 		}
 		for i := range 12 {

@@ -18,6 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/migration"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -140,7 +141,7 @@ func evolveSQLite(t *testing.T, seed uint64, n *tally) {
 	compare(t, what, before, takeSQLite(t, db, level), err, n, m, next, schema)
 }
 
-func storeMigrates(t *testing.T, path string, s *fsm.Schema) error {
+func storeMigrates(t *testing.T, path string, s *driver.Schema) error {
 	store, err := sqlite.Open(path, sqlite.WithEnforce(cmp.Or(s.Enforce, "full")))
 	if err != nil {
 		t.Fatal(err)

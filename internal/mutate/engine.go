@@ -35,8 +35,8 @@ var engineFiles = []engineFile{
 	{"runtime/sqlstore", "statement.go"},
 	{"runtime/sqlstore", "tx.go"},
 	{"runtime", "join.go"},
-	{"runtime", "purge.go"},
-	{"runtime", "repair.go"},
+	{"runtime/audit", "purge.go"},
+	{"runtime/audit", "repair.go"},
 	{"runtime/sqlstore", "batch.go"},
 	{"runtime/sqlstore", "committer.go"},
 	{"runtime/sqlstore", "postgres_write.go"},
@@ -52,7 +52,7 @@ func (e engineFile) group() string { return e.dir + "/" + strings.TrimSuffix(e.b
 // suites names the suites that a file is judged by.
 func (e engineFile) suites() []string {
 	switch {
-	case e.dir == "runtime", e.dir == "runtime/driver":
+	case e.dir == "runtime", e.dir == "runtime/driver", e.dir == "runtime/audit":
 		return append(append([]string{"tests of memstore", "tests of driver", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
 	case strings.HasPrefix(e.base, "postgres_"):
 		return []string{"tests of sqlstore", "tests of sqlstore on PostgreSQL", "tests of postgres"}

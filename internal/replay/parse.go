@@ -13,6 +13,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -78,7 +79,7 @@ func (c *checker) parse(text []byte) (p parsed, ok bool) {
 		e.Version = c.m.Version
 	}
 	c.event = e
-	if err := fsm.CheckID(e.ID); err != nil || e.ID == "" {
+	if err := driver.CheckID(e.ID); err != nil || e.ID == "" {
 		c.say(RuleJSON, "the id %q is none: it is empty, not UTF-8, holds NUL or is longer than 255 bytes", e.ID)
 		return p, false
 	}
@@ -138,18 +139,18 @@ var unescaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&",
 // checksum compares the event with its own checksum, where it has one.
 func (c *checker) checksum(text []byte) {
 	e := c.event
-	if e.Sum == 0 || fsm.Checksum(&e) == e.Sum {
+	if e.Sum == 0 || driver.Checksum(&e) == e.Sum {
 		return
 	}
 	var again fsm.Event
-	if json.Unmarshal([]byte(unescaped.Replace(string(text))), &again) == nil && fsm.Checksum(&again) == e.Sum {
+	if json.Unmarshal([]byte(unescaped.Replace(string(text))), &again) == nil && driver.Checksum(&again) == e.Sum {
 		return
 	}
 	hint := ""
 	if unescaped.Replace(string(text)) != string(text) {
 		hint = `; it covers the exact text, which an encoder may have rewritten that writes < as \u003c`
 	}
-	c.say(RuleSum, "the event's checksum is %d, it says %d%s", fsm.Checksum(&e), e.Sum, hint)
+	c.say(RuleSum, "the event's checksum is %d, it says %d%s", driver.Checksum(&e), e.Sum, hint)
 	c.found = false // the event is judged as it is
 }
 
@@ -161,7 +162,7 @@ func (c *checker) history(r *record) {
 	if e.RecordOnly() {
 		before, follows = r.last, e.Rev == r.rev && e.N == r.n+1
 	}
-	if want := fsm.Chained(before, e); e.Chain != 0 && follows && e.Chain != want && (before != 0 || r.rev == 0) {
+	if want := driver.Chained(before, e); e.Chain != 0 && follows && e.Chain != want && (before != 0 || r.rev == 0) {
 		c.say(RuleHistory, "the chain of checksums is %d here, it says %d: an event was altered and given a new checksum", want, e.Chain)
 		c.found = false
 	}

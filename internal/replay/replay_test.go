@@ -17,6 +17,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
 	"github.com/fsmgen/fsmgen/internal/replay"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -241,7 +242,7 @@ func TestFindings(t *testing.T) {
 					t.Fatal(err)
 				}
 				e.Name, e.Version = "draw", 1
-				c.want[i] = strings.Replace(c.want[i], "SUM", fmt.Sprint(fsm.Checksum(&e)), 1)
+				c.want[i] = strings.Replace(c.want[i], "SUM", fmt.Sprint(driver.Checksum(&e)), 1)
 			}
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

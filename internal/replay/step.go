@@ -7,7 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -309,7 +309,7 @@ func (c *checker) decide(r *record, o *spec.Operation, p parsed, after interp.Re
 			call.Inputs[name] = v
 		}
 	}
-	if o.By == spec.BySystem && e.Actor != "" && e.Actor != fsm.SystemActor {
+	if o.By == spec.BySystem && e.Actor != "" && e.Actor != driver.SystemActor {
 		c.say(RuleDecision, "operation %s is the system's, this event says that %q ran it", o.Name, e.Actor)
 		return d, nil, false
 	}

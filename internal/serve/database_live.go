@@ -12,6 +12,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/live"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -108,10 +109,10 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 		}
 	}
 	slices.SortStableFunc(v.Overdue, func(a, b Overdue) int { return a.due.Compare(b.due) })
-	last := fsm.Query{Order: []fsm.Order{{Column: "updated_at", Descending: true}}, Limit: mostRecent}
+	last := driver.Query{Order: []driver.Order{{Column: "updated_at", Descending: true}}, Limit: mostRecent}
 	for r, err := range db.Machine.List(ctx, last) {
 		var broken *fsm.Refusal
-		if err != nil && (!errors.As(err, &broken) || broken.Code != fsm.CodeQuarantined) {
+		if err != nil && (!errors.As(err, &broken) || broken.Code != fsm.ErrQuarantined) {
 			return v, db.Address.Clean(err)
 		}
 		one := Listed{ID: r.ID, Rev: r.Rev, Updated: stamp(r.UpdatedAt), Broken: broken != nil}
@@ -127,9 +128,9 @@ func (d *liveDatabase) Overview(ctx context.Context, m *spec.Machine) (Overview,
 
 // overdue lists the records for which a trigger is due.
 func (d *liveDatabase) overdue(ctx context.Context, db *live.DB, o *spec.Operation, t spec.Trigger, now time.Time, v *Overview) error {
-	q := fsm.Query{
-		Where: []fsm.Cond{{Column: t.After.Stored(), Op: fsm.OpLe, Value: now.Add(-t.Plus)}},
-		Order: []fsm.Order{{Column: t.After.Stored()}}, Limit: mostOverdue + 1,
+	q := driver.Query{
+		Where: []driver.Cond{{Column: t.After.Stored(), Op: driver.OpLe, Value: now.Add(-t.Plus)}},
+		Order: []driver.Order{{Column: t.After.Stored()}}, Limit: mostOverdue + 1,
 	}
 	for _, s := range o.From {
 		q.States = append(q.States, s.State.Stored())

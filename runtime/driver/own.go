@@ -42,4 +42,3 @@ func (e *Event) Own(s *Schema) bool {
 func (s *Schema) Knows(stored string) bool {
 	return slices.ContainsFunc(s.States, func(st StateInfo) bool { return st.Stored == stored })
 }
-

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 )
 
@@ -17,23 +16,9 @@ func (s SpecID) String() string { return fmt.Sprintf("version %d (hash %.12s)", 
 // ID names the schema's specification.
 func (s *Schema) ID() SpecID { return SpecID{s.Version, s.Hash} }
 
-// Retirer is a Table that two specifications may have open at once.
-//
-// Migrate of a specification whose version is higher than the one it finds
-// notes what becomes of that one: it stays open where Schema.Beside names it,
-// and is retired otherwise. A program of one that stays open passes Check, and
-// its Migrate does nothing; a program of one that was retired gets a refusal
-// with CodeSchemaMismatch from both, whose cause is a *RetiredError. A version
-// that did not rise retires nothing.
-type Retirer interface {
-	// Retire ends a roll-out: every other specification of this machine is
-	// retired. It is refused unless the store holds this specification's tables.
-	Retire(ctx context.Context) error
-}
-
 // RetiredError says that the store's tables have gone over to a later
 // specification, beside which the program's may not work. It is the cause of a
-// refusal with CodeSchemaMismatch.
+// refusal with ErrSchemaMismatch.
 type RetiredError struct {
 	Machine string
 	Program SpecID

@@ -14,6 +14,13 @@ import (
 type Store interface {
 	// Table returns the store's part for one machine, without any input or output.
 	Table(s *Schema) (Table, error)
+	// Patience is how long a call waits in all, from its begin on: for connections, for
+	// locks of others, between its tries. No wait of the call begins later, and the engine
+	// does not try again then. 0: no limit.
+	Patience() time.Duration
+	// Failed says why the store takes no more writes, since its database failed; nil
+	// while it takes them.
+	Failed() error
 	// Close ends the store; calls in flight end first.
 	Close() error
 }
@@ -33,19 +40,29 @@ type Transactional[T any] interface {
 type Table interface {
 	// Migrate creates what is missing for this specification and notes its hash.
 	Migrate(ctx context.Context) error
-	// Check returns a *Refusal with CodeSchemaMismatch unless the store holds
+	// Check returns a *Refusal with ErrSchemaMismatch unless the store holds
 	// this specification's tables.
 	Check(ctx context.Context) error
 	// Commit makes one write durable: all of it or nothing. When it returns
 	// nil, the write survives a crash. Returns ErrMoved, ErrRequestTaken,
 	// ErrIDTaken, ErrClosed or *ConflictError when nothing was written for that reason,
-	// a *Refusal with CodeBusy when surely nothing was written, the context's
+	// a *Refusal with ErrBusy when surely nothing was written, the context's
 	// own error when surely nothing was written because it ended, and
 	// *AmbiguousError when it is not known. The engine takes any other error
 	// of a commit for ambiguous.
 	Commit(ctx context.Context, w *Write) error
 	// View runs f once, over one consistent snapshot.
 	View(ctx context.Context, f func(Reader) error) error
+	// Retire ends a roll-out: every other specification of this machine is
+	// retired. It is refused unless the store holds this specification's tables.
+	//
+	// Migrate of a specification whose version is higher than the one it finds
+	// notes what becomes of that one: it stays open where Schema.Beside names it,
+	// and is retired otherwise. A program of one that stays open passes Check, and
+	// its Migrate does nothing; a program of one that was retired gets a refusal
+	// with ErrSchemaMismatch from both, whose cause is a *RetiredError. A version
+	// that did not rise retires nothing.
+	Retire(ctx context.Context) error
 	// Update runs f in one transaction that sees no other writer, and commits
 	// it when f returns nil. It may run f again in a new transaction after a
 	// conflict. An error of f ends the transaction without a trace and is
@@ -53,11 +70,6 @@ type Table interface {
 	// Errors of the commit itself as Commit.
 	Update(ctx context.Context, f func(Tx) error) error
 }
-
-// Patient is a Store that says how long a call waits in all, from its begin on:
-// for connections, for locks of others, between its tries. No wait of the call
-// begins later, and the engine does not try again then.
-type Patient interface{ Patience() time.Duration }
 
 // Bulk is a Table for which many writes in one transaction cost little more than
 // one. With it, calls on many records are made in few steps; without it, one by one.
@@ -104,11 +116,6 @@ type Reader interface {
 	// Orphans returns at most limit ids above after, ascending, that have
 	// events but no row, and were not purged.
 	Orphans(after string, limit int) ([]string, error)
-}
-
-// Inspector is a Reader that finds by itself what the checks at open look for.
-// Without it the engine reads all records and the ends of their logs.
-type Inspector interface {
 	// Doubles returns at most limit groups of rows that hold one place of a
 	// unique rule, by First above after.
 	Doubles(u *UniqueRule, after string, limit int) ([]Double, error)
@@ -116,25 +123,16 @@ type Inspector interface {
 	// their log does not end with: it lacks the event that led to the row's
 	// revision and state, or goes on after it.
 	Loose(after string, limit int) ([]string, error)
-}
-
-// Blurred is a Reader whose Log may give two events of different records in
-// another order than they were made in, although it gives those of one record as
-// they were made, and misses none. The audit takes events of which nobody knows
-// which was the first in the order that speaks for them.
-type Blurred interface {
 	// Blurred reports whether b, which Log gives after a, may have been made
 	// before it.
 	Blurred(a, b *Entry) bool
-}
-
-// Indexed is a Reader of a store that keeps the keys itself by which rows are
-// found. The audit asks it what these say.
-type Indexed interface {
 	// Misindexed looks at a part of the rows and keys: from the place on that it
 	// gave as next, at first an empty one, until next is empty. It returns the
 	// keys that do not say what a row says, in no order.
 	Misindexed(place string) (wrong []Misindexed, next string, err error)
+	// Tombstones returns at most limit events by which Purge ended a log before the
+	// time, by id above after, ascending.
+	Tombstones(after string, before time.Time, limit int) ([]Event, error)
 }
 
 // Misindexed is a key of an index that is missing, wrong or left over.
@@ -192,11 +190,6 @@ type Tx interface {
 	// Postpone notes why an attempt failed, and when the next one is due. It
 	// reports false and does nothing where Settle does.
 	Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error)
-}
-
-// Repairer is a Tx that does what no operation does: it puts a row right after its
-// log, and removes a record that is finished. Repair and Purge need it.
-type Repairer interface {
 	// Restore puts row in the place of what is stored under its id, if anything,
 	// whatever the schema says of moves, and appends the record-only event e,
 	// which gets its N, to its log. Nothing else of the log changes.
@@ -208,35 +201,23 @@ type Repairer interface {
 	// then on. It reports false and does nothing when the outbox holds a
 	// delivery of the record. Errors as Write.
 	Purge(w *Write) (bool, error)
-}
-
-// TombstoneReader is a Reader that finds what Purge left. Forget needs it.
-type TombstoneReader interface {
-	// Tombstones returns at most limit events by which Purge ended a log before the
-	// time, by id above after, ascending.
-	Tombstones(after string, before time.Time, limit int) ([]Event, error)
-}
-
-// Forgetter is a Repairer that removes what Purge left. Forget needs it.
-type Forgetter interface {
-	Repairer
 	// Forget removes all events of an id whose log Purge ended before the time. It
 	// reports false and does nothing where there is no such log, or a row.
 	Forget(id string, before time.Time) (bool, error)
-}
-
-// Redactor is a Repairer that erases what was logged. Redact needs it.
-type Redactor interface {
-	Repairer
 	// Redact puts edited, events of one record's log with other contents, checksums
 	// and chains, in the places of those with the same revision and number, and then
 	// makes the write, whatever the schema says of moves. It reports true and does
 	// nothing when the outbox holds a delivery of the record. Errors as Write.
 	Redact(w *Write, edited []Event) (waiting bool, err error)
+	// Ended reports whether somebody else has committed the transaction or rolled it
+	// back, as an atomic effect can do that has the transaction of the database.
+	Ended() bool
 }
 
-// What Commit and Write answer when nothing was written.
+// What a store answers: the first one when it reads, the others when nothing was written.
 var (
+	// ErrNotFound: there is no row with that id.
+	ErrNotFound = errors.New("no such record")
 	// ErrMoved: the record is not at the revision and state that the write was decided on.
 	ErrMoved = errors.New("the record is not at the revision the write was decided on")
 	// ErrRequestTaken: the request id stands in the log already.
@@ -276,11 +257,4 @@ type Delivery struct {
 	Attempts  int       // how often it was claimed
 	Due       time.Time // when it may be claimed
 	LastError string
-}
-
-// Failing is a Store that may come to take no more writes, since its database failed.
-type Failing interface {
-	Store
-	// Failed returns why; nil while it takes writes.
-	Failed() error
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
@@ -73,7 +73,7 @@ func (o *object) time(name string, t time.Time) {
 }
 
 // raw writes a JSON text as it is.
-func (o *object) raw(name string, j fsm.JSON) {
+func (o *object) raw(name string, j driver.JSON) {
 	if !j.IsZero() {
 		o.name(name)
 		o.b = append(o.b, j.String()...)
@@ -83,7 +83,7 @@ func (o *object) raw(name string, j fsm.JSON) {
 // encodeRow writes a row without its id, which is in the key. Absent values are
 // left out. chain is that of the event which led to its revision: whoever reads
 // the row to decide on it knows what the next event is chained to.
-func encodeRow(s *fsm.Schema, row *fsm.Row, chain uint32) ([]byte, error) {
+func encodeRow(s *driver.Schema, row *driver.Row, chain uint32) ([]byte, error) {
 	o := &object{b: append(make([]byte, 0, 256), '{')}
 	o.text("state", row.State)
 	o.integer("rev", row.Rev)
@@ -116,7 +116,7 @@ func encodeRow(s *fsm.Schema, row *fsm.Row, chain uint32) ([]byte, error) {
 
 // decodeRow reads what encodeRow wrote, maybe for an older specification: a
 // column that it did not have is absent, empty or at 0.
-func decodeRow(s *fsm.Schema, id string, text []byte) (row fsm.Row, chain uint32, err error) {
+func decodeRow(s *driver.Schema, id string, text []byte) (row driver.Row, chain uint32, err error) {
 	var doc struct {
 		State     string                     `json:"state"`
 		Rev       int64                      `json:"rev"`
@@ -126,9 +126,9 @@ func decodeRow(s *fsm.Schema, id string, text []byte) (row fsm.Row, chain uint32
 		Values    map[string]json.RawMessage `json:"values"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return fsm.Row{}, 0, fmt.Errorf("the row of %q: %w", id, err)
+		return driver.Row{}, 0, fmt.Errorf("the row of %q: %w", id, err)
 	}
-	row = fsm.Row{ID: id, State: doc.State, Rev: doc.Rev, Values: make([]any, len(s.Columns))}
+	row = driver.Row{ID: id, State: doc.State, Rev: doc.Rev, Values: make([]any, len(s.Columns))}
 	if row.CreatedAt, err = parseTime(doc.CreatedAt); err != nil {
 		return row, 0, fmt.Errorf("created_at of %q: %w", id, err)
 	}
@@ -152,31 +152,31 @@ func decodeRow(s *fsm.Schema, id string, text []byte) (row fsm.Row, chain uint32
 // rowAsItIs reads a row for whoever only reads. One that no program of ours has
 // written comes in a state that no machine knows, so that the engine reports and
 // quarantines the record, and can repair it.
-func (t *table) rowAsItIs(id string, text []byte) fsm.Row {
+func (t *table) rowAsItIs(id string, text []byte) driver.Row {
 	row, chain, err := decodeRow(t.schema, id, text)
 	if err == nil {
 		t.shared.chains.note(id, row.Rev, chain)
 		return row
 	}
-	broken := fsm.Row{ID: id, State: "unreadable: " + err.Error(), Rev: max(row.Rev, 1), Values: make([]any, len(t.schema.Columns))}
+	broken := driver.Row{ID: id, State: "unreadable: " + err.Error(), Rev: max(row.Rev, 1), Values: make([]any, len(t.schema.Columns))}
 	for i := range broken.Values {
 		broken.Values[i] = rows.Blank(&t.schema.Columns[i])
 	}
 	return broken
 }
 
-func decodeValue(k fsm.Kind, raw json.RawMessage) (any, error) {
+func decodeValue(k driver.Kind, raw json.RawMessage) (any, error) {
 	switch k {
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
 		return strconv.ParseInt(string(raw), 10, 64)
-	case fsm.KindBool:
+	case driver.KindBool:
 		return strconv.ParseBool(string(raw))
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, err
 	}
-	if k == fsm.KindTime {
+	if k == driver.KindTime {
 		return parseTime(s)
 	}
 	return s, nil
@@ -186,7 +186,7 @@ func parseTime(s string) (time.Time, error) { return time.Parse(timeLayout, s) }
 
 // encodeEvent writes an event without its id. since is the revision of etcd under
 // which it stands in the log of all records.
-func encodeEvent(e *fsm.Event, chain uint32, since int64) ([]byte, error) {
+func encodeEvent(e *driver.Event, chain uint32, since int64) ([]byte, error) {
 	o := &object{b: append(make([]byte, 0, 512), '{')}
 	o.integer("rev", e.Rev)
 	if e.N != 0 {
@@ -225,13 +225,13 @@ func encodeEvent(e *fsm.Event, chain uint32, since int64) ([]byte, error) {
 }
 
 // decodeEvent reads what encodeEvent wrote.
-func decodeEvent(id string, text []byte) (fsm.Event, error) {
+func decodeEvent(id string, text []byte) (driver.Event, error) {
 	e, _, err := decodeLogged(id, text)
 	return e, err
 }
 
 // decodeLogged reads besides under which revision of etcd the event stands.
-func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) {
+func decodeLogged(id string, text []byte) (e driver.Event, since int64, err error) {
 	type event struct {
 		Rev         int64             `json:"rev"`
 		N           int64             `json:"n"`
@@ -257,8 +257,8 @@ func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) 
 		Since       int64             `json:"since"`
 	}
 	var doc event
-	fail := func(err error) (fsm.Event, int64, error) {
-		return fsm.Event{}, 0, fmt.Errorf("an event of %q: %w", id, err)
+	fail := func(err error) (driver.Event, int64, error) {
+		return driver.Event{}, 0, fmt.Errorf("an event of %q: %w", id, err)
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return fail(err)
@@ -267,19 +267,19 @@ func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) 
 	if err != nil {
 		return fail(err)
 	}
-	e = fsm.Event{
+	e = driver.Event{
 		ID: id, Rev: doc.Rev, N: doc.N, Operation: doc.Operation, Name: doc.Name, From: doc.From, To: doc.To,
 		At: at, Actor: doc.Actor, Reason: doc.Reason, RequestID: doc.RequestID, RequestN: doc.RequestN,
 		Fingerprint: doc.Fingerprint, Labels: doc.Labels, Version: doc.Version, Cause: doc.Cause, Guard: doc.Guard, Sum: doc.Sum, Chain: doc.Chain,
 	}
 	for _, f := range []struct {
-		to  *fsm.JSON
+		to  *driver.JSON
 		raw json.RawMessage
 	}{{&e.Inputs, doc.Inputs}, {&e.Changes, doc.Changes}, {&e.Image, doc.Image}} {
 		if f.raw == nil {
 			continue
 		}
-		if *f.to, err = fsm.ParseJSON(string(f.raw)); err != nil {
+		if *f.to, err = driver.ParseJSON(string(f.raw)); err != nil {
 			return fail(err)
 		}
 	}
@@ -287,7 +287,7 @@ func decodeLogged(id string, text []byte) (e fsm.Event, since int64, err error) 
 }
 
 // encodeDelivery writes a delivery.
-func encodeDelivery(d *fsm.Delivery) ([]byte, error) {
+func encodeDelivery(d *driver.Delivery) ([]byte, error) {
 	o := &object{b: []byte{'{'}}
 	o.text("id", d.ID)
 	o.integer("rev", d.Rev)
@@ -300,7 +300,7 @@ func encodeDelivery(d *fsm.Delivery) ([]byte, error) {
 }
 
 // decodeDelivery reads what encodeDelivery wrote.
-func decodeDelivery(text []byte) (fsm.Delivery, error) {
+func decodeDelivery(text []byte) (driver.Delivery, error) {
 	var doc struct {
 		ID        string `json:"id"`
 		Rev       int64  `json:"rev"`
@@ -312,9 +312,9 @@ func decodeDelivery(text []byte) (fsm.Delivery, error) {
 	}
 	err := json.Unmarshal(text, &doc)
 	if err != nil {
-		return fsm.Delivery{}, fmt.Errorf("a delivery: %w", err)
+		return driver.Delivery{}, fmt.Errorf("a delivery: %w", err)
 	}
-	d := fsm.Delivery{ID: doc.ID, Rev: doc.Rev, Effect: doc.Effect, Key: doc.Key, Attempts: doc.Attempts, LastError: doc.LastError}
+	d := driver.Delivery{ID: doc.ID, Rev: doc.Rev, Effect: doc.Effect, Key: doc.Key, Attempts: doc.Attempts, LastError: doc.LastError}
 	if d.Due, err = parseTime(doc.Due); err != nil {
 		return d, fmt.Errorf("a delivery of %q: %w", d.ID, err)
 	}

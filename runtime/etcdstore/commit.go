@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Claim gives deliveries to its caller. It looks for them without holding
 // everything still; each one that it takes is compared at the commit.
-func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+func (x *txn) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
 	look := *x.snapshot
 	look.reads, look.empty = nil, nil
 	list, err := reader{&look}.Outbox(now, limit)
@@ -17,9 +17,9 @@ func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
 		return nil, err
 	}
 	x.rev = look.rev // the keys that it read are known, so that nothing else asks for the revision
-	var claimed []fsm.Delivery
+	var claimed []driver.Delivery
 	for _, d := range list {
-		_, err := x.deliver(d.ID, d.Rev, d.Attempts, func(d *fsm.Delivery) bool {
+		_, err := x.deliver(d.ID, d.Rev, d.Attempts, func(d *driver.Delivery) bool {
 			d.Attempts, d.Due = d.Attempts+1, until
 			claimed = append(claimed, *d)
 			return true
@@ -33,19 +33,19 @@ func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
 
 // Settle removes a delivery.
 func (x *txn) Settle(id string, rev int64, attempt int) (bool, error) {
-	return x.deliver(id, rev, attempt, func(*fsm.Delivery) bool { return false })
+	return x.deliver(id, rev, attempt, func(*driver.Delivery) bool { return false })
 }
 
 // Postpone notes a failed attempt.
 func (x *txn) Postpone(id string, rev int64, attempt int, due time.Time, lastError string) (bool, error) {
-	return x.deliver(id, rev, attempt, func(d *fsm.Delivery) bool {
+	return x.deliver(id, rev, attempt, func(d *driver.Delivery) bool {
 		d.Due, d.LastError = due, lastError
 		return true
 	})
 }
 
 // deliver changes a delivery at an attempt, or removes it when f says so.
-func (x *txn) deliver(id string, rev int64, attempt int, f func(*fsm.Delivery) (keep bool)) (bool, error) {
+func (x *txn) deliver(id string, rev int64, attempt int, f func(*driver.Delivery) (keep bool)) (bool, error) {
 	if x.ended {
 		return false, errEnded
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -14,17 +14,17 @@ import (
 // runs it over real servers.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(tb testing.TB) fsm.Store { return open(tb, serve(tb, newData())) })
+	storetest.Run(t, func(tb testing.TB) driver.Store { return open(tb, serve(tb, newData())) })
 }
 
 // A store that has no transaction to hand out must not look as if it had one.
 func TestNoTransaction(t *testing.T) {
 	t.Parallel()
 	var store any = open(t, serve(t, newData()))
-	if _, ok := store.(fsm.Transactional[*sql.Tx]); ok {
+	if _, ok := store.(driver.Transactional[*sql.Tx]); ok {
 		t.Error("the store says that it has transactions of SQL")
 	}
-	if _, ok := store.(interface{ Transaction(fsm.Tx) any }); ok {
+	if _, ok := store.(interface{ Transaction(driver.Tx) any }); ok {
 		t.Error("the store says that it has transactions")
 	}
 }

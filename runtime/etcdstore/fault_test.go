@@ -11,41 +11,43 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 type machine = fsm.Machine[storetest.Parcel]
 
 // openMachine opens the suite's machine over a store, which it migrates.
-func openMachine(tb testing.TB, store fsm.Store) *machine {
+func openMachine(tb testing.TB, store driver.Store) *machine {
 	tb.Helper()
 	schema := storetest.Schema()
-	if err := fsm.Migrate(tb.Context(), store, schema); err != nil {
+	if err := fsmimpl.Migrate(tb.Context(), store, schema); err != nil {
 		tb.Fatal(err)
 	}
-	none := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+	none := func(context.Context, driver.Tx, storetest.Parcel, string, driver.Event) error { return nil }
 	m, err := fsm.NewMachine(tb.Context(), store, storetest.Descriptor(schema),
-		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none})
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return m
 }
 
-func register(id string) fsm.Call[storetest.Parcel] {
+func register(id string) fsmimpl.Call[storetest.Parcel] {
 	return storetest.Register(storetest.Meta{RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"})
 }
 
 // creation is the write that Commit is tested with.
-func creation(id string) *fsm.Write {
-	p := storetest.Parcel{ID: id, State: "waiting", Rev: 1, CreatedAt: fsm.Time(time.Now()), UpdatedAt: fsm.Time(time.Now()), Lane: "a"}
+func creation(id string) *driver.Write {
+	p := storetest.Parcel{ID: id, State: "waiting", Rev: 1, CreatedAt: driver.Time(time.Now()), UpdatedAt: driver.Time(time.Now()), Lane: "a"}
 	row := storetest.Encode(&p)
-	e := fsm.Event{ID: id, Rev: 1, Operation: "register", Name: "register", To: "waiting", At: p.CreatedAt, RequestID: "make " + id, Changes: fsm.MustJSON(`{"lane":"a"}`)}
-	return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &row, Event: e}
+	e := driver.Event{ID: id, Rev: 1, Operation: "register", Name: "register", To: "waiting", At: p.CreatedAt, RequestID: "make " + id, Changes: driver.MustJSON(`{"lane":"a"}`)}
+	return &driver.Write{Prev: driver.Ref{ID: id}, Row: &row, Event: e}
 }
 
-func table(tb testing.TB, store fsm.Store) fsm.Table {
+func table(tb testing.TB, store driver.Store) driver.Table {
 	tb.Helper()
 	tab, err := store.Table(storetest.Schema())
 	if err != nil {
@@ -141,7 +143,7 @@ func TestLostAnswers(t *testing.T) {
 					t.Errorf("got %+v, %v, want the record, replayed %v", out, err, applied)
 				}
 				arm()
-				if _, err = m.Apply(t.Context(), fsm.Ref{ID: "p2"}, storetest.Bill(storetest.Meta{RequestID: "b"})); err != nil {
+				if _, err = m.Apply(t.Context(), driver.Ref{ID: "p2"}, storetest.Bill(storetest.Meta{RequestID: "b"})); err != nil {
 					t.Error(err)
 				}
 				if p, err := m.Record(t.Context(), "p2"); err != nil || p.Moves != 1 {
@@ -162,11 +164,11 @@ func TestRefusedAnswers(t *testing.T) {
 	}{
 		"too many requests": {429, `{"code":8,"message":"etcdserver: too many requests"}`, ""},
 		"no leader here":    {500, `{"code":2,"message":"raft proposal dropped"}`, ""},
-		"full":              {429, `{"code":8,"message":"etcdserver: mvcc: database space exceeded"}`, fsm.CodeBusy},
-		"forbidden":         {403, `{"code":7,"message":"etcdserver: permission denied"}`, fsm.CodeBusy},
-		"too large":         {400, `{"code":3,"message":"etcdserver: request is too large"}`, fsm.CodeTooLarge},
-		"above the limit":   {429, `{"code":8,"message":"grpc: received message larger than max (3 vs. 2)"}`, fsm.CodeTooLarge},
-		"no gateway":        {404, `404 page not found`, fsm.CodeBusy},
+		"full":              {429, `{"code":8,"message":"etcdserver: mvcc: database space exceeded"}`, fsm.ErrBusy},
+		"forbidden":         {403, `{"code":7,"message":"etcdserver: permission denied"}`, fsm.ErrBusy},
+		"too large":         {400, `{"code":3,"message":"etcdserver: request is too large"}`, fsm.ErrTooLarge},
+		"above the limit":   {429, `{"code":8,"message":"grpc: received message larger than max (3 vs. 2)"}`, fsm.ErrTooLarge},
+		"no gateway":        {404, `404 page not found`, fsm.ErrBusy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,12 +240,12 @@ func TestEndpointsFailOver(t *testing.T) {
 		call func() error
 	}{
 		{"a read", func() error { // the first one: it finds the connection that was left
-			return tab.View(t.Context(), func(r fsm.Reader) error { _, err := r.Row("q"); return err })
+			return tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("q"); return err })
 		}},
 		{"a write", func() error { return tab.Commit(t.Context(), creation("q")) }},
 	} {
 		before := tries.n.Load()
-		wantCode(t, c.call(), fsm.CodeBusy)
+		wantCode(t, c.call(), fsm.ErrBusy)
 		if n := tries.n.Load() - before; n != 9 {
 			t.Errorf("%s: nobody is there, and it was tried %d times, want 9", c.name, n)
 		}
@@ -294,7 +296,7 @@ func TestContext(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fsm.ErrAmbiguous) {
 		t.Errorf("got %v, want the context's own error", err)
 	}
-	err = tab.View(ctx, func(r fsm.Reader) error { _, err := r.Row("p1"); return err })
+	err = tab.View(ctx, func(r driver.Reader) error { _, err := r.Row("p1"); return err })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's own error", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
@@ -16,7 +16,7 @@ type indexed struct {
 }
 
 // indexes returns the keys by which a row is found.
-func (t *table) indexes(row *fsm.Row) []indexed {
+func (t *table) indexes(row *driver.Row) []indexed {
 	list := []indexed{{key: t.keys.state(row.State).from + row.ID}}
 	for i := range t.schema.Indexes {
 		x := &t.schema.Indexes[i]
@@ -52,18 +52,18 @@ func (t *table) indexes(row *fsm.Row) []indexed {
 
 // counts reports whether a unique rule is that of a sequence; its last column
 // holds the number.
-func (t *table) counts(u *fsm.UniqueRule) bool {
+func (t *table) counts(u *driver.UniqueRule) bool {
 	if len(u.Columns) == 0 {
 		return false
 	}
 	i := t.schema.Column(u.Columns[len(u.Columns)-1])
-	return i >= 0 && t.schema.Columns[i].Kind == fsm.KindSequence && u.Name == "sequence_"+t.schema.Columns[i].Name
+	return i >= 0 && t.schema.Columns[i].Kind == driver.KindSequence && u.Name == "sequence_"+t.schema.Columns[i].Name
 }
 
 // numbers returns where the numbers stand that rows of a group hold of a
 // sequence, and how each key begins; ok is false for a sequence that is no
 // column's.
-func (t *table) numbers(q *fsm.PeerQuery) (prefix string, ok bool) {
+func (t *table) numbers(q *driver.PeerQuery) (prefix string, ok bool) {
 	for i := range t.schema.Uniques {
 		u := &t.schema.Uniques[i]
 		if !t.counts(u) || u.Name != "sequence_"+q.Name || !slices.Equal(u.Columns[:len(u.Columns)-1], q.Columns) {
@@ -79,7 +79,7 @@ func (t *table) numbers(q *fsm.PeerQuery) (prefix string, ok bool) {
 }
 
 // values returns the values of columns; whole is false when one is absent.
-func (t *table) values(row *fsm.Row, columns []string) (values []any, whole bool) {
+func (t *table) values(row *driver.Row, columns []string) (values []any, whole bool) {
 	values, whole = make([]any, len(columns)), true
 	for i, c := range columns {
 		values[i] = rows.Column(t.schema, row, c)
@@ -90,7 +90,7 @@ func (t *table) values(row *fsm.Row, columns []string) (values []any, whole bool
 
 // reindex writes what changes in the indexes when old becomes next; old is nil
 // for a creation.
-func (t *table) reindex(b batch, old, next *fsm.Row) {
+func (t *table) reindex(b batch, old, next *driver.Row) {
 	var before []indexed
 	if old != nil {
 		before = t.indexes(old)
@@ -120,7 +120,7 @@ func (t *table) regroup(b batch, e indexed) {
 type taken struct{ rule, key string }
 
 // taken returns the places that a row takes.
-func (t *table) taken(row *fsm.Row) []taken {
+func (t *table) taken(row *driver.Row) []taken {
 	var list []taken
 	for i := range t.schema.Uniques {
 		u := &t.schema.Uniques[i]
@@ -134,12 +134,12 @@ func (t *table) taken(row *fsm.Row) []taken {
 	return list
 }
 
-func (t *table) unique(u *fsm.UniqueRule, values []any) string {
+func (t *table) unique(u *driver.UniqueRule, values []any) string {
 	return t.keys.base + partUnique + u.Name + "\x00" + joined(values)
 }
 
 // newly returns the places that next takes and old does not hold.
-func (t *table) newly(old, next *fsm.Row) []taken {
+func (t *table) newly(old, next *driver.Row) []taken {
 	list := t.taken(next)
 	if old == nil {
 		return list
@@ -150,7 +150,7 @@ func (t *table) newly(old, next *fsm.Row) []taken {
 
 // retake writes what changes in the places. Those that are left go first: the
 // same transaction may give them to another record.
-func (t *table) retake(b batch, old, next *fsm.Row) {
+func (t *table) retake(b batch, old, next *driver.Row) {
 	after := t.taken(next)
 	if old != nil {
 		for _, p := range t.taken(old) {
@@ -172,10 +172,10 @@ func cutIndexed(value []byte) (state, id string) {
 
 // equals returns the values that a query demands of columns; ok is false
 // unless it demands one of each.
-func equals(where []fsm.Cond, columns []string) (values []any, ok bool) {
+func equals(where []driver.Cond, columns []string) (values []any, ok bool) {
 	for _, name := range columns {
-		i := slices.IndexFunc(where, func(c fsm.Cond) bool {
-			return c.Column == name && c.Op == fsm.OpEq && c.Value != nil
+		i := slices.IndexFunc(where, func(c driver.Cond) bool {
+			return c.Column == name && c.Op == driver.OpEq && c.Value != nil
 		})
 		if i < 0 {
 			return nil, false

@@ -4,17 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
-
-var _ fsm.Inspector = reader{}
 
 // Doubles returns the groups of rows that hold one place of a unique rule. The
 // places themselves cannot be held twice; the rows are asked, and no index.
-func (r reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+func (r reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
 	places := map[string]int{} // -> index in list
-	var list []fsm.Double
-	err := r.find(&fsm.Query{}, func(row *fsm.Row) (bool, error) {
+	var list []driver.Double
+	err := r.find(&driver.Query{}, func(row *driver.Row) (bool, error) {
 		values, whole := r.t.values(row, u.Columns)
 		if !whole || u.States != nil && !slices.Contains(u.States, row.State) {
 			return true, nil
@@ -23,7 +21,7 @@ func (r reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doubl
 		i, met := places[key]
 		if !met {
 			places[key] = len(list)
-			list = append(list, fsm.Double{First: row.ID, Last: row.ID, Count: 1})
+			list = append(list, driver.Double{First: row.ID, Last: row.ID, Count: 1})
 			return true, nil
 		}
 		list[i].Last = row.ID
@@ -46,7 +44,7 @@ func (r reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doubl
 // the event of its revision is read, and whether one stands after it.
 func (r reader) Loose(after string, limit int) ([]string, error) {
 	var ids []string
-	var some []fsm.Row
+	var some []driver.Row
 	look := func() error {
 		var requests []rangeRequest
 		for i := range some {
@@ -79,7 +77,7 @@ func (r reader) Loose(after string, limit int) ([]string, error) {
 		some = some[:0]
 		return nil
 	}
-	err := r.find(&fsm.Query{After: after}, func(row *fsm.Row) (bool, error) {
+	err := r.find(&driver.Query{After: after}, func(row *driver.Row) (bool, error) {
 		if some = append(some, *row); len(some) < maxReads/2 {
 			return true, nil
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // keys makes the keys of one machine. Texts of callers are divided by NUL, which
@@ -66,7 +66,7 @@ func (k keys) outbox(id string, rev int64) string {
 
 func (k keys) outboxes(id string) span { return below(k.base + partOutbox + id + "\x00") }
 
-func (k keys) due(d *fsm.Delivery) string {
+func (k keys) due(d *driver.Delivery) string {
 	return k.base + partDue + sortable(d.Due.UnixMicro()) + "\x00" + d.ID + "\x00" + place(d.Rev, 0)
 }
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // maxLag is how many revisions of etcd may lie between the one that a writer
@@ -30,8 +30,8 @@ type logged struct {
 	id, at string
 }
 
-func (l logged) cursor() fsm.Cursor {
-	return fsm.Cursor(strconv.FormatInt(l.mod, 10) + "." + strings.ReplaceAll(l.at, ".", "_") + "." + l.id)
+func (l logged) cursor() driver.Cursor {
+	return driver.Cursor(strconv.FormatInt(l.mod, 10) + "." + strings.ReplaceAll(l.at, ".", "_") + "." + l.id)
 }
 
 func (l logged) compare(other logged) int {
@@ -39,7 +39,7 @@ func (l logged) compare(other logged) int {
 }
 
 // readCursor is the reverse of logged.cursor.
-func readCursor(c fsm.Cursor) (l logged, ok bool) {
+func readCursor(c driver.Cursor) (l logged, ok bool) {
 	parts := strings.SplitN(string(c), ".", 3)
 	if len(parts) != 3 || parts[2] == "" {
 		return l, false
@@ -52,8 +52,8 @@ func readCursor(c fsm.Cursor) (l logged, ok bool) {
 
 // Log returns events of all records behind the cursor, in the order of their
 // commits, which is that of etcd's revisions.
-func (r reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
-	wrong := func() error { return fmt.Errorf("etcdstore: %s: %q: %w", r.t.schema.Machine, after, fsm.ErrCursor) }
+func (r reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
+	wrong := func() error { return fmt.Errorf("etcdstore: %s: %q: %w", r.t.schema.Machine, after, driver.ErrCursor) }
 	var start logged
 	if after != "" {
 		var ok bool
@@ -84,24 +84,22 @@ func (r reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	if err := r.load(names...); err != nil {
 		return nil, err
 	}
-	entries := make([]fsm.Entry, 0, len(list))
+	entries := make([]driver.Entry, 0, len(list))
 	for i, l := range list {
 		events, err := r.eventsAt(ids[i:i+1], names[i:i+1])
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range events {
-			entries = append(entries, fsm.Entry{Event: e, Cursor: l.cursor()})
+			entries = append(entries, driver.Entry{Event: e, Cursor: l.cursor()})
 		}
 	}
 	return entries, nil
 }
 
-var _ fsm.Blurred = reader{}
-
 // Blurred reports whether two events are of one transaction: then the log gives
 // them by id.
-func (r reader) Blurred(a, b *fsm.Entry) bool {
+func (r reader) Blurred(a, b *driver.Entry) bool {
 	first, known := readCursor(a.Cursor)
 	second, too := readCursor(b.Cursor)
 	return known && too && first.mod == second.mod

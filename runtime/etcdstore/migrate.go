@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // meta is what the store says about a machine's keys.
@@ -28,16 +28,16 @@ const migrating = "migrating "
 
 // fingerprint is the layout of a specification's keys: columns, states, unique
 // rules and indexes. Two specifications with one layout may be open at once.
-func fingerprint(s *fsm.Schema) string {
+func fingerprint(s *driver.Schema) string {
 	type column struct {
 		Stored string
-		Kind   fsm.Kind
+		Kind   driver.Kind
 	}
 	var doc struct {
 		Columns []column
 		States  []string
-		Uniques []fsm.UniqueRule
-		Indexes []fsm.Index
+		Uniques []driver.UniqueRule
+		Indexes []driver.Index
 	}
 	for i := range s.Columns {
 		doc.Columns = append(doc.Columns, column{s.Columns[i].Stored, s.Columns[i].Kind})
@@ -46,7 +46,7 @@ func fingerprint(s *fsm.Schema) string {
 		doc.States = append(doc.States, s.States[i].Stored)
 	}
 	for _, u := range s.Uniques {
-		doc.Uniques = append(doc.Uniques, fsm.UniqueRule{Name: u.Name, Columns: u.Columns, States: u.States})
+		doc.Uniques = append(doc.Uniques, driver.UniqueRule{Name: u.Name, Columns: u.Columns, States: u.States})
 	}
 	doc.Indexes = s.Indexes
 	text, err := json.Marshal(doc)
@@ -158,7 +158,7 @@ func (t *table) migrate(ctx context.Context) error {
 	case string(now.layout.value) == t.fingerprint, now.layout.mod == 0:
 		return t.finish(ctx, same, now.meta)
 	}
-	token := []byte(migrating + fsm.NewID())
+	token := []byte(migrating + driver.NewID())
 	if err := t.put(ctx, same, t.keys.layout(), token); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (t *table) finish(ctx context.Context, when []compare, old *meta) error {
 }
 
 // pages calls f for all rows. Nobody writes while it runs.
-func (t *table) pages(ctx context.Context, f func(list []fsm.Row) error) error {
+func (t *table) pages(ctx context.Context, f func(list []driver.Row) error) error {
 	sp := below(t.keys.row(""))
 	for more := true; more; {
 		var answer rangeResponse
@@ -215,7 +215,7 @@ func (t *table) pages(ctx context.Context, f func(list []fsm.Row) error) error {
 		if err := t.store.client.read(ctx, "/v3/kv/range", &request, &answer); err != nil {
 			return t.fault(err, nil)
 		}
-		list := make([]fsm.Row, 0, len(answer.KVs))
+		list := make([]driver.Row, 0, len(answer.KVs))
 		for _, kv := range answer.KVs {
 			sp.from = next(string(kv.Key))
 			row, _, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
@@ -235,10 +235,10 @@ func (t *table) pages(ctx context.Context, f func(list []fsm.Row) error) error {
 // fitting refuses rows that this specification cannot have.
 func (t *table) fitting(ctx context.Context) error {
 	holders := map[[16]byte]string{}
-	return t.pages(ctx, func(list []fsm.Row) error {
+	return t.pages(ctx, func(list []driver.Row) error {
 		for i := range list {
 			row := &list[i]
-			if !slices.ContainsFunc(t.schema.States, func(s fsm.StateInfo) bool { return s.Stored == row.State }) {
+			if !slices.ContainsFunc(t.schema.States, func(s driver.StateInfo) bool { return s.Stored == row.State }) {
 				return t.mismatch("record %q is in state %q, which version %d does not have; mend it first", row.ID, row.State, t.schema.Version)
 			}
 			for _, p := range t.taken(row) {
@@ -262,7 +262,7 @@ func (t *table) rebuild(ctx context.Context, mine []compare) error {
 			return fmt.Errorf("build the indexes anew: %w", err)
 		}
 	}
-	return t.pages(ctx, func(list []fsm.Row) error {
+	return t.pages(ctx, func(list []driver.Row) error {
 		b := batch{}
 		for i := range list {
 			t.reindex(b, nil, &list[i])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -21,13 +22,13 @@ func TestMigrate(t *testing.T) {
 	}
 	next := storetest.Schema()
 	next.Hash = "next" // of the same version: a later one would retire the old one
-	next.Columns = append(next.Columns, fsm.Column{Name: "extra", Stored: "extra", Kind: fsm.KindCounter})
-	next.Indexes = append(next.Indexes, fsm.Index{Name: "by_creation", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"waiting"}})
+	next.Columns = append(next.Columns, driver.Column{Name: "extra", Stored: "extra", Kind: driver.KindCounter})
+	next.Indexes = append(next.Indexes, driver.Index{Name: "by_creation", Order: []driver.Order{{Column: "created_at"}}, States: []string{"waiting"}})
 	tab, err := store.Table(next)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, tab.Check(t.Context()), fsm.CodeSchemaMismatch)
+	wantCode(t, tab.Check(t.Context()), fsm.ErrSchemaMismatch)
 	if err := tab.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +39,10 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("the new index has %d rows, want 300", n)
 	}
 	_, err = m.Create(t.Context(), register("old"))
-	wantCode(t, err, fsm.CodeSchemaMismatch)
-	_, err = m.Apply(t.Context(), fsm.Ref{ID: "p0000"}, storetest.Bill(storetest.Meta{}))
-	wantCode(t, err, fsm.CodeSchemaMismatch)
-	err = tab.View(t.Context(), func(r fsm.Reader) error {
+	wantCode(t, err, fsm.ErrSchemaMismatch)
+	_, err = m.Apply(t.Context(), driver.Ref{ID: "p0000"}, storetest.Bill(storetest.Meta{}))
+	wantCode(t, err, fsm.ErrSchemaMismatch)
+	err = tab.View(t.Context(), func(r driver.Reader) error {
 		row, err := r.Row("p0007")
 		if err == nil && row.Values[len(row.Values)-1] != int64(0) {
 			t.Errorf("the new column is %v, want 0", row.Values[len(row.Values)-1])
@@ -69,12 +70,12 @@ func TestMigrateRefused(t *testing.T) {
 	if _, err := m.CreateMany(t.Context(), many(2, "p")); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*fsm.Schema){
-		"a unique rule": func(s *fsm.Schema) {
-			s.Uniques = append(s.Uniques, fsm.UniqueRule{Name: "one_per_lane", Columns: []string{"lane"}})
+	for name, change := range map[string]func(*driver.Schema){
+		"a unique rule": func(s *driver.Schema) {
+			s.Uniques = append(s.Uniques, driver.UniqueRule{Name: "one_per_lane", Columns: []string{"lane"}})
 		},
-		"a state": func(s *fsm.Schema) { s.States = s.States[1:] },
-		"a kind":  func(s *fsm.Schema) { s.Columns[1].Kind = fsm.KindInt },
+		"a state": func(s *driver.Schema) { s.States = s.States[1:] },
+		"a kind":  func(s *driver.Schema) { s.Columns[1].Kind = driver.KindInt },
 	} {
 		next := storetest.Schema()
 		next.Hash = name
@@ -83,7 +84,7 @@ func TestMigrateRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantCode(t, tab.Migrate(t.Context()), fsm.CodeSchemaMismatch)
+		wantCode(t, tab.Migrate(t.Context()), fsm.ErrSchemaMismatch)
 		if _, err := m.Create(t.Context(), register("after "+name)); err != nil {
 			t.Errorf("%s: the old specification cannot go on: %v", name, err)
 		}
@@ -119,8 +120,8 @@ func TestMigrateBrokenOff(t *testing.T) {
 	}
 	member.fault(nil, nil)
 	_, err = m.Create(t.Context(), register("q"))
-	wantCode(t, err, fsm.CodeSchemaMismatch)
-	wantCode(t, tab.Check(t.Context()), fsm.CodeSchemaMismatch)
+	wantCode(t, err, fsm.ErrSchemaMismatch)
+	wantCode(t, tab.Check(t.Context()), fsm.ErrSchemaMismatch)
 	if err := tab.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

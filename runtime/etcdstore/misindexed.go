@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
-
-var _ fsm.Indexed = reader{}
 
 // The places of Misindexed: behind the row of an id, or from a key on.
 const (
@@ -17,7 +15,7 @@ const (
 
 // Misindexed looks first at what each row should be found under, and then at what
 // each key says.
-func (r reader) Misindexed(place string) ([]fsm.Misindexed, string, error) {
+func (r reader) Misindexed(place string) ([]driver.Misindexed, string, error) {
 	if key, ok := strings.CutPrefix(place, placeKey); ok {
 		return r.strayKeys(key)
 	}
@@ -25,7 +23,7 @@ func (r reader) Misindexed(place string) ([]fsm.Misindexed, string, error) {
 }
 
 // shelved returns the keys under which a row is found, and what they say.
-func (t *table) shelved(row *fsm.Row) map[string]string {
+func (t *table) shelved(row *driver.Row) map[string]string {
 	keys := map[string]string{}
 	for _, e := range t.indexes(row) {
 		keys[e.key] = e.value
@@ -37,8 +35,8 @@ func (t *table) shelved(row *fsm.Row) map[string]string {
 }
 
 // strayRows looks at the rows behind an id.
-func (r reader) strayRows(after string) (wrong []fsm.Misindexed, place string, err error) {
-	var list []fsm.Row
+func (r reader) strayRows(after string) (wrong []driver.Misindexed, place string, err error) {
+	var list []driver.Row
 	var names []string
 	sp := below(r.t.keys.row("")) // no commit is to depend on all of it
 	if after != "" {
@@ -66,9 +64,9 @@ func (r reader) strayRows(after string) (wrong []fsm.Misindexed, place string, e
 			case err != nil:
 				return nil, "", err
 			case !found:
-				wrong = append(wrong, fsm.Misindexed{ID: id, Key: key, Problem: "is missing: the record is not found by it"})
+				wrong = append(wrong, driver.Misindexed{ID: id, Key: key, Problem: "is missing: the record is not found by it"})
 			case string(value) != want:
-				wrong = append(wrong, fsm.Misindexed{ID: id, Key: key, Problem: fmt.Sprintf("says %q, the record %q", value, want)})
+				wrong = append(wrong, driver.Misindexed{ID: id, Key: key, Problem: fmt.Sprintf("says %q, the record %q", value, want)})
 			}
 		}
 	}
@@ -80,7 +78,7 @@ func (r reader) strayRows(after string) (wrong []fsm.Misindexed, place string, e
 
 // strayKeys looks at the keys from one on: those of the places, the states, the
 // other indexes.
-func (r reader) strayKeys(from string) (wrong []fsm.Misindexed, place string, err error) {
+func (r reader) strayKeys(from string) (wrong []driver.Misindexed, place string, err error) {
 	base := r.t.keys.base
 	parts := []string{partUnique, partState, partIndex}
 	at := 0
@@ -121,12 +119,12 @@ func (r reader) strayKeys(from string) (wrong []fsm.Misindexed, place string, er
 			return nil, "", err
 		}
 		if !found {
-			wrong = append(wrong, fsm.Misindexed{ID: ids[i], Key: e.key, Problem: fmt.Sprintf("is left over: there is no record %q", ids[i])})
+			wrong = append(wrong, driver.Misindexed{ID: ids[i], Key: e.key, Problem: fmt.Sprintf("is left over: there is no record %q", ids[i])})
 			continue
 		}
 		row := r.t.rowAsItIs(ids[i], text)
 		if want, is := r.t.shelved(&row)[e.key]; !is || want != string(e.value) {
-			wrong = append(wrong, fsm.Misindexed{ID: ids[i], Key: e.key, Problem: fmt.Sprintf("is left over: the record %q is not to be found by it", ids[i])})
+			wrong = append(wrong, driver.Misindexed{ID: ids[i], Key: e.key, Problem: fmt.Sprintf("is left over: the record %q is not to be found by it", ids[i])})
 		}
 	}
 	switch {

@@ -4,16 +4,16 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // visit takes one row of a query; false ends it.
-type visit func(row *fsm.Row) (more bool, err error)
+type visit func(row *driver.Row) (more bool, err error)
 
 // find calls f for the rows that fit, in the order of the query, until f says
 // that it is enough. Limit is f's.
-func (r *reader) find(q *fsm.Query, f visit) error {
+func (r *reader) find(q *driver.Query, f visit) error {
 	if err := rows.Known(r.t.schema, q); err != nil {
 		return err
 	}
@@ -26,15 +26,15 @@ func (r *reader) find(q *fsm.Query, f visit) error {
 	}
 	q2 := *q
 	q2.Order = nil
-	var list []fsm.Row
-	err = r.each(&q2, p, func(row *fsm.Row) (bool, error) {
+	var list []driver.Row
+	err = r.each(&q2, p, func(row *driver.Row) (bool, error) {
 		list = append(list, *row)
 		return true, nil
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b fsm.Row) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b driver.Row) int { return strings.Compare(a.ID, b.ID) })
 	rows.Sort(r.t.schema, list, q.Order)
 	for i := range list {
 		if more, err := f(&list[i]); err != nil || !more {
@@ -56,7 +56,7 @@ type plan struct {
 // plan chooses the narrowest way: a unique place, an index in the order of the
 // query, an index, the states, everything. In a transaction it makes the commit
 // depend on what a row that comes or goes would change.
-func (r *reader) plan(q *fsm.Query) (plan, error) {
+func (r *reader) plan(q *driver.Query) (plan, error) {
 	if p, ok, err := r.planUnique(q); ok || err != nil {
 		return p, err
 	}
@@ -96,7 +96,7 @@ func (r *reader) plan(q *fsm.Query) (plan, error) {
 }
 
 // planUnique finds the one row that can fit, where a unique rule says so.
-func (r *reader) planUnique(q *fsm.Query) (plan, bool, error) {
+func (r *reader) planUnique(q *driver.Query) (plan, bool, error) {
 	for i := range r.t.schema.Uniques {
 		u := &r.t.schema.Uniques[i]
 		values, ok := equals(q.Where, u.Columns)
@@ -123,7 +123,7 @@ func (r *reader) planUnique(q *fsm.Query) (plan, bool, error) {
 }
 
 // planIndex says how narrow an index is for a query; 0 when it is of no use.
-func (r *reader) planIndex(q *fsm.Query, x *fsm.Index, values []any) (plan, int) {
+func (r *reader) planIndex(q *driver.Query, x *driver.Index, values []any) (plan, int) {
 	prefix := r.t.keys.base + partIndex + x.Name + "\x00" + joined(values)
 	p := plan{span: below(prefix)}
 	n := 4 * len(x.Columns)
@@ -139,10 +139,10 @@ func (r *reader) planIndex(q *fsm.Query, x *fsm.Index, values []any) (plan, int)
 			}
 			bound := string(appendValue([]byte(prefix), c.Value, false))
 			switch c.Op {
-			case fsm.OpLt, fsm.OpLe:
+			case driver.OpLt, driver.OpLe:
 				p.span.to = min(p.span.to, after(bound))
 				n += 3
-			case fsm.OpGt, fsm.OpGe:
+			case driver.OpGt, driver.OpGe:
 				p.span.from = max(p.span.from, bound)
 				n++
 			}
@@ -152,7 +152,7 @@ func (r *reader) planIndex(q *fsm.Query, x *fsm.Index, values []any) (plan, int)
 }
 
 // each calls f for the rows of a plan that fit.
-func (r *reader) each(q *fsm.Query, p plan, f visit) error {
+func (r *reader) each(q *driver.Query, p plan, f visit) error {
 	switch {
 	case p.all:
 		from := r.t.keys.row(q.After)
@@ -203,7 +203,7 @@ func (r *reader) each(q *fsm.Query, p plan, f visit) error {
 }
 
 // byID offers rows by their ids, which are sorted, some at a time.
-func (r *reader) byID(q *fsm.Query, ids []string, f visit) error {
+func (r *reader) byID(q *driver.Query, ids []string, f visit) error {
 	if q.After != "" {
 		i, found := slices.BinarySearch(ids, q.After)
 		if found {
@@ -222,7 +222,7 @@ func (r *reader) byID(q *fsm.Query, ids []string, f visit) error {
 }
 
 // some reads rows and offers those that fit.
-func (r *reader) some(q *fsm.Query, ids []string, f visit) (more bool, err error) {
+func (r *reader) some(q *driver.Query, ids []string, f visit) (more bool, err error) {
 	names := make([]string, len(ids))
 	for i, id := range ids {
 		names[i] = r.t.keys.row(id)
@@ -249,7 +249,7 @@ func (r *reader) some(q *fsm.Query, ids []string, f visit) (more bool, err error
 }
 
 // offer gives a row to f if it fits.
-func (r *reader) offer(q *fsm.Query, id string, value []byte, f visit) (more bool, err error) {
+func (r *reader) offer(q *driver.Query, id string, value []byte, f visit) (more bool, err error) {
 	row := r.t.rowAsItIs(id, value)
 	if !rows.Fit(r.t.schema, &row, q) {
 		return true, nil
@@ -259,7 +259,7 @@ func (r *reader) offer(q *fsm.Query, id string, value []byte, f visit) (more boo
 
 // byState offers the rows of states by id: the ids of all states are read side
 // by side.
-func (r *reader) byState(q *fsm.Query, states []string, f visit) error {
+func (r *reader) byState(q *driver.Query, states []string, f visit) error {
 	type cursor struct {
 		ids  []string
 		rest span

@@ -7,50 +7,50 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // reader reads one machine's keys in one snapshot.
 type reader struct{ *snapshot }
 
-var _ fsm.Reader = reader{}
+var _ driver.Reader = reader{}
 
 // Row returns the row, or ErrNotFound.
-func (r reader) Row(id string) (fsm.Row, error) {
+func (r reader) Row(id string) (driver.Row, error) {
 	key := r.t.keys.row(id)
 	if err := r.load(key); err != nil {
-		return fsm.Row{}, err
+		return driver.Row{}, err
 	}
 	r.track(key)
 	value, found, err := r.get(key)
 	if err != nil {
-		return fsm.Row{}, err
+		return driver.Row{}, err
 	}
 	if !found {
-		return fsm.Row{}, fsm.ErrNotFound
+		return driver.Row{}, driver.ErrNotFound
 	}
 	return r.t.rowAsItIs(id, value), nil
 }
 
 // Rows returns the rows that fit, in the order of the query.
-func (r reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
-	return func(yield func(fsm.Row, error) bool) {
+func (r reader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
+	return func(yield func(driver.Row, error) bool) {
 		n := 0
-		err := r.find(&q, func(row *fsm.Row) (bool, error) {
+		err := r.find(&q, func(row *driver.Row) (bool, error) {
 			n++
 			return yield(*row, nil) && n != q.Limit, nil
 		})
 		if err != nil {
-			yield(fsm.Row{}, err)
+			yield(driver.Row{}, err)
 		}
 	}
 }
 
 // Count returns how many rows fit.
-func (r reader) Count(q fsm.Query) (n int64, err error) {
+func (r reader) Count(q driver.Query) (n int64, err error) {
 	q.Order = nil
 	if len(q.Where) > 0 || q.After != "" {
-		err = r.find(&q, func(*fsm.Row) (bool, error) { n++; return true, nil })
+		err = r.find(&q, func(*driver.Row) (bool, error) { n++; return true, nil })
 		return n, err
 	}
 	if err := r.trackAll(); err != nil {
@@ -70,10 +70,10 @@ func (r reader) Count(q fsm.Query) (n int64, err error) {
 }
 
 // Events returns the log of a record from revision from on.
-func (r reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
-	return func(yield func(fsm.Event, error) bool) {
+func (r reader) Events(id string, from int64) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
 		if err := r.load(r.t.keys.row(id)); err != nil {
-			yield(fsm.Event{}, err)
+			yield(driver.Event{}, err)
 			return
 		}
 		r.track(r.t.keys.row(id)) // whatever is logged for a record is put beside its row
@@ -84,13 +84,13 @@ func (r reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 			return yield(event, err), nil
 		})
 		if err != nil {
-			yield(fsm.Event{}, err)
+			yield(driver.Event{}, err)
 		}
 	}
 }
 
 // Request returns the events that carry the request id.
-func (r reader) Request(id, requestID string) ([]fsm.Event, error) {
+func (r reader) Request(id, requestID string) ([]driver.Event, error) {
 	if requestID == "" {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (r reader) Request(id, requestID string) ([]fsm.Event, error) {
 	return r.eventsAt([]string{id}, []string{r.t.keys.event(id, rev, n)})
 }
 
-func (r reader) machineRequest(requestID string) ([]fsm.Event, error) {
+func (r reader) machineRequest(requestID string) ([]driver.Event, error) {
 	sp := r.t.keys.batches(requestID)
 	var ids, names []string
 	err := r.walk(sp, false, func(e entry) (bool, error) {
@@ -136,24 +136,24 @@ func (r reader) machineRequest(requestID string) ([]fsm.Event, error) {
 }
 
 // event decodes an event; what is none comes with its place.
-func (t *table) event(id, key string, value []byte) (fsm.Event, error) {
+func (t *table) event(id, key string, value []byte) (driver.Event, error) {
 	rev, n, err := cutPlace(strings.TrimPrefix(key, t.keys.events(id).from))
 	if err != nil {
-		return fsm.Event{}, fmt.Errorf("etcdstore: the key %q is none of an event: %w", key, err)
+		return driver.Event{}, fmt.Errorf("etcdstore: the key %q is none of an event: %w", key, err)
 	}
 	e, err := decodeEvent(id, value)
 	if err != nil {
-		return fsm.Event{ID: id, Rev: rev, N: n}, &fsm.EventError{ID: id, Rev: rev, N: n, Key: key, Err: err}
+		return driver.Event{ID: id, Rev: rev, N: n}, &driver.EventError{ID: id, Rev: rev, N: n, Key: key, Err: err}
 	}
 	return e, nil
 }
 
 // eventsAt reads events by their keys.
-func (r reader) eventsAt(ids, names []string) ([]fsm.Event, error) {
+func (r reader) eventsAt(ids, names []string) ([]driver.Event, error) {
 	if err := r.load(names...); err != nil {
 		return nil, err
 	}
-	var list []fsm.Event
+	var list []driver.Event
 	for i, name := range names {
 		value, found, err := r.get(name)
 		if err != nil {
@@ -174,14 +174,14 @@ func (r reader) eventsAt(ids, names []string) ([]fsm.Event, error) {
 // Outbox returns deliveries that are due, oldest first. What waits under an
 // instant that is no longer that of its delivery is left over from a delivery
 // that was dropped or postponed; it is swept away.
-func (r reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+func (r reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	if err := r.trackAll(); err != nil {
 		return nil, err
 	}
 	prefix := r.t.keys.base + partDue
 	sp := below(prefix)
 	sp.to = after(prefix + sortable(due.UnixMicro()))
-	var list []fsm.Delivery
+	var list []driver.Delivery
 	var left, waiting []string
 	look := func() error {
 		names := make([]string, len(waiting))
@@ -197,7 +197,7 @@ func (r reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
 			if err != nil {
 				return err
 			}
-			var d fsm.Delivery
+			var d driver.Delivery
 			if found {
 				if d, err = decodeDelivery(value); err != nil {
 					return err

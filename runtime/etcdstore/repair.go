@@ -6,13 +6,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
-)
-
-var (
-	_ fsm.Forgetter       = (*txn)(nil)
-	_ fsm.TombstoneReader = reader{}
-	_ fsm.Redactor        = (*txn)(nil)
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // The operations of the mark that a purged record leaves, and of the events that
@@ -23,17 +17,17 @@ const (
 )
 
 // isMark reports whether an event says that its record was purged.
-func isMark(e *fsm.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
+func isMark(e *driver.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
 
 // Restore puts a row in the place of what is stored under its id. What the
 // indexes and unique places say of the record is made anew: nobody knows what a
 // hand has done to them, so all of the table's are read.
-func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
+func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 	if err := x.claim(partRow + row.ID); err != nil {
 		return err
 	}
 	t, id := x.t, row.ID
-	w := &fsm.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
+	w := &driver.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
 	if err := t.check(w); err != nil {
 		return err
 	}
@@ -66,11 +60,11 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 	if e.N, chain, err = x.numbered(id, e.Rev, chain); err != nil {
 		return err
 	}
-	return t.append(x.over, x.rev, e, fsm.Chained(chain, e))
+	return t.append(x.over, x.rev, e, driver.Chained(chain, e))
 }
 
 // reshelve makes the indexes and places of a record what its row says.
-func (x *txn) reshelve(row *fsm.Row) error {
+func (x *txn) reshelve(row *driver.Row) error {
 	t := x.t
 	wanted := map[string][]byte{}
 	for _, e := range t.indexes(row) {
@@ -83,7 +77,7 @@ func (x *txn) reshelve(row *fsm.Row) error {
 			return err
 		case taken && string(holder) != row.ID:
 			if holds, err := x.holds(string(holder), p); holds || err != nil {
-				return errors.Join(err, &fsm.ConflictError{Rule: p.rule})
+				return errors.Join(err, &driver.ConflictError{Rule: p.rule})
 			}
 		}
 		x.track(p.key)
@@ -151,7 +145,7 @@ func (x *txn) regroup(key, id string) {
 }
 
 // Purge removes a finished record.
-func (x *txn) Purge(w *fsm.Write) (bool, error) {
+func (x *txn) Purge(w *driver.Write) (bool, error) {
 	t, id := x.t, w.Prev.ID
 	waiting := false
 	err := x.walk(t.keys.outboxes(id), true, func(entry) (bool, error) {
@@ -212,7 +206,7 @@ func (x *txn) hollow(id string) error {
 		switch {
 		case isMark(&e):
 		case e.RequestN >= 0 || e.Rev == 1 && e.N == 0:
-			left := fsm.Event{ID: id, Rev: e.Rev, N: e.N, Operation: opPurged, Name: opPurged, From: e.From, To: e.To, At: e.At,
+			left := driver.Event{ID: id, Rev: e.Rev, N: e.N, Operation: opPurged, Name: opPurged, From: e.From, To: e.To, At: e.At,
 				RequestID: e.RequestID, RequestN: e.RequestN, Fingerprint: e.Fingerprint, Version: e.Version}
 			text, err := encodeEvent(&left, 0, since)
 			if err != nil {
@@ -267,7 +261,7 @@ func between(sp span, kept []string) (list []span) {
 }
 
 // Tombstones returns the marks of records that were purged before a time.
-func (r reader) Tombstones(afterID string, before time.Time, limit int) ([]fsm.Event, error) {
+func (r reader) Tombstones(afterID string, before time.Time, limit int) ([]driver.Event, error) {
 	if err := r.trackAll(); err != nil {
 		return nil, err
 	}
@@ -276,7 +270,7 @@ func (r reader) Tombstones(afterID string, before time.Time, limit int) ([]fsm.E
 	if afterID != "" {
 		sp.from = after(prefix + afterID + "\x00")
 	}
-	var marks []fsm.Event
+	var marks []driver.Event
 	var last entry // of the record that the walk is at
 	look := func() error {
 		id, _, _ := strings.Cut(strings.TrimPrefix(last.key, prefix), "\x00")
@@ -304,7 +298,7 @@ func (r reader) Tombstones(afterID string, before time.Time, limit int) ([]fsm.E
 
 // tombstone returns the mark that a log ends with, of a record that was purged before
 // a time. text is the last event.
-func (r reader) tombstone(id string, text []byte, before time.Time) (*fsm.Event, error) {
+func (r reader) tombstone(id string, text []byte, before time.Time) (*driver.Event, error) {
 	mark, err := decodeEvent(id, text)
 	if err != nil || !isMark(&mark) || !mark.At.Before(before) {
 		return nil, nil // what cannot be read is no mark; the audit tells of it
@@ -326,7 +320,7 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 		return false, err
 	}
 	t := x.t
-	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
+	x.last = &driver.Write{Prev: driver.Ref{ID: id}, Event: driver.Event{ID: id}}
 	var last []byte
 	var names []string
 	err := x.walk(t.keys.events(id), false, func(at entry) (bool, error) {
@@ -365,7 +359,7 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 
 // Redact puts events with other contents in their places, and makes a write. The
 // row holds the chain of the event that led to it, which may be another one now.
-func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
+func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	t, id := x.t, w.Prev.ID
 	if err := x.claim(partRow + id); err != nil {
 		return false, err
@@ -381,7 +375,7 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 	key := t.keys.row(id)
 	text, found, err := x.get(key)
 	if err != nil || !found {
-		return false, errors.Join(err, fsm.ErrMoved)
+		return false, errors.Join(err, driver.ErrMoved)
 	}
 	x.track(key)
 	old, chain, err := decodeRow(t.schema, id, text)
@@ -393,7 +387,7 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 		place := t.keys.event(id, e.Rev, e.N)
 		logged, found, err := x.get(place)
 		if err != nil || !found {
-			return false, errors.Join(err, fsm.ErrMoved)
+			return false, errors.Join(err, driver.ErrMoved)
 		}
 		_, since, err := decodeLogged(id, logged)
 		if err != nil {

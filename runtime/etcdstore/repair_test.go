@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -49,7 +51,7 @@ func TestPurgeOfLongLog(t *testing.T) {
 	must(m.Create(ctx, register("p11")))
 	for i := range 4200 {
 		p = must(m.Apply(ctx, p, storetest.Annotate(storetest.Meta{RequestID: fmt.Sprint("note ", i)},
-			fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Some(i%2 == 0))))
+			fsm.Optional[driver.JSON]{}, fsm.Optional[string]{}, fsm.Some(i%2 == 0))))
 	}
 	p = must(m.Apply(ctx, p, storetest.Hold(storetest.Meta{Actor: "ann", RequestID: "hold"}, "a", time.Now().Add(time.Hour))))
 	p = must(m.Apply(ctx, p, storetest.Shelve(storetest.Meta{RequestID: "shelve"}, "slot", "t")))
@@ -60,7 +62,7 @@ func TestPurgeOfLongLog(t *testing.T) {
 	if _, err := m.Deliver(ctx); err != nil {
 		t.Fatal(err)
 	}
-	n, err := m.Purge(ctx, fsm.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "old"})
+	n, err := audit.Purge(ctx, m, audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "old"})
 	if n != 1 || err != nil {
 		t.Fatalf("purged %d, %v, want 1", n, err)
 	}
@@ -77,7 +79,7 @@ func TestPurgeOfLongLog(t *testing.T) {
 	if p, err := m.Record(ctx, "p11"); err != nil || p.ID != "p11" {
 		t.Errorf("the other one: %v, %v", p.ID, err)
 	}
-	for f, err := range m.Audit(ctx) {
+	for f, err := range audit.Run(ctx, m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }
@@ -108,7 +110,7 @@ func TestRoundTrips(t *testing.T) {
 	p := out.Record
 	apply := func(m *machine) func() error {
 		return func() error {
-			out, err := m.Apply(t.Context(), p, storetest.Annotate(storetest.Meta{}, fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Some(p.Rev%2 == 0)))
+			out, err := m.Apply(t.Context(), p, storetest.Annotate(storetest.Meta{}, fsm.Optional[driver.JSON]{}, fsm.Optional[string]{}, fsm.Some(p.Rev%2 == 0)))
 			p = out.Record
 			return err
 		}
@@ -128,7 +130,7 @@ func TestRoundTrips(t *testing.T) {
 	if n := trips(apply(elsewhere)); n != 1 {
 		t.Errorf("after it was read: %d round trips, want 1", n)
 	}
-	for f, err := range here.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), here) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }

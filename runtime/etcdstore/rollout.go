@@ -8,12 +8,11 @@ import (
 	"slices"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-var _ fsm.Retirer = (*table)(nil)
-
 // id is the specification whose keys they are.
-func (m *meta) id() fsm.SpecID { return fsm.SpecID{Version: m.Version, Hash: m.Hash} }
+func (m *meta) id() driver.SpecID { return driver.SpecID{Version: m.Version, Hash: m.Hash} }
 
 // besides refuses a specification of before unless it may use the keys meanwhile.
 // known is false when the keys never were those of this specification. Every
@@ -43,7 +42,7 @@ func (t *table) succeed(old *meta) *meta {
 		}
 		next.Earlier[old.Hash] = false
 		for hash := range next.Earlier {
-			next.Earlier[hash] = slices.ContainsFunc(t.schema.Beside, func(id fsm.SpecID) bool { return id.Hash == hash })
+			next.Earlier[hash] = slices.ContainsFunc(t.schema.Beside, func(id driver.SpecID) bool { return id.Hash == hash })
 		}
 		delete(next.Earlier, t.schema.Hash)
 	}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Store keeps machines in an etcd cluster. It is safe for use by any number of
@@ -30,7 +30,7 @@ type Store struct {
 	shared map[string]*shared // by table
 }
 
-var _ fsm.Store = (*Store)(nil)
+var _ driver.Store = (*Store)(nil)
 
 // Option changes how Open opens a store.
 type Option func(*options)
@@ -148,7 +148,7 @@ func (s *Store) known(ctx context.Context) error {
 }
 
 // Table returns the store's part for one machine.
-func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *Store) Table(schema *driver.Schema) (driver.Table, error) {
 	if schema.Table == "" || strings.ContainsAny(schema.Table, "/\x00") {
 		return nil, fmt.Errorf("etcdstore: the schema of %s names the table %q, which cannot be part of a key", schema.Machine, schema.Table)
 	}
@@ -170,7 +170,7 @@ func (s *Store) enter() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("etcdstore: %w", fsm.ErrClosed)
+		return nil, fmt.Errorf("etcdstore: %w", driver.ErrClosed)
 	}
 	s.calls++
 	return func() {
@@ -181,6 +181,15 @@ func (s *Store) enter() (leave func(), err error) {
 		}
 	}, nil
 }
+
+// patience is how long a call waits.
+const patience = 10 * time.Second
+
+// Patience is how long a call waits.
+func (s *Store) Patience() time.Duration { return patience }
+
+// Failed returns nil: what fails is one request, and another one may succeed.
+func (s *Store) Failed() error { return nil }
 
 // Close waits for the calls in flight and refuses further ones. The cluster
 // keeps what it has.

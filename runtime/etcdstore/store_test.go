@@ -18,12 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-func many(n int, prefix string) []fsm.Call[storetest.Parcel] {
-	var calls []fsm.Call[storetest.Parcel]
+func many(n int, prefix string) []fsmimpl.Call[storetest.Parcel] {
+	var calls []fsmimpl.Call[storetest.Parcel]
 	for i := range n {
 		calls = append(calls, register(fmt.Sprintf("%s%04d", prefix, i)))
 	}
@@ -43,11 +45,11 @@ func TestBatches(t *testing.T) {
 		t.Errorf("picked %d, %v, want 60", len(outs), err)
 	}
 	_, err := m.CreateMany(t.Context(), many(900, "q"))
-	wantCode(t, err, fsm.CodeTooLarge)
+	wantCode(t, err, fsm.ErrTooLarge)
 	big := register("big")
 	big.Reason = strings.Repeat("x", 4<<20)
 	_, err = m.Create(t.Context(), big)
-	wantCode(t, err, fsm.CodeTooLarge)
+	wantCode(t, err, fsm.ErrTooLarge)
 	if counts, err := m.Count(t.Context()); err != nil || counts["waiting"] != 240 || counts["held"] != 60 {
 		t.Errorf("got %v, %v, want 240 waiting and 60 held", counts, err)
 	}
@@ -83,7 +85,7 @@ func TestIndexes(t *testing.T) {
 		{"sweep", 0, func() error { _, err := m.Sweep(t.Context()); return err }},
 		{"count", 0, func() error { _, err := m.Count(t.Context()); return err }},
 		{"peers", 4, func() error {
-			_, err := m.Apply(t.Context(), fsm.Ref{ID: "a0000"}, storetest.Shelve(storetest.Meta{RequestID: "s"}, "slot", "t"))
+			_, err := m.Apply(t.Context(), driver.Ref{ID: "a0000"}, storetest.Shelve(storetest.Meta{RequestID: "s"}, "slot", "t"))
 			return err
 		}},
 		{"dedupe", 4, func() error {
@@ -95,7 +97,7 @@ func TestIndexes(t *testing.T) {
 		}},
 		{"a page of a state", 300, func() error {
 			n := 0
-			for _, err := range m.List(t.Context(), fsm.Query{States: []string{"waiting"}, Limit: 5}) {
+			for _, err := range m.List(t.Context(), driver.Query{States: []string{"waiting"}, Limit: 5}) {
 				if n++; err != nil {
 					return err
 				}
@@ -126,15 +128,15 @@ func TestCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, seen, hurt := 0, 0, true
-	read := func(r fsm.Reader) error {
+	read := func(r driver.Reader) error {
 		runs++
 		seen = 0
-		for row, err := range r.Rows(fsm.Query{}) {
+		for row, err := range r.Rows(driver.Query{}) {
 			if err != nil {
 				return err
 			}
 			if seen == 10 && hurt {
-				if _, err := m.Apply(t.Context(), fsm.Ref{ID: "p0070"}, storetest.Bill(storetest.Meta{})); err != nil {
+				if _, err := m.Apply(t.Context(), driver.Ref{ID: "p0070"}, storetest.Bill(storetest.Meta{})); err != nil {
 					return err
 				}
 				d.compact()
@@ -146,11 +148,11 @@ func TestCompaction(t *testing.T) {
 		}
 		return nil
 	}
-	wantCode(t, tab.View(t.Context(), read), fsm.CodeBusy)
+	wantCode(t, tab.View(t.Context(), read), fsm.ErrBusy)
 	if runs != 1 {
 		t.Errorf("the view ran %d times, want once", runs)
 	}
-	err := tab.Update(t.Context(), func(tx fsm.Tx) error {
+	err := tab.Update(t.Context(), func(tx driver.Tx) error {
 		hurt = runs < 2
 		return read(tx)
 	})
@@ -175,7 +177,7 @@ func TestLogOfIdleWriter(t *testing.T) {
 	d.mu.Lock()
 	d.revision += 5000 // of other users of the cluster
 	d.mu.Unlock()
-	var last fsm.Cursor
+	var last driver.Cursor
 	if _, err := m.CreateMany(t.Context(), many(1, "q")); err != nil {
 		t.Fatal(err)
 	}
@@ -206,13 +208,13 @@ func TestOutboxLeftOver(t *testing.T) {
 	d := newData()
 	tab := table(t, open(t, serve(t, d)))
 	w := creation("p1")
-	w.Outbox = &fsm.Delivery{ID: "p1", Rev: 1, Effect: "notify", Key: "k", Due: w.Event.At}
+	w.Outbox = &driver.Delivery{ID: "p1", Rev: 1, Effect: "notify", Key: "k", Due: w.Event.At}
 	if err := tab.Commit(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	next := *w.Row
 	next.Rev = 2
-	left := &fsm.Write{Prev: fsm.Ref{ID: "p1", Rev: 1}, PrevState: "waiting", Old: w.Row, Row: &next, Leave: true, Event: w.Event}
+	left := &driver.Write{Prev: driver.Ref{ID: "p1", Rev: 1}, PrevState: "waiting", Old: w.Row, Row: &next, Leave: true, Event: w.Event}
 	left.Event.Rev, left.Event.From, left.Event.RequestID, left.Event.RequestN = 2, "waiting", "", -1
 	if err := tab.Commit(t.Context(), left); err != nil {
 		t.Fatal(err)
@@ -220,7 +222,7 @@ func TestOutboxLeftOver(t *testing.T) {
 	if n := d.holding("/d/"); n != 1 {
 		t.Errorf("%d keys of due deliveries, want the one that is left over", n)
 	}
-	err := tab.View(t.Context(), func(r fsm.Reader) error {
+	err := tab.View(t.Context(), func(r driver.Reader) error {
 		list, err := r.Outbox(time.Now().Add(time.Hour), 10)
 		if len(list) != 0 {
 			t.Errorf("got %v, want nothing", list)
@@ -260,10 +262,10 @@ func TestClose(t *testing.T) {
 	}
 	for _, err := range []error{
 		tab.Commit(t.Context(), creation("p2")), tab.Check(t.Context()), tab.Migrate(t.Context()),
-		tab.View(t.Context(), func(fsm.Reader) error { return nil }),
-		tab.Update(t.Context(), func(fsm.Tx) error { return nil }),
+		tab.View(t.Context(), func(driver.Reader) error { return nil }),
+		tab.Update(t.Context(), func(driver.Tx) error { return nil }),
 	} {
-		if !errors.Is(err, fsm.ErrClosed) {
+		if !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
 	}
@@ -294,8 +296,8 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	err = table(t, store).View(t.Context(), func(r fsm.Reader) error { _, err := r.Row("p1"); return err })
-	if !errors.Is(err, fsm.ErrNotFound) {
+	err = table(t, store).View(t.Context(), func(r driver.Reader) error { _, err := r.Row("p1"); return err })
+	if !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("below another prefix: got %v, want ErrNotFound", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 // table is the part of a Store for one machine.
 type table struct {
 	store       *Store
-	schema      *fsm.Schema
+	schema      *driver.Schema
 	keys        keys
 	fingerprint string // of the layout that this specification expects
 	shared      *shared
@@ -61,7 +62,7 @@ func (t *table) asExpected() compare { return holding(t.keys.layout(), []byte(t.
 
 // Commit makes one write durable: in one round trip when the write carries the
 // row that it was decided on, or creates one.
-func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
+func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 	if err := t.check(w); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 			return err
 		}
 	}
-	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+	return t.Update(ctx, func(tx driver.Tx) error { return tx.Write(w) })
 }
 
 // enter begins a call that writes.
@@ -84,7 +85,7 @@ func (t *table) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := fsm.Inside(ctx, t.store); err != nil {
+	if err := driver.Inside(ctx, t.store); err != nil {
 		return nil, fmt.Errorf("etcdstore: %w", err)
 	}
 	return t.store.enter()
@@ -93,7 +94,7 @@ func (t *table) enter(ctx context.Context) (leave func(), err error) {
 // View runs f over one revision of the store. When that is compacted meanwhile,
 // the rest of it cannot be read: the answer is CodeBusy, and another View reads a
 // later one.
-func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 
 // Update runs f in one transaction. What f reads is compared when it commits:
 // when another writer came between, f runs again over what is there now.
-func (t *table) Update(ctx context.Context, f func(fsm.Tx) error) error {
+func (t *table) Update(ctx context.Context, f func(driver.Tx) error) error {
 	leave, err := t.enter(ctx)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (t *table) Update(ctx context.Context, f func(fsm.Tx) error) error {
 
 // run runs f once. With errConflict, holder is the transaction of this process
 // that stood in the way, if one did.
-func (t *table) run(ctx context.Context, f func(fsm.Tx) error) (holder *txn, err error) {
+func (t *table) run(ctx context.Context, f func(driver.Tx) error) (holder *txn, err error) {
 	x := &txn{reader: reader{newSnapshot(ctx, t)}, done: make(chan struct{})}
 	x.reads, x.empty = map[string]int64{}, map[span]struct{}{}
 	defer func() {
@@ -173,11 +174,11 @@ func (t *table) run(ctx context.Context, f func(fsm.Tx) error) (holder *txn, err
 
 // fault makes what the engine understands out of an error of the client. w is
 // the write that was under way, nil for a read.
-func (t *table) fault(err error, w *fsm.Write) error {
+func (t *table) fault(err error, w *driver.Write) error {
 	var busy *busyError
 	var lost *lostError
 	var s *status
-	refusal := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: err}}
+	refusal := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: err}}
 	if w != nil {
 		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
 	}
@@ -196,7 +197,7 @@ func (t *table) fault(err error, w *fsm.Write) error {
 	return err
 }
 
-func requestOf(w *fsm.Write) string {
+func requestOf(w *driver.Write) string {
 	if w == nil {
 		return ""
 	}
@@ -204,13 +205,13 @@ func requestOf(w *fsm.Write) string {
 }
 
 func (t *table) tooLarge(err error) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeTooLarge, Machine: t.schema.Machine, Cause: err,
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrTooLarge, Machine: t.schema.Machine, Cause: err,
 		Message: fmt.Sprintf("etcd takes 1.5 MiB and some thousand keys in a transaction (--max-request-bytes, --max-txn-ops): %v; "+
 			"make the batch or the payload smaller", err)}}
 }
 
 func (t *table) mismatch(format string, args ...any) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine,
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine,
 		Message: fmt.Sprintf(format, args...) + "; call Migrate"}}
 }
 

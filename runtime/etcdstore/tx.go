@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 var (
@@ -20,9 +20,9 @@ var (
 // commit is one transaction of etcd.
 type txn struct {
 	reader
-	last  *fsm.Write // for the error of a lost commit
-	gone  []span     // what is deleted as a whole; over has each key of it
-	left  []string   // what nothing refers to any more when it is committed
+	last  *driver.Write // for the error of a lost commit
+	gone  []span        // what is deleted as a whole; over has each key of it
+	left  []string      // what nothing refers to any more when it is committed
 	ended bool
 
 	locks  []string // what is this transaction's among those of the process
@@ -30,7 +30,7 @@ type txn struct {
 	done   chan struct{}
 }
 
-var _ fsm.Tx = (*txn)(nil)
+var _ driver.Tx = (*txn)(nil)
 
 // Ended reports whether the transaction was committed or given up.
 func (x *txn) Ended() bool { return x.ended }
@@ -51,15 +51,15 @@ func (x *txn) claim(name string) error {
 }
 
 // Row returns the row, or ErrNotFound.
-func (x *txn) Row(id string) (fsm.Row, error) {
+func (x *txn) Row(id string) (driver.Row, error) {
 	if err := x.claim(partRow + id); err != nil {
-		return fsm.Row{}, err
+		return driver.Row{}, err
 	}
 	return x.reader.Row(id)
 }
 
 // Request returns the events that carry the request id.
-func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
+func (x *txn) Request(id, requestID string) ([]driver.Event, error) {
 	name := partRow + id
 	if id == "" {
 		name = partBatch + requestID
@@ -71,7 +71,7 @@ func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
 }
 
 // Write makes one write part of the transaction.
-func (x *txn) Write(w *fsm.Write) error {
+func (x *txn) Write(w *driver.Write) error {
 	if err := x.claim(partRow + w.Prev.ID); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (x *txn) Write(w *fsm.Write) error {
 	if err != nil {
 		return err
 	}
-	var old *fsm.Row
+	var old *driver.Row
 	var before uint32 // the chain of the event that led to old
 	switch {
 	case w.Prev.Rev == 0:
@@ -116,17 +116,17 @@ func (x *txn) Write(w *fsm.Write) error {
 			}
 		}
 		if found {
-			return fsm.ErrIDTaken
+			return driver.ErrIDTaken
 		}
 	case !found:
-		return fsm.ErrMoved
+		return driver.ErrMoved
 	default:
 		stored, chain, err := decodeRow(t.schema, id, text)
 		if err != nil {
 			return err
 		}
 		if !matches(w, &stored) {
-			return fsm.ErrMoved
+			return driver.ErrMoved
 		}
 		old, before = &stored, chain
 	}
@@ -141,10 +141,10 @@ func (x *txn) Write(w *fsm.Write) error {
 		if holder, taken, err := x.get(p.key); err != nil {
 			return err
 		} else if taken && string(holder) != id {
-			return &fsm.ConflictError{Rule: p.rule}
+			return &driver.ConflictError{Rule: p.rule}
 		}
 	}
-	var due *fsm.Delivery
+	var due *driver.Delivery
 	if w.Leave {
 		if due, err = x.waiting(gone); err != nil {
 			return err
@@ -177,7 +177,7 @@ func (x *txn) numbered(id string, rev int64, chain uint32) (n int64, before uint
 // unknown returns ErrRequestTaken when the request of an event stands in the
 // log. The record's scope needs no compare of its own: the row is put with
 // whatever is logged.
-func (x *txn) unknown(e *fsm.Event) error {
+func (x *txn) unknown(e *driver.Event) error {
 	if e.RequestID == "" {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (x *txn) unknown(e *fsm.Event) error {
 			return err
 		}
 		if found {
-			return fsm.ErrRequestTaken
+			return driver.ErrRequestTaken
 		}
 		if _, looked := x.empty[x.t.keys.batches(e.RequestID)]; i > 0 && !looked {
 			x.track(key)
@@ -197,7 +197,7 @@ func (x *txn) unknown(e *fsm.Event) error {
 }
 
 // waiting returns the delivery under a key, or nil.
-func (x *txn) waiting(key string) (*fsm.Delivery, error) {
+func (x *txn) waiting(key string) (*driver.Delivery, error) {
 	if err := x.load(key); err != nil {
 		return nil, err
 	}
@@ -213,14 +213,14 @@ func (x *txn) waiting(key string) (*fsm.Delivery, error) {
 // Rows returns the rows that fit. With Lock they are this transaction's among
 // those of the process, and it passes over those of others, unless too few are
 // left: then it waits for one of them.
-func (x *txn) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+func (x *txn) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 	if !q.Lock {
 		return x.reader.Rows(q)
 	}
-	return func(yield func(fsm.Row, error) bool) {
+	return func(yield func(driver.Row, error) bool) {
 		n := 0
 		var over *txn
-		err := x.find(&q, func(row *fsm.Row) (bool, error) {
+		err := x.find(&q, func(row *driver.Row) (bool, error) {
 			if holder := x.t.shared.lock(partRow+row.ID, x); holder != nil {
 				over = holder
 				return true, nil
@@ -239,15 +239,15 @@ func (x *txn) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 			x.holder, err = over, errConflict
 		}
 		if err != nil {
-			yield(fsm.Row{}, err)
+			yield(driver.Row{}, err)
 		}
 	}
 }
 
 // Peers counts the other records of a group, and makes the commit depend on
 // nobody joining or leaving it.
-func (x *txn) Peers(q fsm.PeerQuery) (n int64, err error) {
-	fit := fsm.Query{States: q.States}
+func (x *txn) Peers(q driver.PeerQuery) (n int64, err error) {
+	fit := driver.Query{States: q.States}
 	if len(q.Columns) != len(q.Values) {
 		return 0, fmt.Errorf("etcdstore: group %s has %d columns and %d values", q.Name, len(q.Columns), len(q.Values))
 	}
@@ -255,14 +255,14 @@ func (x *txn) Peers(q fsm.PeerQuery) (n int64, err error) {
 		if q.Values[i] == nil {
 			return 0, nil
 		}
-		fit.Where = append(fit.Where, fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]})
+		fit.Where = append(fit.Where, driver.Cond{Column: c, Op: driver.OpEq, Value: q.Values[i]})
 	}
 	for i := range x.t.schema.Indexes {
 		if g := &x.t.schema.Indexes[i]; len(g.Order) == 0 && slices.Equal(g.Columns, q.Columns) && within(q.States, g.States) {
 			return x.members(g, &q)
 		}
 	}
-	err = x.find(&fit, func(row *fsm.Row) (bool, error) {
+	err = x.find(&fit, func(row *driver.Row) (bool, error) {
 		if row.ID != q.Except {
 			n++
 		}
@@ -272,7 +272,7 @@ func (x *txn) Peers(q fsm.PeerQuery) (n int64, err error) {
 }
 
 // members counts the other records of a group by its index.
-func (x *txn) members(g *fsm.Index, q *fsm.PeerQuery) (n int64, err error) {
+func (x *txn) members(g *driver.Index, q *driver.PeerQuery) (n int64, err error) {
 	group := g.Name + "\x00" + joined(q.Values)
 	key := x.t.keys.base + partGroup + group
 	if err := x.load(key); err != nil {
@@ -291,7 +291,7 @@ func (x *txn) members(g *fsm.Index, q *fsm.PeerQuery) (n int64, err error) {
 
 // NextNumber counts the sequence of a group up, behind the numbers that records
 // brought with them. Records with an absent value are counted together.
-func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
+func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	if x.ended {
 		return 0, errEnded
 	}

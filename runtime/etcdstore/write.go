@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
 // check refuses a write that makes no sense or cannot be stored.
-func (t *table) check(w *fsm.Write) error {
+func (t *table) check(w *driver.Write) error {
 	invalid := func(format string, args ...any) error {
-		return &fsm.Refusal{ID: w.Prev.ID, Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, Message: fmt.Sprintf(format, args...)}}
+		return &fsm.Refusal{ID: w.Prev.ID, Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: t.schema.Machine, Message: fmt.Sprintf(format, args...)}}
 	}
 	if w.Row == nil && w.Prev.Rev == 0 {
 		return invalid("a creation without a row")
@@ -26,7 +27,7 @@ func (t *table) check(w *fsm.Write) error {
 	if w.Event.Rev > 999_999_999_999 {
 		return invalid("revision %d has more than twelve digits", w.Event.Rev)
 	}
-	for _, row := range []*fsm.Row{w.Row, w.Old} {
+	for _, row := range []*driver.Row{w.Row, w.Old} {
 		if row != nil && len(row.Values) != len(t.schema.Columns) {
 			return invalid("the row has %d values, %s has %d columns", len(row.Values), t.schema.Machine, len(t.schema.Columns))
 		}
@@ -38,12 +39,12 @@ func (t *table) check(w *fsm.Write) error {
 // of, old the row as it is stored, nil for a creation, text its bytes, before the
 // chain of the event before this one, and due the delivery that is left, where it
 // is known.
-func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []byte, before uint32, due *fsm.Delivery) error {
+func (t *table) change(b batch, since int64, w *driver.Write, old *driver.Row, text []byte, before uint32, due *driver.Delivery) error {
 	e, id := &w.Event, w.Prev.ID
 	invalid := func(err error) error {
-		return &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeInvalidInput, Machine: t.schema.Machine, Operation: e.Operation, Cause: err}}
+		return &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrInvalidInput, Machine: t.schema.Machine, Operation: e.Operation, Cause: err}}
 	}
-	chain := fsm.Chained(before, e)
+	chain := driver.Chained(before, e)
 	if err := t.append(b, since, e, chain); err != nil {
 		return invalid(err)
 	}
@@ -79,7 +80,7 @@ func (t *table) change(b batch, since int64, w *fsm.Write, old *fsm.Row, text []
 }
 
 // append adds to b what puts an event into the log, and where its request is.
-func (t *table) append(b batch, since int64, e *fsm.Event, chain uint32) error {
+func (t *table) append(b batch, since int64, e *driver.Event, chain uint32) error {
 	text, err := encodeEvent(e, chain, since)
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (t *table) append(b batch, since int64, e *fsm.Event, chain uint32) error {
 // compared byte by byte, and the other branch of the transaction reads what
 // explains why not. slow says that nothing was written and that only a
 // transaction with reads of its own can tell.
-func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
+func (t *table) once(ctx context.Context, w *driver.Write) (slow bool, err error) {
 	id, e := w.Prev.ID, &w.Event
 	row := t.keys.row(id)
 	var held []byte
@@ -156,7 +157,7 @@ func (t *table) once(ctx context.Context, w *fsm.Write) (slow bool, err error) {
 }
 
 // requestKeys returns the keys that the request of an event takes.
-func (t *table) requestKeys(e *fsm.Event) []string {
+func (t *table) requestKeys(e *driver.Event) []string {
 	list := []string{t.keys.request(e.ID, e.RequestID)}
 	if e.RequestN >= 0 {
 		list = append(list, t.keys.batch(e.RequestID, e.RequestN))
@@ -168,42 +169,42 @@ func (t *table) requestKeys(e *fsm.Event) []string {
 // layout, row, requests, places, events. The causes come in the order in which
 // a caller must hear of them: a known request first, since its answer is the
 // first outcome.
-func (t *table) explain(w *fsm.Write, places []taken, requests int, got []rangeResponse) (slow bool, err error) {
+func (t *table) explain(w *driver.Write, places []taken, requests int, got []rangeResponse) (slow bool, err error) {
 	has := func(i int) bool { return len(got[i].KVs) > 0 }
 	if !has(0) || string(got[0].KVs[0].Value) != t.fingerprint {
 		return false, t.mismatch("the keys below %q are not laid out for this specification", t.keys.base)
 	}
 	for i := range requests {
 		if has(2 + i) {
-			return false, fsm.ErrRequestTaken
+			return false, driver.ErrRequestTaken
 		}
 	}
 	if w.Old == nil {
 		if has(1) || has(len(got)-1) {
-			return false, fsm.ErrIDTaken
+			return false, driver.ErrIDTaken
 		}
 	} else {
 		if !has(1) {
-			return false, fsm.ErrMoved
+			return false, driver.ErrMoved
 		}
 		stored, _, err := decodeRow(t.schema, w.Prev.ID, got[1].KVs[0].Value)
 		if err != nil {
 			return true, nil // what it says then is said there
 		}
 		if !matches(w, &stored) {
-			return false, fsm.ErrMoved
+			return false, driver.ErrMoved
 		}
 	}
 	for i, p := range places {
 		if has(2+requests+i) && string(got[2+requests+i].KVs[0].Value) != w.Prev.ID {
-			return false, &fsm.ConflictError{Rule: p.rule}
+			return false, &driver.ConflictError{Rule: p.rule}
 		}
 	}
 	return true, nil // the row is the same in other bytes, or the revision too old for the log
 }
 
 // matches reports whether a stored row is the one that a write was decided on.
-func matches(w *fsm.Write, stored *fsm.Row) bool {
+func matches(w *driver.Write, stored *driver.Row) bool {
 	return stored.Rev == w.Prev.Rev && stored.State == w.PrevState && (w.Row == nil || w.Old == nil || rows.Same(stored, w.Old))
 }
 

@@ -22,18 +22,13 @@ func Migrate(ctx context.Context, store driver.Store, s *driver.Schema) error {
 
 // EndRollOut ends a roll-out: programs of another specification of the machine are
 // refused from now on, when they open it. One that has it open goes on, so stop
-// the last of them first. On a store that no two specifications can have open
-// there is nothing to retire.
+// the last of them first.
 func EndRollOut(ctx context.Context, store driver.Store, s *driver.Schema) error {
 	table, err := store.Table(s)
 	if err != nil {
 		return err
 	}
-	r, ok := table.(driver.Retirer)
-	if !ok {
-		return nil
-	}
-	return r.Retire(ctx)
+	return table.Retire(ctx)
 }
 
 // Fold makes the record out of its log, which starts at revision 1 or at an

@@ -7,7 +7,7 @@
 //	w, err := lifecycle.NewWorker(m, "w1", lifecycle.WorkerConfig{
 //		Work:          fsmotel.Work(watch, "lifecycle", work),
 //		Failed:        failed,
-//		WorkerOptions: fsm.WorkerOptions{Lease: time.Minute, Observe: watch.Worker("lifecycle")},
+//		Options: worker.Options{Lease: time.Minute, Observe: watch.Worker("lifecycle")},
 //	})
 //
 // # Spans

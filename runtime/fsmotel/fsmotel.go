@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // scope is the name of what makes the spans and metrics.
@@ -150,9 +151,9 @@ func outcomeOf(o fsm.Observation) string {
 	case o.Err == nil:
 		return "ok"
 	case errors.Is(o.Err, fsm.ErrAmbiguous):
-		return string(fsm.CodeAmbiguous)
+		return string(fsm.ErrAmbiguous)
 	case errors.Is(o.Err, fsm.ErrEffect):
-		return string(fsm.CodeEffect)
+		return string(fsm.ErrEffect)
 	case errors.As(o.Err, &r):
 		return string(r.Code)
 	}
@@ -166,22 +167,22 @@ func fail(span trace.Span, err error, outcome string) {
 	}
 	span.SetAttributes(keyError.String(outcome))
 	switch fsm.Code(outcome) {
-	case fsm.CodeAmbiguous, fsm.CodeEffect, fsm.CodeQuarantined, fsm.CodeSchemaMismatch, fsm.CodeDenied, fsm.CodePoisoned, fsm.CodeBusy, "error":
+	case fsm.ErrAmbiguous, fsm.ErrEffect, fsm.ErrQuarantined, fsm.ErrSchemaMismatch, fsm.ErrDenied, fsm.ErrPoisoned, fsm.ErrBusy, "error":
 		span.SetStatus(codes.Error, err.Error())
 	}
 }
 
-// Worker returns what WorkerOptions.Observe takes, for the workers of a machine.
-func (t *Telemetry) Worker(machine string) func(fsm.WorkerEvent) {
+// Worker returns what worker.Options.Observe takes, for the workers of a machine.
+func (t *Telemetry) Worker(machine string) func(worker.Event) {
 	name := keyMachine.String(machine)
-	return func(e fsm.WorkerEvent) {
+	return func(e worker.Event) {
 		ctx := context.Background()
 		kind := metric.WithAttributes(name, keyKind.String(string(e.Kind)))
 		t.happened.Add(ctx, 1, kind)
 		switch e.Kind {
-		case fsm.WorkerClaimed:
+		case worker.Claimed:
 			t.working.Add(ctx, 1, metric.WithAttributes(name))
-		case fsm.WorkerDone, fsm.WorkerFailed, fsm.WorkerLost, fsm.WorkerReleased:
+		case worker.Done, worker.Failed, worker.Lost, worker.Released:
 			t.working.Add(ctx, -1, metric.WithAttributes(name))
 			t.worked.Record(ctx, e.Took.Seconds(), kind)
 		}

@@ -22,9 +22,11 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmotel"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // recorded is a telemetry whose spans and metrics stay here.
@@ -127,14 +129,14 @@ func TestCalls(t *testing.T) {
 	r := record(t)
 	store := memstore.New()
 	schema := storetest.Schema()
-	if err := fsm.Migrate(ctx, store, schema); err != nil {
+	if err := fsmimpl.Migrate(ctx, store, schema); err != nil {
 		t.Fatal(err)
 	}
 	broke := errors.New("no money")
 	var fail error
 	effect := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return fail }
 	m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema),
-		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": effect, "carry": effect, "notify": effect}, fsm.WithObserver(r.Observer()))
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": effect, "carry": effect, "notify": effect}, fsm.WithObserver(r.Observer()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func TestCalls(t *testing.T) {
 	if _, err := m.Apply(outer, out, storetest.Bill(storetest.Meta{RequestID: "b2"})); !errors.Is(err, broke) {
 		t.Fatal(err)
 	}
-	if _, err := m.ApplyMany(outer, []fsm.Item[storetest.Parcel]{{At: out}, {}}); err == nil {
+	if _, err := m.ApplyMany(outer, []fsmimpl.Item[storetest.Parcel]{{At: out}, {}}); err == nil {
 		t.Fatal("two calls of nothing")
 	}
 	span.End()
@@ -238,10 +240,10 @@ func TestWorker(t *testing.T) {
 			return err
 		}),
 		Failed: func(ctx context.Context, j lifecycle.AnyJob, cause error) error { return nil },
-		WorkerOptions: fsm.WorkerOptions{
+		Options: worker.Options{
 			Lease: time.Hour, Log: slog.New(slog.DiscardHandler),
-			Observe: func(e fsm.WorkerEvent) {
-				if e.Kind == fsm.WorkerIdle {
+			Observe: func(e worker.Event) {
+				if e.Kind == worker.Idle {
 					if seen++; seen > 1 {
 						stop()
 						return

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // How many cases one cell may have: a transition, and a cell in which the
@@ -19,7 +19,7 @@ const (
 
 // theCase is one abstract record and one abstract call.
 type theCase struct {
-	row  fsm.Row // zero for a creation
+	row  driver.Row // zero for a creation
 	call Call
 }
 
@@ -151,7 +151,7 @@ func (c *theCase) put(d dim, n int) {
 	}
 }
 
-func (m *model) baseRow(s *state) fsm.Row {
+func (m *model) baseRow(s *state) driver.Row {
 	r := m.blank(theID)
 	r.State, r.Rev, r.CreatedAt, r.UpdatedAt = s.stored, 7, theCreated, theCreated
 	return r
@@ -163,7 +163,7 @@ func (m *model) baseCall(o *operation) Call {
 		Inputs: map[string]any{}, Peers: map[string]int64{},
 	}
 	if o.By == "system" {
-		c.Actor = fsm.SystemActor
+		c.Actor = driver.SystemActor
 	}
 	return c
 }
@@ -183,7 +183,7 @@ func (m *model) good(o *operation, s *state, want func(verdict) bool) (theCase, 
 }
 
 // sound reports whether a record breaks no MUST and no SHOULD.
-func (m *model) sound(r fsm.Row) bool { return len(m.broken(r)) == 0 }
+func (m *model) sound(r driver.Row) bool { return len(m.broken(r)) == 0 }
 
 func (c theCase) clone() theCase {
 	c.row.Values = slices.Clone(c.row.Values)

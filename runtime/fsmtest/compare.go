@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // diffRows says in what two records differ, or "".
-func (m *model) diffRows(want, got fsm.Row) string {
+func (m *model) diffRows(want, got driver.Row) string {
 	var list []string
 	add := func(name string, want, got any) {
 		if want != got {
@@ -33,10 +34,10 @@ func (m *model) diffRows(want, got fsm.Row) string {
 }
 
 // diffEvent says in what a pure method's event is wrong, or "".
-func (m *model) diffEvent(o *operation, before fsm.Row, c Call, v verdict, got Event) string {
+func (m *model) diffEvent(o *operation, before driver.Row, c Call, v verdict, got Event) string {
 	want := Event{
 		Operation: o.Name, Name: o.Event, To: m.stateOf(v.row.State).Name, Rev: v.row.Rev,
-		At: fsm.Time(c.At), RecordOnly: v.recordOnly, Guard: v.kept,
+		At: driver.Time(c.At), RecordOnly: v.recordOnly, Guard: v.kept,
 	}
 	if s := m.stateOf(before.State); s != nil {
 		want.From = s.Name
@@ -48,10 +49,10 @@ func (m *model) diffEvent(o *operation, before fsm.Row, c Call, v verdict, got E
 }
 
 // diffRefusal says in what a refusal is wrong, or "". An empty id is not compared.
-func (m *model) diffRefusal(o *operation, id string, before fsm.Row, v verdict, err error, sentinels map[string]error) string {
+func (m *model) diffRefusal(o *operation, id string, before driver.Row, v verdict, err error, sentinels map[string]error) string {
 	var r *fsm.Refusal
 	if !errors.As(err, &r) {
-		return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, v.code)
+		return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, string(v.code))
 	}
 	var list []string
 	add := func(name, want, got string) {
@@ -69,13 +70,13 @@ func (m *model) diffRefusal(o *operation, id string, before fsm.Row, v verdict, 
 		add("id", id, r.ID)
 	}
 	switch {
-	case v.code == fsm.CodeGuard:
+	case v.code == fsm.ErrGuard:
 		message := "" // a branch has its error's words only
 		if g := m.guards[v.guard]; g != nil {
 			message = g.Message
 		}
 		add("message", message, r.Message)
-	case v.code == fsm.CodeInvalidInput && r.Message == "":
+	case v.code == fsm.ErrInvalidInput && r.Message == "":
 		list = append(list, "does not say what is wrong with the input")
 	}
 	add("guard", v.guard, r.Guard)

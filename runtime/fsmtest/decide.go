@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // verdict is what has to happen to one record by one call.
@@ -21,7 +22,7 @@ type verdict struct {
 	allowed []string // with CodeWrongState and CodeTerminal
 
 	// Of a call that is taken.
-	row        fsm.Row
+	row        driver.Row
 	recordOnly bool
 	kept       string // the guard that failed, where the refusal is recorded only
 
@@ -34,10 +35,10 @@ func refused(code fsm.Code, names ...string) verdict {
 }
 
 // decide says what an operation does to a record. For a creation r is zero.
-func (m *model) decide(o *operation, r fsm.Row, c Call) verdict {
-	c.At = fsm.Time(c.At)
+func (m *model) decide(o *operation, r driver.Row, c Call) verdict {
+	c.At = driver.Time(c.At)
 	if o.By == "system" {
-		c.Actor = fsm.SystemActor
+		c.Actor = driver.SystemActor
 	}
 	if v := m.accept(o, c); v.code != "" {
 		return v
@@ -55,9 +56,9 @@ func (m *model) decide(o *operation, r fsm.Row, c Call) verdict {
 		return verdict{row: r, recordOnly: true, way: "record only"}
 	case cellMove, cellChoose:
 	default:
-		v := refused(fsm.CodeWrongState)
+		v := refused(fsm.ErrWrongState)
 		if from.Terminal {
-			v = refused(fsm.CodeTerminal)
+			v = refused(fsm.ErrTerminal)
 		}
 		v.allowed = m.allowed(o)
 		return v
@@ -73,26 +74,26 @@ func (m *model) decide(o *operation, r fsm.Row, c Call) verdict {
 		if o.OnRefusal == "record only" {
 			return verdict{row: r, recordOnly: true, kept: g.Name, failing: failing, way: "record only, guard " + g.Name}
 		}
-		return verdict{code: fsm.CodeGuard, guard: g.Name, error: g.Error, failing: failing, way: "guard " + g.Name}
+		return verdict{code: fsm.ErrGuard, guard: g.Name, error: g.Error, failing: failing, way: "guard " + g.Name}
 	}
 	v := m.move(o, at, from, r, c)
 	return v
 }
 
 // move applies the effects, chooses and looks at the invariants.
-func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verdict {
+func (m *model) move(o *operation, at cell, from *state, r driver.Row, c Call) verdict {
 	after := r
 	after.Values = slices.Clone(r.Values)
 	if o.creates { // a branch may look at the number
 		after.CreatedAt = c.At
 		for _, name := range m.order {
-			if f := m.fields[name]; f.kind == fsm.KindSequence {
+			if f := m.fields[name]; f.kind == driver.KindSequence {
 				after.Values[f.index] = c.Peers[name]
 			}
 		}
 	}
 	if over := m.apply(o, o.effects, r, &after, c); over != "" {
-		return refused(fsm.CodeOverflow, over)
+		return refused(fsm.ErrOverflow, over)
 	}
 	to, way := at.to, "move"
 	if at.kind == cellChoose {
@@ -103,18 +104,18 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 			return m.allHold(b.when, o, after, c)
 		})
 		if i < 0 {
-			return refused(fsm.CodeInvariant, "choose")
+			return refused(fsm.ErrInvariant, "choose")
 		}
 		b := o.branches[i]
 		way = "branch " + strconv.Itoa(i+1)
 		switch {
 		case b.Reject != "":
-			return verdict{code: fsm.CodeGuard, guard: b.Reject, error: b.Reject, way: way}
+			return verdict{code: fsm.ErrGuard, guard: b.Reject, error: b.Reject, way: way}
 		case b.RecordOnly:
 			return verdict{row: r, recordOnly: true, way: way}
 		}
 		if over := m.apply(o, b.effects, r, &after, c); over != "" {
-			return refused(fsm.CodeOverflow, over)
+			return refused(fsm.ErrOverflow, over)
 		}
 		if to = b.To; to == "same" {
 			to = from.Name
@@ -126,10 +127,10 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 		after.UpdatedAt = c.At
 	}
 	if broken := m.broken(after); len(broken) > 0 {
-		v := refused(fsm.CodeInvariant)
+		v := refused(fsm.ErrInvariant)
 		for _, b := range broken {
 			f := m.fields[b.Rule]
-			if f != nil && !o.creates && (f.kind == fsm.KindCounter || f.kind == fsm.KindSequence) {
+			if f != nil && !o.creates && (f.kind == driver.KindCounter || f.kind == driver.KindSequence) {
 				continue // no step can break it: a corrupt one is found when it is loaded
 			}
 			if b.Must {
@@ -143,14 +144,14 @@ func (m *model) move(o *operation, at cell, from *state, r fsm.Row, c Call) verd
 	return verdict{row: after, way: way}
 }
 
-func (m *model) passes(g *guard, o *operation, r fsm.Row, c Call) bool {
+func (m *model) passes(g *guard, o *operation, r driver.Row, c Call) bool {
 	if g.Fewer > 0 {
 		return c.Peers[g.Name] < g.Fewer
 	}
 	return m.allHold(g.when, o, r, c)
 }
 
-func (m *model) allHold(facts []fact, o *operation, r fsm.Row, c Call) bool {
+func (m *model) allHold(facts []fact, o *operation, r driver.Row, c Call) bool {
 	for _, f := range facts {
 		if !m.holds(f, o, r, c) {
 			return false
@@ -161,7 +162,7 @@ func (m *model) allHold(facts []fact, o *operation, r fsm.Row, c Call) bool {
 
 // apply writes the effects on target; right sides read the stored record. It names the
 // first field that cannot hold its new value.
-func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, c Call) (over string) {
+func (m *model) apply(o *operation, e effects, stored driver.Row, target *driver.Row, c Call) (over string) {
 	for _, a := range e.set {
 		f := m.fields[a.field]
 		v := m.value(o, f, a, stored, c)
@@ -189,9 +190,9 @@ func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, 
 		f := m.fields[a.field]
 		added := m.value(o, f, a, stored, c)
 		items := members(target.Values[f.index])
-		if in := o.input(strings.TrimPrefix(or(map[bool]string{true: a.field}[a.value == "input"], a.value), "input.")); in != nil && in.kind == fsm.KindSet {
+		if in := o.input(strings.TrimPrefix(or(map[bool]string{true: a.field}[a.value == "input"], a.value), "input.")); in != nil && in.kind == driver.KindSet {
 			items = append(items, members(added)...)
-		} else if g := m.fields[a.value]; g != nil && g.kind == fsm.KindSet {
+		} else if g := m.fields[a.value]; g != nil && g.kind == driver.KindSet {
 			items = append(items, members(added)...)
 		} else if s, ok := added.(string); ok {
 			items = append(items, s)
@@ -202,7 +203,7 @@ func (m *model) apply(o *operation, e effects, stored fsm.Row, target *fsm.Row, 
 }
 
 // value reads the right side of an assignment.
-func (m *model) value(o *operation, f *field, a assign, stored fsm.Row, c Call) any {
+func (m *model) value(o *operation, f *field, a assign, stored driver.Row, c Call) any {
 	sent := func(name string) any {
 		v := c.Inputs[name]
 		if in := o.input(name); v == nil && in != nil {
@@ -257,13 +258,13 @@ func (m *model) acceptCaller(o *operation, c Call) verdict {
 	switch {
 	case o.By == "system":
 	case c.Actor == "" && (o.By == "operator" || o.readsActor):
-		return refused(fsm.CodeActorMissing)
+		return refused(fsm.ErrActorMissing)
 	case c.Reason == "" && o.By == "operator":
-		return refused(fsm.CodeReasonMissing)
+		return refused(fsm.ErrReasonMissing)
 	case (o.By == "operator" || o.readsActor) && !isID(c.Actor):
-		return refused(fsm.CodeInvalidInput, "actor")
+		return refused(fsm.ErrInvalidInput, "actor")
 	case o.By == "operator" && !isText(c.Reason):
-		return refused(fsm.CodeInvalidInput, "reason")
+		return refused(fsm.ErrInvalidInput, "reason")
 	}
 	return verdict{}
 }
@@ -271,11 +272,11 @@ func (m *model) acceptCaller(o *operation, c Call) verdict {
 func (m *model) acceptInputs(o *operation, c Call) verdict {
 	for _, in := range o.inputs {
 		if !m.acceptable(o, in, c.Inputs[in.Name]) {
-			return refused(fsm.CodeInvalidInput, in.Name)
+			return refused(fsm.ErrInvalidInput, in.Name)
 		}
 	}
 	if o.creates && !isID(c.ID) {
-		return refused(fsm.CodeInvalidInput, "id")
+		return refused(fsm.ErrInvalidInput, "id")
 	}
 	return verdict{}
 }
@@ -288,13 +289,13 @@ func (m *model) acceptable(o *operation, in *input, v any) bool {
 	case nil:
 		return in.optional
 	case string:
-		if in.kind == fsm.KindString {
+		if in.kind == driver.KindString {
 			return (v != "" || in.optional) && isText(v)
 		}
-		if in.kind == fsm.KindSet {
+		if in.kind == driver.KindSet {
 			return !slices.ContainsFunc(members(v), func(x string) bool { return x == "" || !isText(x) })
 		}
-		return utf8.ValidString(v) && (in.kind != fsm.KindJSON || v != "")
+		return utf8.ValidString(v) && (in.kind != driver.KindJSON || v != "")
 	case time.Time:
 		return (!v.IsZero() || in.optional) && v.Year() >= 1 && v.Year() <= 9999
 	case int64:
@@ -324,18 +325,18 @@ func (m *model) fitsFields(o *operation, in *input, n int64) bool {
 }
 
 func within(y typ, n int64) bool {
-	return (y.min == nil || n >= *y.min) && (y.max == nil || n <= *y.max) && (y.kind != fsm.KindCounter || n >= 0)
+	return (y.min == nil || n >= *y.min) && (y.max == nil || n <= *y.max) && (y.kind != driver.KindCounter || n >= 0)
 }
 
 // broken lists the rules that a record breaks. A broken type is named by the
 // field alone.
-func (m *model) broken(r fsm.Row) []fsm.Violation {
+func (m *model) broken(r driver.Row) []fsm.Violation {
 	s := m.stateOf(r.State)
 	var list []fsm.Violation
 	for i, v := range r.Values {
 		if n, isInt := v.(int64); isInt {
 			f := m.fields[m.order[i]]
-			if !within(f.typ, n) || f.kind == fsm.KindSequence && n < 1 {
+			if !within(f.typ, n) || f.kind == driver.KindSequence && n < 1 {
 				list = append(list, fsm.Violation{Rule: f.Name, Must: true})
 			}
 		}
@@ -390,13 +391,13 @@ func (m *model) starts(o *operation) []*state {
 }
 
 // blank is a record before its creation.
-func (m *model) blank(id string) fsm.Row {
-	r := fsm.Row{ID: id, Values: make([]any, len(m.order))}
+func (m *model) blank(id string) driver.Row {
+	r := driver.Row{ID: id, Values: make([]any, len(m.order))}
 	for i, name := range m.order {
 		switch m.fields[name].kind {
-		case fsm.KindCounter:
+		case driver.KindCounter:
 			r.Values[i] = int64(0)
-		case fsm.KindSet:
+		case driver.KindSet:
 			r.Values[i] = "[]"
 		}
 	}

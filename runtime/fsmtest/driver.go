@@ -8,15 +8,18 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Driver is how the tests reach one generated package: typed adapters without
 // a decision of their own.
 type Driver[R any] struct {
-	Descriptor *fsm.Descriptor[R]
+	Descriptor *fsmimpl.Descriptor[R]
 	Check      func(R) []fsm.Violation
 	Equal      func(a, b R) bool
-	Classify   func(state, operation string) fsm.Class // by their names
+	Classify   func(state, operation string) fsmimpl.Class // by their names
 	Terminal   func(state string) bool
 	Final      func(state string) bool // nil when no state is final
 	Fold       func([]fsm.Event) (R, error)
@@ -66,7 +69,7 @@ type Durable[R any] struct {
 	Count      func(ctx context.Context, states ...string) (map[string]int64, error)
 	History    func(ctx context.Context, id string) iter.Seq2[fsm.Event, error]
 	// Audit asks the probes for their answer: whether all is well, by the probe's name.
-	Audit   func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[fsm.Finding, error]
+	Audit   func(ctx context.Context, probe func(name string) (bool, error)) iter.Seq2[audit.Finding, error]
 	Sweep   func(ctx context.Context) (int, error) // nil when no trigger waits for a time
 	Startup func(ctx context.Context) (int, error) // nil when nothing runs at startup
 	Deliver func(ctx context.Context) (int, error) // nil without effects that are delivered
@@ -82,7 +85,7 @@ type Durable[R any] struct {
 type Working[R any] struct {
 	Pick, Beat string // the operations that claim and keep alive
 	Deadline   string // the field that both set; empty when it is counted from updated_at
-	New        func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[R]) error, release func(context.Context, R) error, failed func(context.Context, R, error) error) (*fsm.Worker[R], error)
+	New        func(actor string, o worker.Options, work func(context.Context, *fsm.Held[R]) error, release func(context.Context, R) error, failed func(context.Context, R, error) error) (*worker.Worker[R], error)
 }
 
 // Holding is what a handle shows of its record.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // ErrEffect is what an effect of a test answers when it is told to fail.
@@ -32,7 +33,7 @@ func (x *Effects) Perform(effect string, at fsm.Ref, key string, e fsm.Event, tx
 	if x.fail[effect] {
 		return ErrEffect
 	}
-	if e.ID != at.ID || e.Rev != at.Rev || e.Sum != fsm.Checksum(&e) {
+	if e.ID != at.ID || e.Rev != at.Rev || e.Sum != driver.Checksum(&e) {
 		return fmt.Errorf("effect %s for %v is given the event of %s@%d", effect, at, e.ID, e.Rev)
 	}
 	given := tx != nil && !(reflect.ValueOf(tx).Kind() == reflect.Pointer && reflect.ValueOf(tx).IsNil())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // fact is a condition in the words of the specification, taken apart.
@@ -61,7 +62,7 @@ func parseTerm(w string, isField func(string) bool) term {
 }
 
 // holds decides a fact. A comparison with something absent is false.
-func (m *model) holds(f fact, op *operation, r fsm.Row, c Call) bool {
+func (m *model) holds(f fact, op *operation, r driver.Row, c Call) bool {
 	left := m.termValue(f.left, op, r, c)
 	switch f.op {
 	case "is present":
@@ -106,7 +107,7 @@ func (m *model) holds(f fact, op *operation, r fsm.Row, c Call) bool {
 
 // present says whether a term has a value; a set has one when it is not empty.
 func (m *model) present(t term, op *operation, v any) bool {
-	if y := m.termType(t, op); y != nil && y.kind == fsm.KindSet {
+	if y := m.termType(t, op); y != nil && y.kind == driver.KindSet {
 		return len(members(v)) > 0
 	}
 	return v != nil
@@ -116,7 +117,7 @@ func (m *model) present(t term, op *operation, v any) bool {
 // uses now, as a word that stands in the fact itself is written.
 func (m *model) named(t term, op *operation, v any) any {
 	y := m.termType(t, op)
-	if y == nil || y.kind != fsm.KindEnum {
+	if y == nil || y.kind != driver.KindEnum {
 		return v
 	}
 	if i := slices.Index(y.stored, v.(string)); i >= 0 {
@@ -137,7 +138,7 @@ func (m *model) termType(t term, op *operation) *typ {
 
 // termValue returns the value of a term, nil when it is absent. The other side
 // says which enum a word belongs to.
-func (m *model) termValue(t term, op *operation, r fsm.Row, c Call) any {
+func (m *model) termValue(t term, op *operation, r driver.Row, c Call) any {
 	switch {
 	case t.field == "created_at":
 		return r.CreatedAt
@@ -157,7 +158,7 @@ func (m *model) termValue(t term, op *operation, r fsm.Row, c Call) any {
 		}
 		return c.Actor
 	case t.isNow():
-		return fsm.Time(c.At)
+		return driver.Time(c.At)
 	case t.word != "":
 		return t.word
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // ErrInjected is behind every failure that a Faults makes.
@@ -68,8 +69,14 @@ func (f *Faults) order(do func()) {
 // Close closes the store inside.
 func (f *Faults) Close() error { return f.store.Close() }
 
+// Patience is that of the store inside.
+func (f *Faults) Patience() time.Duration { return f.store.Patience() }
+
+// Failed is that of the store inside.
+func (f *Faults) Failed() error { return f.store.Failed() }
+
 // Table returns the table of the store inside, which fails as it is told.
-func (f *Faults) Table(s *fsm.Schema) (fsm.Table, error) {
+func (f *Faults) Table(s *driver.Schema) (driver.Table, error) {
 	t, err := f.store.Table(s)
 	if err != nil {
 		return nil, err
@@ -79,13 +86,13 @@ func (f *Faults) Table(s *fsm.Schema) (fsm.Table, error) {
 
 type faultyTable struct {
 	f       *Faults
-	t       fsm.Table
+	t       driver.Table
 	machine string
 }
 
 // busy says that surely nothing was written.
 func (t *faultyTable) busy() error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Machine: t.machine, Code: fsm.CodeBusy, Cause: ErrInjected}}
+	return &fsm.Refusal{Ground: &fsm.Ground{Machine: t.machine, Code: fsm.ErrBusy, Cause: ErrInjected}}
 }
 
 func (t *faultyTable) working() error {
@@ -111,14 +118,21 @@ func (t *faultyTable) Check(ctx context.Context) error {
 	return t.t.Check(ctx)
 }
 
-func (t *faultyTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t *faultyTable) Retire(ctx context.Context) error {
+	if err := t.working(); err != nil {
+		return err
+	}
+	return t.t.Retire(ctx)
+}
+
+func (t *faultyTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	if err := t.working(); err != nil {
 		return err
 	}
 	return t.t.View(ctx, f)
 }
 
-func (t *faultyTable) Commit(ctx context.Context, w *fsm.Write) error {
+func (t *faultyTable) Commit(ctx context.Context, w *driver.Write) error {
 	return t.commit(ctx, func() error { return t.t.Commit(ctx, w) })
 }
 

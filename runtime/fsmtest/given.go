@@ -10,6 +10,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Given puts a record into a store as if it had just come to its state, and
@@ -47,35 +49,35 @@ func Arrange[R any](ctx context.Context, store fsm.Store, m *fsm.Machine[R], r R
 
 // arrangement is a record on its way to being sound.
 type arrangement[R any] struct {
-	d    *fsm.Descriptor[R]
-	row  fsm.Row
+	d    *fsmimpl.Descriptor[R]
+	row  driver.Row
 	free [][]any // by column, what it may be; nil: it was given
 }
 
 // fill gives values to what is zero, as few as it takes.
 func (a *arrangement[R]) fill() error {
-	known := func(st fsm.StateInfo) bool { return st.Stored == a.row.State }
+	known := func(st driver.StateInfo) bool { return st.Stored == a.row.State }
 	if !slices.ContainsFunc(a.d.Schema.States, known) {
 		return errors.New("the record has no state; set State to one of the package's constants")
 	}
 	if a.row.ID == "" {
-		a.row.ID = fsm.NewID()
+		a.row.ID = driver.NewID()
 	}
 	if a.row.CreatedAt.IsZero() {
 		a.row.CreatedAt = Start
 	}
-	a.row.CreatedAt = fsm.Time(a.row.CreatedAt)
+	a.row.CreatedAt = driver.Time(a.row.CreatedAt)
 	if a.row.UpdatedAt.IsZero() || a.row.UpdatedAt.Before(a.row.CreatedAt) {
 		a.row.UpdatedAt = a.row.CreatedAt
 	}
-	a.row.UpdatedAt = fsm.Time(a.row.UpdatedAt)
+	a.row.UpdatedAt = driver.Time(a.row.UpdatedAt)
 	a.free = make([][]any, len(a.row.Values))
 	for i, c := range a.d.Schema.Columns {
 		if !unset(c, a.row.Values[i]) {
 			continue
 		}
 		a.free[i] = candidates(c, i)
-		if !c.Optional && (c.Kind == fsm.KindString || c.Kind == fsm.KindEnum || c.Kind == fsm.KindTime || c.Kind == fsm.KindJSON || c.Kind == fsm.KindSequence) {
+		if !c.Optional && (c.Kind == driver.KindString || c.Kind == driver.KindEnum || c.Kind == driver.KindTime || c.Kind == driver.KindJSON || c.Kind == driver.KindSequence) {
 			a.row.Values[i] = a.free[i][0]
 		}
 	}
@@ -136,12 +138,12 @@ func (a *arrangement[R]) better(than int) bool {
 }
 
 // unset reports whether a value is what a Go field holds that nobody set.
-func unset(c fsm.Column, v any) bool {
+func unset(c driver.Column, v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
 	case string:
-		return v == "" || c.Kind == fsm.KindSet && v == "[]" || c.Kind == fsm.KindEnum && !slices.Contains(c.Words, v)
+		return v == "" || c.Kind == driver.KindSet && v == "[]" || c.Kind == driver.KindEnum && !slices.Contains(c.Words, v)
 	case int64:
 		return v == 0
 	case bool:
@@ -153,23 +155,23 @@ func unset(c fsm.Column, v any) bool {
 }
 
 // candidates lists what a column may be filled with.
-func candidates(c fsm.Column, index int) []any {
+func candidates(c driver.Column, index int) []any {
 	switch c.Kind {
-	case fsm.KindString:
+	case driver.KindString:
 		return []any{"some " + c.Name}
-	case fsm.KindEnum:
+	case driver.KindEnum:
 		var words []any
 		for _, w := range c.Words {
 			words = append(words, w)
 		}
 		return words
-	case fsm.KindBool:
+	case driver.KindBool:
 		return []any{true}
-	case fsm.KindTime:
+	case driver.KindTime:
 		return []any{Start.Add(time.Hour + time.Duration(index)*time.Minute)}
-	case fsm.KindJSON:
+	case driver.KindJSON:
 		return []any{"{}"}
-	case fsm.KindSet:
+	case driver.KindSet:
 		return []any{setOf("some " + c.Name)}
 	}
 	return []any{int64(1), int64(2), int64(3), int64(5), int64(10), int64(100), int64(1000)}

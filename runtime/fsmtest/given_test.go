@@ -13,6 +13,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/machines/riverjob"
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
@@ -28,7 +29,7 @@ func everyState[R any, S any](t *testing.T, m interface {
 			t.Errorf("in %v: %v", s, err)
 		}
 	}
-	for f, err := range m.Core().Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m.Core()) {
 		t.Errorf("the audit found %v, %v", f, err)
 	}
 }

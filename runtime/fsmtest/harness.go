@@ -12,6 +12,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // harness runs calls on an opened machine and on the model beside it, and
@@ -76,7 +77,7 @@ func (h *harness[R]) open(opts ...fsm.Option) {
 }
 
 // seed puts records into store and model. They have revision 1.
-func (h *harness[R]) seed(rows ...fsm.Row) {
+func (h *harness[R]) seed(rows ...driver.Row) {
 	h.t.Helper()
 	if err := Seed(h.ctx, h.store, h.s.d.Descriptor.Schema, rows...); err != nil {
 		h.t.Fatal(err)
@@ -141,7 +142,7 @@ func (h *harness[R]) compare(what string, o *operation, c Call, want expected, g
 }
 
 func (h *harness[R]) diff(o *operation, want expected, got fsm.Outcome[R], err error) string {
-	if want.code == fsm.CodeEffect {
+	if want.code == fsm.ErrEffect {
 		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, ErrEffect) {
 			return fmt.Sprintf("%v, want the effect's own error within a *fsm.EffectError", err)
 		}
@@ -153,15 +154,15 @@ func (h *harness[R]) diff(o *operation, want expected, got fsm.Outcome[R], err e
 		}
 		var r *fsm.Refusal
 		if !errors.As(err, &r) {
-			return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, want.code)
+			return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, string(want.code))
 		}
-		if want.code == fsm.CodeStale && (r.Code == want.code) && (r.Rev != want.stale[0] || r.Expected != want.stale[1]) {
+		if want.code == fsm.ErrStale && (r.Code == want.code) && (r.Rev != want.stale[0] || r.Expected != want.stale[1]) {
 			return fmt.Sprintf("stale at revision %d, expected %d; want %v", r.Rev, r.Expected, want.stale)
 		}
 		if want.step != nil {
 			o = want.step
 		}
-		return h.m.diffRefusal(o, "", fsm.Row{}, want.verdict, err, h.s.d.Errors)
+		return h.m.diffRefusal(o, "", driver.Row{}, want.verdict, err, h.s.d.Errors)
 	}
 	if err != nil {
 		return fmt.Sprintf("refused: %v", err)
@@ -239,7 +240,7 @@ func (m *model) diffLogged(want logged, got fsm.Event) string {
 		add("label "+k, v, got.Labels[k])
 	}
 	add("number of labels", len(want.Labels), len(got.Labels))
-	if got.Sum != fsm.Checksum(&got) {
+	if got.Sum != driver.Checksum(&got) {
 		list = append(list, "the checksum is wrong")
 	}
 	if want.Operation == "seed" {
@@ -287,24 +288,24 @@ func inputValue(in *input, raw json.RawMessage) (any, error) {
 		return nil, nil
 	}
 	switch in.kind {
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
 		var n int64
 		err := json.Unmarshal(raw, &n)
 		return n, err
-	case fsm.KindBool:
+	case driver.KindBool:
 		var b bool
 		err := json.Unmarshal(raw, &b)
 		return b, err
-	case fsm.KindTime:
+	case driver.KindTime:
 		var t time.Time
 		err := json.Unmarshal(raw, &t)
-		return fsm.Time(t), err
-	case fsm.KindJSON:
+		return driver.Time(t), err
+	case driver.KindJSON:
 		if string(raw) == `{"$json":null}` {
 			return "null", nil
 		}
 		return string(raw), nil
-	case fsm.KindSet:
+	case driver.KindSet:
 		return string(raw), nil
 	}
 	var s string
@@ -329,9 +330,9 @@ func (h *harness[R]) same(what string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	err = table.View(h.ctx, func(r fsm.Reader) error {
+	err = table.View(h.ctx, func(r driver.Reader) error {
 		n := 0
-		for row, err := range r.Rows(fsm.Query{}) {
+		for row, err := range r.Rows(driver.Query{}) {
 			if err != nil {
 				return err
 			}
@@ -407,12 +408,12 @@ func (h *harness[R]) sameLog(what, id string, want []*logged, events []fsm.Event
 }
 
 // normal brings the times of a row into the form that compares with ==.
-func normal(r fsm.Row) fsm.Row {
-	r.CreatedAt, r.UpdatedAt = fsm.Time(r.CreatedAt), fsm.Time(r.UpdatedAt)
+func normal(r driver.Row) driver.Row {
+	r.CreatedAt, r.UpdatedAt = driver.Time(r.CreatedAt), driver.Time(r.UpdatedAt)
 	r.Values = slices.Clone(r.Values)
 	for i, v := range r.Values {
 		if t, ok := v.(time.Time); ok {
-			r.Values[i] = fsm.Time(t)
+			r.Values[i] = driver.Time(t)
 		}
 	}
 	return r

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // model is a table taken apart, with every name bound.
@@ -28,7 +28,7 @@ type model struct {
 }
 
 type typ struct {
-	kind     fsm.Kind
+	kind     driver.Kind
 	optional bool
 	min, max *int64
 	words    []string // of an enum, as the specification writes them now
@@ -255,9 +255,9 @@ func parseEffects(set []string, cleared, increment string, add []string) effects
 	return e
 }
 
-var kinds = map[string]fsm.Kind{
-	"string": fsm.KindString, "int": fsm.KindInt, "bool": fsm.KindBool, "time": fsm.KindTime, "json": fsm.KindJSON,
-	"counter": fsm.KindCounter, "set": fsm.KindSet, "sequence": fsm.KindSequence,
+var kinds = map[string]driver.Kind{
+	"string": driver.KindString, "int": driver.KindInt, "bool": driver.KindBool, "time": driver.KindTime, "json": driver.KindJSON,
+	"counter": driver.KindCounter, "set": driver.KindSet, "sequence": driver.KindSequence,
 }
 
 func parseType(text, stored string) (typ, error) {
@@ -269,7 +269,7 @@ func parseType(text, stored string) (typ, error) {
 		return y, nil
 	}
 	if strings.Contains(rest, "|") {
-		y.kind = fsm.KindEnum
+		y.kind = driver.KindEnum
 		y.words = split(rest, "|")
 		y.stored = y.words
 		if stored != "" {
@@ -282,7 +282,7 @@ func parseType(text, stored string) (typ, error) {
 	}
 	if bounds, ok := strings.CutPrefix(rest, "int "); ok {
 		lo, hi, _ := strings.Cut(bounds, "..")
-		y.kind = fsm.KindInt
+		y.kind = driver.KindInt
 		for _, b := range []struct {
 			text string
 			to   **int64
@@ -308,11 +308,11 @@ func (y *typ) empty() any {
 		return nil
 	}
 	switch y.kind {
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
 		return int64(0)
-	case fsm.KindBool:
+	case driver.KindBool:
 		return false
-	case fsm.KindSet:
+	case driver.KindSet:
 		return "[]"
 	}
 	return nil
@@ -320,7 +320,7 @@ func (y *typ) empty() any {
 
 // constant is a text of the specification, as rows hold it.
 func (y *typ) constant(text string) any {
-	if y.kind != fsm.KindTime {
+	if y.kind != driver.KindTime {
 		return text
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
@@ -388,7 +388,7 @@ func show(v any) string {
 }
 
 // showRow prints a record, without its id.
-func (m *model) showRow(r fsm.Row) string {
+func (m *model) showRow(r driver.Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s rev %d created %s updated %s", or(r.State, "(new)"), r.Rev, show(r.CreatedAt), show(r.UpdatedAt))
 	for i, f := range m.order {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // A machine that uses every kind of field, fact and effect.
@@ -52,7 +52,7 @@ finish  | .       | -> closed | refused
 	},
 }
 
-func demoRow(m *model, set map[string]any) fsm.Row {
+func demoRow(m *model, set map[string]any) driver.Row {
 	r := m.baseRow(m.states["open"])
 	values := map[string]any{
 		"owner": theActor, "level": int64(3), "tries": int64(1), "until": theNow.Add(microsecond), "kind": "large",

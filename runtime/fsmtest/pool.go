@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // The instants and names that abstract records and calls are made of. Old
@@ -93,7 +93,7 @@ func (m *model) newDims(o *operation) []dim {
 			if f.optional {
 				values = append([]any{nil}, values...)
 			}
-			if f.kind == fsm.KindCounter && m.increments(o, name) { // a corrupt row, one step below the bounds
+			if f.kind == driver.KindCounter && m.increments(o, name) { // a corrupt row, one step below the bounds
 				values = append(values, int64(-1), int64(math.MaxInt64), int64(math.MaxInt64-1))
 			}
 			list = append(list, dim{dimField + name, values, read[dimField+name], f})
@@ -102,7 +102,7 @@ func (m *model) newDims(o *operation) []dim {
 			values := []any{theCreated}
 			switch {
 			case p.has(dimField+b, "now") || p.size(dimField+b) > 1:
-				values = m.pool(p, dimField+b, typ{kind: fsm.KindTime}, 0, b)
+				values = m.pool(p, dimField+b, typ{kind: driver.KindTime}, 0, b)
 			case b == "updated_at":
 				values = []any{theNow.Add(-2 * time.Hour), theNow.Add(time.Hour)} // a clock that went back
 			}
@@ -130,7 +130,7 @@ func (m *model) newDims(o *operation) []dim {
 	}
 	if o.creates {
 		for _, name := range m.order {
-			if m.fields[name].kind == fsm.KindSequence {
+			if m.fields[name].kind == driver.KindSequence {
 				list = append(list, dim{dimPeers + name, []any{int64(1), int64(4), int64(0)}, true, nil})
 			}
 		}
@@ -196,7 +196,7 @@ func (m *model) node(t term, o *operation) string {
 func (m *model) pool(p *pools, node string, y typ, index int, label string) []any {
 	alone := p.size(node) <= 1 && !p.has(node, "now") && !p.has(node, "actor")
 	switch y.kind {
-	case fsm.KindString:
+	case driver.KindString:
 		switch {
 		case p.has(node, "actor"):
 			return []any{theActor, otherActor}
@@ -210,22 +210,22 @@ func (m *model) pool(p *pools, node string, y typ, index int, label string) []an
 			values = append(values, fmt.Sprintf("k%d", i+3))
 		}
 		return values
-	case fsm.KindSet:
+	case driver.KindSet:
 		if alone {
 			return []any{"[]", setOf(label + " 1"), setOf(label+" 1", label+" 2")}
 		}
 		return []any{"[]", setOf("a"), setOf("b"), setOf("a", "b")}
-	case fsm.KindBool:
+	case driver.KindBool:
 		return []any{false, true}
-	case fsm.KindEnum:
+	case driver.KindEnum:
 		var values []any
 		for _, w := range y.stored {
 			values = append(values, w)
 		}
 		return values
-	case fsm.KindJSON:
+	case driver.KindJSON:
 		return []any{fmt.Sprintf(`{"of":%q}`, label), "null"}
-	case fsm.KindTime:
+	case driver.KindTime:
 		if alone {
 			at := theNow.Add(37*time.Minute + time.Duration(index)*time.Second)
 			return []any{at}
@@ -247,9 +247,9 @@ func (m *model) pool(p *pools, node string, y typ, index int, label string) []an
 func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 	var list []int64
 	switch {
-	case y.kind == fsm.KindCounter:
+	case y.kind == driver.KindCounter:
 		list = []int64{0, 1, 5}
-	case y.kind == fsm.KindSequence:
+	case y.kind == driver.KindSequence:
 		list = []int64{1, 2}
 	case alone && y.min == nil && y.max == nil:
 		list = []int64{70 + index}
@@ -278,7 +278,7 @@ func intPool(p *pools, node string, y typ, alone bool, index int64) []any {
 	slices.Sort(list)
 	var values []any
 	for _, n := range slices.Compact(list) {
-		if within(y, n) && (y.kind != fsm.KindSequence || n >= 1) {
+		if within(y, n) && (y.kind != driver.KindSequence || n >= 1) {
 			values = append(values, n)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // pools says what is compared with what, directly or by way of a third.
@@ -22,9 +22,9 @@ func newPools() *pools {
 
 func (p *pools) bound(node string, y typ) {
 	switch y.kind { // what an unbounded number has to come below
-	case fsm.KindCounter:
+	case driver.KindCounter:
 		p.bounds[node] = append(p.bounds[node], 0, 1)
-	case fsm.KindSequence:
+	case driver.KindSequence:
 		p.bounds[node] = append(p.bounds[node], 1, 2)
 	}
 	if y.min != nil {
@@ -86,7 +86,7 @@ func (p *pools) has(n, word string) bool { return slices.Contains(p.group(n), wo
 func (p *pools) hasSet(m *model, n string) bool {
 	return slices.ContainsFunc(p.group(n), func(x string) bool {
 		f := m.fields[strings.TrimPrefix(x, dimField)]
-		return f != nil && f.kind == fsm.KindSet
+		return f != nil && f.kind == driver.KindSet
 	})
 }
 

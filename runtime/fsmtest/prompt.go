@@ -12,6 +12,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // prompt is a hand at the SQL prompt of a store's database: it writes past the
@@ -33,10 +34,10 @@ var errTakenBack = errors.New("fsmtest: everything is taken back")
 // which leaves no trace. What prepare does before is committed: after a change
 // of the schema in its own transaction SQLite would read all of it anew for each
 // attempt.
-func (s *suite[R]) atPrompt(t *testing.T, st Store, rows []fsm.Row, prepare, attack func(*prompt)) {
+func (s *suite[R]) atPrompt(t *testing.T, st Store, rows []driver.Row, prepare, attack func(*prompt)) {
 	t.Helper()
 	store := st.Open(t)
-	db, ok := store.(fsm.Transactional[*sql.Tx])
+	db, ok := store.(driver.Transactional[*sql.Tx])
 	if !ok {
 		t.Skipf("a %T does not lend its SQL transaction", store)
 	}
@@ -189,7 +190,7 @@ func (p *prompt) records() string { return p.m.Machine }
 func (p *prompt) events() string  { return p.m.Machine + "_events" }
 
 // row writes a record.
-func (p *prompt) row(r fsm.Row) literals {
+func (p *prompt) row(r driver.Row) literals {
 	l := literals{
 		"id": quoteText(r.ID), "state": quoteText(r.State), "rev": fmt.Sprint(r.Rev),
 		"created_at": p.literal(r.CreatedAt), "updated_at": p.literal(r.UpdatedAt),
@@ -202,7 +203,7 @@ func (p *prompt) row(r fsm.Row) literals {
 }
 
 // event writes the event of a step; before is zero for a creation.
-func (p *prompt) event(operation string, before, after fsm.Row) literals {
+func (p *prompt) event(operation string, before, after driver.Row) literals {
 	l := literals{
 		"id": quoteText(after.ID), "rev": fmt.Sprint(after.Rev), "n": "0", "operation": quoteText(operation), "name": "'name'",
 		"from": "NULL", "to": quoteText(after.State), "at": p.literal(after.UpdatedAt), "actor": "'me'", "reason": "''",
@@ -215,7 +216,7 @@ func (p *prompt) event(operation string, before, after fsm.Row) literals {
 }
 
 // recorded writes an event that is recorded only, the n-th at its revision.
-func (p *prompt) recorded(operation string, r fsm.Row, n int) literals {
+func (p *prompt) recorded(operation string, r driver.Row, n int) literals {
 	return p.event(operation, r, r).with("n", fmt.Sprint(n))
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // How many choices one search looks at before it gives up.
@@ -123,11 +123,11 @@ type sought struct {
 // has the same answer, and some are asked for each pair of states.
 type madeUp struct {
 	mu    sync.Mutex
-	known map[string][]fsm.Row
+	known map[string][]driver.Row
 }
 
 // rows returns copies, which the caller may change.
-func (k *madeUp) rows(name string, find func() []fsm.Row) []fsm.Row {
+func (k *madeUp) rows(name string, find func() []driver.Row) []driver.Row {
 	k.mu.Lock()
 	rows, ok := k.known[name]
 	k.mu.Unlock()
@@ -135,7 +135,7 @@ func (k *madeUp) rows(name string, find func() []fsm.Row) []fsm.Row {
 		rows = find()
 		k.mu.Lock()
 		if k.known == nil {
-			k.known = map[string][]fsm.Row{}
+			k.known = map[string][]driver.Row{}
 		}
 		k.known[name] = rows
 		k.mu.Unlock()
@@ -263,13 +263,13 @@ func (g goal) not() goal { return goal{g.reads, func() bool { return !g.met() }}
 // taken and it is; without branches b is nil.
 func (q *quest) moves(b *branch) []goal {
 	m, o := q.m, q.o
-	after := func() fsm.Row {
+	after := func() driver.Row {
 		r := q.c.row
 		if o.creates {
 			r = m.blank(q.c.call.ID)
 			r.CreatedAt = q.c.call.At
 			for _, name := range m.order {
-				if f := m.fields[name]; f.kind == fsm.KindSequence {
+				if f := m.fields[name]; f.kind == driver.KindSequence {
 					r.Values[f.index] = q.c.call.Peers[name]
 				}
 			}
@@ -312,7 +312,7 @@ func (q *quest) moves(b *branch) []goal {
 // holdable reports whether a field may hold a value.
 func holdable(f *field, v any) bool {
 	n, isInt := v.(int64)
-	return !isInt || within(f.typ, n) && (f.kind != fsm.KindSequence || n >= 1)
+	return !isInt || within(f.typ, n) && (f.kind != driver.KindSequence || n >= 1)
 }
 
 // directed looks for a case of each way in which a call can be decided: what a cell
@@ -382,7 +382,7 @@ func (m *model) directed(o *operation, s *state, dims []dim) []theCase {
 }
 
 // rowIn looks for a record in a state that breaks no rule, or no MUST.
-func (m *model) rowIn(st *state, should bool) (fsm.Row, bool) {
+func (m *model) rowIn(st *state, should bool) (driver.Row, bool) {
 	q := m.newQuest(&m.nothing, st, m.recordDims(&m.nothing))
 	c, ok := q.find(q.soundGoals(should))
 	return c.row, ok

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // ints is a dimension with the values 0 to n-1.
@@ -168,7 +168,7 @@ func TestRowIn(t *testing.T) {
 	if m, err = compile(table); err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := m.rowIn(m.states["idle"], false); ok || !cmp.Equal(r, fsm.Row{}) {
+	if r, ok := m.rowIn(m.states["idle"], false); ok || !cmp.Equal(r, driver.Row{}) {
 		t.Errorf("a record that cannot be was found: %s", m.showRow(r))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Store is one kind of store that the durable form is tested over.
@@ -26,7 +27,7 @@ type Store struct {
 // revision 1; an audit finds nothing wrong with one whose created_at is its
 // updated_at. The store's schema must allow records to begin in their states:
 // level `checks`, not `full`.
-func Seed(ctx context.Context, store fsm.Store, s *fsm.Schema, rows ...fsm.Row) error {
+func Seed(ctx context.Context, store fsm.Store, s *driver.Schema, rows ...driver.Row) error {
 	table, err := store.Table(s)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func Seed(ctx context.Context, store fsm.Store, s *fsm.Schema, rows ...fsm.Row) 
 	})
 }
 
-func seedRow(tx fsm.Tx, s *fsm.Schema, r fsm.Row) error {
+func seedRow(tx fsm.Tx, s *driver.Schema, r driver.Row) error {
 	r.Rev = 1
 	e := seedEvent(r)
 	var err error
@@ -54,7 +55,7 @@ func seedRow(tx fsm.Tx, s *fsm.Schema, r fsm.Row) error {
 		return err
 	}
 	e.Inputs = fsm.MustJSON("{}") // of version 0: no specification knows how it came about
-	e.Sum = fsm.Checksum(&e)
+	e.Sum = driver.Checksum(&e)
 	changed := make([]int, len(r.Values))
 	for i := range changed {
 		changed[i] = i
@@ -68,7 +69,7 @@ func seedRow(tx fsm.Tx, s *fsm.Schema, r fsm.Row) error {
 		if i < 0 {
 			continue
 		}
-		q := fsm.PeerQuery{Name: column, Sequence: true, Except: r.ID}
+		q := driver.PeerQuery{Name: column, Sequence: true, Except: r.ID}
 		for _, c := range u.Columns {
 			if c != column {
 				q.Columns = append(q.Columns, c)
@@ -86,20 +87,20 @@ func seedRow(tx fsm.Tx, s *fsm.Schema, r fsm.Row) error {
 			n = next
 		}
 	}
-	return tx.Write(&fsm.Write{Prev: fsm.Ref{ID: r.ID}, Row: &r, Changed: changed, Event: e})
+	return tx.Write(&driver.Write{Prev: fsm.Ref{ID: r.ID}, Row: &r, Changed: changed, Event: e})
 }
 
-func seedEvent(r fsm.Row) fsm.Event {
+func seedEvent(r driver.Row) fsm.Event {
 	return fsm.Event{
 		ID: r.ID, Rev: 1, Operation: "seed", Name: "seed", To: r.State, At: r.UpdatedAt,
-		Actor: fsm.SystemActor, RequestID: "seed:" + r.ID, RequestN: -1, Fingerprint: "seed",
+		Actor: driver.SystemActor, RequestID: "seed:" + r.ID, RequestN: -1, Fingerprint: "seed",
 	}
 }
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 // valuesOf returns the values of a record as they stand in an event.
-func valuesOf(s *fsm.Schema, r fsm.Row) map[string]any {
+func valuesOf(s *driver.Schema, r driver.Row) map[string]any {
 	fields := map[string]any{}
 	for i, c := range s.Columns {
 		switch v := r.Values[i].(type) {
@@ -107,9 +108,9 @@ func valuesOf(s *fsm.Schema, r fsm.Row) map[string]any {
 			fields[c.Stored] = timeText(v)
 		case string:
 			switch {
-			case c.Kind == fsm.KindJSON && v == "null":
+			case c.Kind == driver.KindJSON && v == "null":
 				fields[c.Stored] = json.RawMessage(`{"$json":null}`)
-			case c.Kind == fsm.KindJSON || c.Kind == fsm.KindSet:
+			case c.Kind == driver.KindJSON || c.Kind == driver.KindSet:
 				fields[c.Stored] = json.RawMessage(v)
 			default:
 				fields[c.Stored] = v

@@ -86,9 +86,9 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
 			continue
 		}
 		switch code := codeOf(err); {
-		case last && s.Ends == EndsBroken && code == fsm.CodeInvariant:
+		case last && s.Ends == EndsBroken && code == fsm.ErrInvariant:
 			t.Errorf("step %d, %s of %s: it would break an invariant: %v", i+1, step.Do, step.Record, err)
-		case last && s.Ends == EndsOnIndex && code == fsm.CodeNotUnique:
+		case last && s.Ends == EndsOnIndex && code == fsm.ErrNotUnique:
 			t.Errorf("step %d, %s of %s: only the index refuses it: %v", i+1, step.Do, step.Record, err)
 		case code == "":
 			t.Fatalf("step %d, %s of %s: %v", i+1, step.Do, step.Record, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // telling notes what Retell would say to a test.
@@ -43,7 +45,7 @@ func doorDriver(shut error) Driver[door] {
 				Operations: map[string]Durably[door]{
 					"open": {Do: func(_ context.Context, at fsm.Target, c Call) (fsm.Outcome[door], error) {
 						e := fsm.Event{ID: at.Ref().ID, Rev: at.Ref().Rev, At: c.At}
-						e.Sum = fsm.Checksum(&e)
+						e.Sum = driver.Checksum(&e)
 						return fsm.Outcome[door]{}, fx.Perform("ring", at.Ref(), c.Text("bell"), e, nil)
 					}},
 					"shut": {Do: func(context.Context, fsm.Target, Call) (fsm.Outcome[door], error) {
@@ -75,14 +77,14 @@ func TestRetell(t *testing.T) {
 		{"another effect", nil, Story{Steps: []StoryStep{ring("a"), ring("a")}, Ends: EndsTwice, Effect: "knock"}, ""},
 		{"before its effect", nil, Story{Steps: []StoryStep{shut}, Ends: EndsEarly, Effect: "ring"}, "shut was accepted before effect ring was performed"},
 		{"after its effect", nil, Story{Steps: []StoryStep{ring("a"), shut}, Ends: EndsEarly, Effect: "ring"}, ""},
-		{"refused before its effect", refused(fsm.CodeGuard), Story{Steps: []StoryStep{shut}, Ends: EndsEarly, Effect: "ring"}, ""},
-		{"an invariant", refused(fsm.CodeInvariant), Story{Steps: []StoryStep{shut}, Ends: EndsBroken}, "would break an invariant"},
+		{"refused before its effect", refused(fsm.ErrGuard), Story{Steps: []StoryStep{shut}, Ends: EndsEarly, Effect: "ring"}, ""},
+		{"an invariant", refused(fsm.ErrInvariant), Story{Steps: []StoryStep{shut}, Ends: EndsBroken}, "would break an invariant"},
 		{"an invariant that holds", nil, Story{Steps: []StoryStep{shut}, Ends: EndsBroken}, ""},
-		{"an invariant, not in the last step", refused(fsm.CodeInvariant), Story{Steps: []StoryStep{shut, ring("a")}, Ends: EndsBroken}, ""},
-		{"the index only", refused(fsm.CodeNotUnique), Story{Steps: []StoryStep{shut}, Ends: EndsOnIndex}, "only the index refuses it"},
-		{"a guard before the index", refused(fsm.CodeGuard), Story{Steps: []StoryStep{shut}, Ends: EndsOnIndex}, ""},
+		{"an invariant, not in the last step", refused(fsm.ErrInvariant), Story{Steps: []StoryStep{shut, ring("a")}, Ends: EndsBroken}, ""},
+		{"the index only", refused(fsm.ErrNotUnique), Story{Steps: []StoryStep{shut}, Ends: EndsOnIndex}, "only the index refuses it"},
+		{"a guard before the index", refused(fsm.ErrGuard), Story{Steps: []StoryStep{shut}, Ends: EndsOnIndex}, ""},
 		{"a request twice", nil, Story{Steps: []StoryStep{shut, shut}, Ends: EndsAgain}, "shut was applied a second time"},
-		{"a request that is stale", refused(fsm.CodeStale), Story{Steps: []StoryStep{shut}, Ends: EndsAgain}, ""},
+		{"a request that is stale", refused(fsm.ErrStale), Story{Steps: []StoryStep{shut}, Ends: EndsAgain}, ""},
 		{"nobody can call it", nil, Story{Steps: []StoryStep{{Record: "d", Do: "slam"}}, Ends: EndsAgain}, ""},
 		{"a store that fails", errors.New("disk full"), Story{Steps: []StoryStep{shut}, Ends: EndsAgain}, "disk full"},
 	}
@@ -113,7 +115,7 @@ func (g gate) Ref() fsm.Ref { return fsm.Ref{ID: "g", Rev: g.rev} }
 // gateDriver opens a machine whose operation answers with out and err.
 func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
 	return Driver[gate]{
-		Descriptor: &fsm.Descriptor[gate]{Encode: func(g *gate) fsm.Row { return fsm.Row{ID: "g", Rev: g.rev, State: "open"} }},
+		Descriptor: &fsmimpl.Descriptor[gate]{Encode: func(g *gate) driver.Row { return driver.Row{ID: "g", Rev: g.rev, State: "open"} }},
 		Migrate:    func(context.Context, fsm.Store) error { return nil },
 		Open: func(context.Context, fsm.Store, *Effects, ...fsm.Option) (*Durable[gate], error) {
 			return &Durable[gate]{
@@ -131,7 +133,7 @@ func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
 						return out, err
 					},
 					Pick: func(context.Context, int, Call) ([]fsm.Outcome[gate], error) {
-						return nil, fsm.Refuse("", "", fsm.Ground{Code: fsm.CodeNothingToDo})
+						return nil, fsm.Refuse("", "", fsm.Ground{Code: fsm.ErrNothingToDo})
 					},
 				}},
 				Deliver: func(context.Context) (int, error) { return 1, nil },
@@ -146,7 +148,7 @@ func TestRetellAsTold(t *testing.T) {
 		return StoryStep{Record: "g", Do: "lift", Rev: 1, Leads: leads, Is: map[string]string{"g": "open@2"}}
 	}
 	with := func(s StoryStep, change func(*StoryStep)) StoryStep { change(&s); return s }
-	guard := fsm.Refuse("g", "open", fsm.Ground{Code: fsm.CodeGuard, Guard: "owner_only"})
+	guard := fsm.Refuse("g", "open", fsm.Ground{Code: fsm.ErrGuard, Guard: "owner_only"})
 	tests := []struct {
 		name  string
 		out   fsm.Outcome[gate]

@@ -62,7 +62,7 @@ func (s *suite[R]) cells(t *testing.T) {
 func (s *suite[R]) nowhere(t *testing.T, o *operation) {
 	for _, st := range s.m.stateOrder {
 		for c := range s.m.cases(o, st) {
-			if s.m.decide(o, c.row, c.call).code == fsm.CodeInvalidInput {
+			if s.m.decide(o, c.row, c.call).code == fsm.ErrInvalidInput {
 				continue
 			}
 			last := uint64(len(s.m.stateOrder))
@@ -78,7 +78,7 @@ func (s *suite[R]) nowhere(t *testing.T, o *operation) {
 				field.SetUint(n)
 				_, err = s.d.Pure[o.Name].Do(&r, c.call)
 				var refused *fsm.Refusal
-				if !errors.As(err, &refused) || refused.Code != fsm.CodeWrongState || refused.ID != c.row.ID || refused.Operation != o.Name || refused.State() != name {
+				if !errors.As(err, &refused) || refused.Code != fsm.ErrWrongState || refused.ID != c.row.ID || refused.Operation != o.Name || refused.State() != name {
 					t.Errorf("in state number %d of %d: got %v, want it refused in state %q", n, last, err, name)
 				}
 			}
@@ -250,7 +250,7 @@ func mustHappen(t sink, o *operation, ways map[string]int, alone map[string]bool
 
 func (m *model) showVerdict(v verdict) string {
 	switch {
-	case v.code == fsm.CodeGuard:
+	case v.code == fsm.ErrGuard:
 		return "guard " + v.guard + " refuses"
 	case v.code != "":
 		return string(v.code)

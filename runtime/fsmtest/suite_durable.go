@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // durable runs the suites of the durable layer over one store.
@@ -76,7 +77,7 @@ func (m *model) groupRules() [][]string {
 		}
 	}
 	for _, f := range m.fields {
-		if f.kind == fsm.KindSequence {
+		if f.kind == driver.KindSequence {
 			rules = append(rules, list(f.Per))
 		}
 	}
@@ -111,7 +112,7 @@ func (m *model) apart(o *operation, c *theCase, n int) bool {
 		if !slices.ContainsFunc(rule, func(name string) bool {
 			f := m.fields[name]
 			s, ok := r.Values[f.index].(string)
-			return r.Values[f.index] == nil || ok && f.kind == fsm.KindString && strings.HasSuffix(s, own)
+			return r.Values[f.index] == nil || ok && f.kind == driver.KindString && strings.HasSuffix(s, own)
 		}) {
 			return false
 		}
@@ -122,7 +123,7 @@ func (m *model) apart(o *operation, c *theCase, n int) bool {
 // mark gives a case a text of its own in one field.
 func (m *model) mark(o *operation, c *theCase, name, own string) {
 	f := m.fields[name]
-	if f.kind != fsm.KindString {
+	if f.kind != driver.KindString {
 		return
 	}
 	marked := func(v any) any {
@@ -318,11 +319,11 @@ func (m *model) unfit(o *operation, c Call) (Call, bool) {
 			fits := false
 			switch v.(type) {
 			case string:
-				fits = in.kind == fsm.KindString
+				fits = in.kind == driver.KindString
 			case time.Time:
-				fits = in.kind == fsm.KindTime
+				fits = in.kind == driver.KindTime
 			case int64:
-				fits = in.kind == fsm.KindInt
+				fits = in.kind == driver.KindInt
 			}
 			if fits && !m.acceptable(o, in, v) {
 				inputs := map[string]any{in.Name: v}
@@ -408,7 +409,7 @@ func (s *suite[R]) creations(t *testing.T, st Store) {
 				got, err := h.d.Operations[o.Name].Do(h.ctx, nil, free)
 				if err != nil {
 					t.Errorf("%s, without an id: %v", what, err)
-				} else if id := s.d.Descriptor.Encode(&got.Record).ID; fsm.CheckID(id) != nil {
+				} else if id := s.d.Descriptor.Encode(&got.Record).ID; driver.CheckID(id) != nil {
 					t.Errorf("%s, without an id: the record got the id %q", what, id)
 				}
 			}

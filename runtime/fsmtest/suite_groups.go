@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // others runs the operations that look at other records, or that lead into a
@@ -142,7 +143,7 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 	if !ok {
 		return
 	}
-	var rows []fsm.Row
+	var rows []driver.Row
 	for i := range k {
 		r := base
 		r.ID = fmt.Sprintf("other-%d-%d", n, i+1)
@@ -151,11 +152,11 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 			f := h.m.fields[name]
 			before := r.Values[f.index]
 			r.Values[f.index] = group.Values[f.index]
-			if text, ok := r.Values[f.index].(string); ok && where == otherGroup && f.kind == fsm.KindString {
+			if text, ok := r.Values[f.index].(string); ok && where == otherGroup && f.kind == driver.KindString {
 				r.Values[f.index] = text + " elsewhere"
 			}
 			if !h.m.sound(r) { // the state forbids it: a value of its own, in a group of its own
-				if text, ok := before.(string); ok && f.kind == fsm.KindString {
+				if text, ok := before.(string); ok && f.kind == driver.KindString {
 					before = fmt.Sprintf("%s #%d-%d", text, n, i)
 				}
 				r.Values[f.index] = before
@@ -192,27 +193,27 @@ func (h *harness[R]) crowded(n int, o *operation, c theCase, other *state, k int
 }
 
 // number gives a record the next number of its group in every sequence.
-func (w *world) number(r *fsm.Row) {
+func (w *world) number(r *driver.Row) {
 	r.Values = slices.Clone(r.Values)
 	for _, f := range w.m.fields {
-		if f.kind == fsm.KindSequence {
+		if f.kind == driver.KindSequence {
 			r.Values[f.index] = w.nextNumber(f, *r)
 		}
 	}
 }
 
 // number gives a record this number in every sequence.
-func (m *model) number(r *fsm.Row, n int64) {
+func (m *model) number(r *driver.Row, n int64) {
 	r.Values = slices.Clone(r.Values)
 	for _, f := range m.fields {
-		if f.kind == fsm.KindSequence {
+		if f.kind == driver.KindSequence {
 			r.Values[f.index] = n
 		}
 	}
 }
 
 // dedupeBroken reports whether a record has the dedupe fields of another one.
-func (w *world) dedupeBroken(r fsm.Row) bool {
+func (w *world) dedupeBroken(r driver.Row) bool {
 	return slices.ContainsFunc(w.m.operations, func(o *operation) bool {
 		return o.Dedupe != "" && len(w.others(o.Dedupe, o.DedupeIn, r)) > 0
 	})
@@ -220,20 +221,20 @@ func (w *world) dedupeBroken(r fsm.Row) bool {
 
 // soundRow is a record in a state that breaks no rule: one that is found, or that of
 // the table.
-func (m *model) soundRow(st *state) (fsm.Row, bool) {
-	rows := m.made.rows(st.Name, func() []fsm.Row {
+func (m *model) soundRow(st *state) (driver.Row, bool) {
+	rows := m.made.rows(st.Name, func() []driver.Row {
 		if r, ok := m.newSoundRow(st); ok {
-			return []fsm.Row{r}
+			return []driver.Row{r}
 		}
 		return nil
 	})
 	if len(rows) == 0 {
-		return fsm.Row{}, false
+		return driver.Row{}, false
 	}
 	return rows[0], true
 }
 
-func (m *model) newSoundRow(st *state) (fsm.Row, bool) {
+func (m *model) newSoundRow(st *state) (driver.Row, bool) {
 	if row, ok := m.rowIn(st, true); ok {
 		return row, true
 	}
@@ -241,5 +242,5 @@ func (m *model) newSoundRow(st *state) (fsm.Row, bool) {
 		row, err := m.witnessRow(st, *w)
 		return row, err == nil && m.sound(row)
 	}
-	return fsm.Row{}, false
+	return driver.Row{}, false
 }

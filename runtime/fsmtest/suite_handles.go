@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // handles runs what handles offer: what a handle shows is the record, its calls
@@ -179,7 +180,7 @@ func (h *harness[R]) heldCall(what string, o *operation, c theCase) {
 	}
 	if h.m.RequestID != "none" {
 		call.RequestID = made(got)
-		if fsm.CheckID(call.RequestID) != nil {
+		if driver.CheckID(call.RequestID) != nil {
 			h.t.Errorf("%s: its request id is %q", what, call.RequestID)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // inputs makes calls that cannot be taken as they are: whatever the record, the
@@ -95,7 +96,7 @@ func (s *suite[R]) badCalls(o *operation, c theCase, do func(what string, call C
 	}
 	if o.By == "operator" || o.By != "system" && o.readsActor {
 		try("with an actor that is not UTF-8", func(c *Call) { c.Actor = "ann\xff" })
-		try("with an actor that is too long", func(c *Call) { c.Actor = strings.Repeat("a", fsm.MaxID+1) })
+		try("with an actor that is too long", func(c *Call) { c.Actor = strings.Repeat("a", driver.MaxID+1) })
 	}
 	if o.By == "operator" {
 		try("with a reason that holds NUL", func(c *Call) { c.Reason = "a\x00b" })
@@ -103,25 +104,25 @@ func (s *suite[R]) badCalls(o *operation, c theCase, do func(what string, call C
 	if o.creates {
 		try("without an id", func(c *Call) { c.ID = "" })
 		try("with an id that holds NUL", func(c *Call) { c.ID = "a\x00b" })
-		try("with an id that is too long", func(c *Call) { c.ID = strings.Repeat("a", fsm.MaxID+1) })
+		try("with an id that is too long", func(c *Call) { c.ID = strings.Repeat("a", driver.MaxID+1) })
 	}
 	for _, in := range o.inputs {
 		set := func(v any) func(*Call) { return func(c *Call) { c.Inputs[in.Name] = v } }
 		switch in.kind {
-		case fsm.KindString:
+		case driver.KindString:
 			try(in.Name+" is not UTF-8", set("\xff"))
 			try(in.Name+" holds NUL", set("a\x00b"))
-		case fsm.KindSet:
+		case driver.KindSet:
 			try(in.Name+" has a member that holds NUL", set(setOf("a", "b\x00")))
-		case fsm.KindJSON:
+		case driver.KindJSON:
 			try(in.Name+" is not UTF-8", set("\"\xff\""))
 			try(in.Name+" is sent without a text", set(""))
-		case fsm.KindTime:
+		case driver.KindTime:
 			try(in.Name+" is after the year 9999", set(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
 			try(in.Name+" is the last instant of the year 9999", set(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)))
 			try(in.Name+" is before the year 1", set(time.Date(0, 12, 31, 0, 0, 0, 0, time.UTC)))
 			try(in.Name+" is the first instant of the year 1 but one", set(time.Date(1, 1, 1, 0, 0, 0, 1000, time.UTC)))
-		case fsm.KindInt, fsm.KindCounter:
+		case driver.KindInt, driver.KindCounter:
 			for _, n := range edges(in.typ) {
 				try(in.Name+" is out of bounds", set(n))
 			}

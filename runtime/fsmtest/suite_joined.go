@@ -10,6 +10,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -24,7 +25,7 @@ type Tx struct {
 type Begin func(ctx context.Context) (Tx, error)
 
 // BeginSQL begins transactions in a database, which must be the store's.
-func BeginSQL(store fsm.Transactional[*sql.Tx], db *sql.DB) Begin {
+func BeginSQL(store driver.Transactional[*sql.Tx], db *sql.DB) Begin {
 	return func(ctx context.Context) (Tx, error) {
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {

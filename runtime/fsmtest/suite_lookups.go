@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // lookups compares the indexes that a store is told of with the queries that
@@ -95,7 +95,7 @@ func (m *model) given(o *operation) []string {
 			continue
 		}
 		x := m.fields[name] // nil: one of the two times, which only an input is compared with
-		if x != nil && x.kind == fsm.KindJSON {
+		if x != nil && x.kind == driver.KindJSON {
 			continue
 		}
 		if in := o.input(value.input); in != nil {
@@ -137,7 +137,7 @@ func (m *model) everywhere() [][]string {
 		}
 	}
 	for _, f := range m.fields {
-		if f.kind == fsm.KindSequence {
+		if f.kind == driver.KindSequence {
 			rules = append(rules, append(list(f.Per), f.Name))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // queue seeds records in every state, of which some fit `next` and some do not,
@@ -16,7 +17,7 @@ func (h *harness[R]) queue(o *operation) {
 	h.t.Helper()
 	keys := list(o.Order)
 	n := 0
-	var rows []fsm.Row
+	var rows []driver.Row
 	trial, call := h.w.clone(), h.m.pickCall(o)
 	add := func(c theCase, step int, alone bool) {
 		n++
@@ -28,7 +29,7 @@ func (h *harness[R]) queue(o *operation) {
 		} else {
 			h.m.together(&r)
 		}
-		if finds := func(r fsm.Row) bool { return h.m.allHold(o.where, o, r, call) }; finds(c.row) && !finds(r) {
+		if finds := func(r driver.Row) bool { return h.m.allHold(o.where, o, r, call) }; finds(c.row) && !finds(r) {
 			for _, f := range o.where {
 				for _, t := range []term{f.left, f.right} {
 					if x := h.m.fields[t.field]; x != nil {
@@ -95,10 +96,10 @@ func (h *harness[R]) queue(o *operation) {
 
 // spread adds n to the numbers by which records are grouped, as far as the state
 // of the record allows.
-func (m *model) spread(r *fsm.Row, n int64) {
+func (m *model) spread(r *driver.Row, n int64) {
 	for _, name := range sortedKeys(m.grouped()) {
 		f := m.fields[name]
-		if before, ok := r.Values[f.index].(int64); ok && f.kind == fsm.KindInt {
+		if before, ok := r.Values[f.index].(int64); ok && f.kind == driver.KindInt {
 			if r.Values[f.index] = before + n; !m.sound(*r) {
 				r.Values[f.index] = before
 			}
@@ -108,11 +109,11 @@ func (m *model) spread(r *fsm.Row, n int64) {
 
 // together gives a record the texts of one group, in all fields by which records
 // are grouped, as far as its state allows.
-func (m *model) together(r *fsm.Row) {
+func (m *model) together(r *driver.Row) {
 	r.Values = slices.Clone(r.Values)
 	for _, name := range sortedKeys(m.grouped()) {
 		f := m.fields[name]
-		if before := r.Values[f.index]; f.kind == fsm.KindString {
+		if before := r.Values[f.index]; f.kind == driver.KindString {
 			if r.Values[f.index] = "the " + name; !m.sound(*r) {
 				r.Values[f.index] = before
 			}
@@ -142,8 +143,8 @@ func (s *suite[R]) next(t *testing.T, st Store) {
 				what := fmt.Sprintf("pick %d", i+1)
 				want := h.pick(what, o, 0, call)
 				if want[0].code != "" || t.Failed() {
-					if want[0].code != fsm.CodeNothingToDo {
-						t.Errorf("%s: the model says %s", what, want[0].code)
+					if want[0].code != fsm.ErrNothingToDo {
+						t.Errorf("%s: the model says %s", what, string(want[0].code))
 					}
 					break
 				}

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // explains is a store that shows the plans of its queries.
 type explains interface {
-	fsm.Transactional[*sql.Tx]
+	driver.Transactional[*sql.Tx]
 	Explain(tx fsm.Tx, f func(fsm.Tx) error, seen func(query, plan string)) error
 }
 
@@ -25,21 +26,21 @@ type watched struct {
 	plans map[string]string // by query
 }
 
-func (w *watched) Table(s *fsm.Schema) (fsm.Table, error) {
+func (w *watched) Table(s *driver.Schema) (driver.Table, error) {
 	t, err := w.explains.Table(s)
 	return watchedTable{t, w}, err
 }
 
 type watchedTable struct {
-	fsm.Table
+	driver.Table
 	w *watched
 }
 
-func (t watchedTable) Commit(ctx context.Context, w *fsm.Write) error {
+func (t watchedTable) Commit(ctx context.Context, w *driver.Write) error {
 	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
 }
 
-func (t watchedTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t watchedTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	return t.Update(ctx, func(tx fsm.Tx) error { return f(tx) })
 }
 
@@ -132,7 +133,7 @@ func (s *suite[R]) plans(t *testing.T, st Store) {
 		plans := ask(func() error {
 			_, err := h.d.Operations[o.Name].Pick(h.ctx, 1, c.call)
 			var r *fsm.Refusal
-			if errors.As(err, &r) && r.Code == fsm.CodeNothingToDo {
+			if errors.As(err, &r) && r.Code == fsm.ErrNothingToDo {
 				return nil
 			}
 			return fmt.Errorf("pick from an empty store: %v; expected that there is nothing to do", err)

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // projection looks at every group of records up to a size, and compares what
@@ -51,7 +52,7 @@ func (s *suite[R]) projection(t *testing.T) {
 		}
 		for _, name := range list(p.Key) {
 			f := s.m.fields[name]
-			if f.kind == fsm.KindEnum || f.kind == fsm.KindJSON || f.kind == fsm.KindSet {
+			if f.kind == driver.KindEnum || f.kind == driver.KindJSON || f.kind == driver.KindSet {
 				continue // rows hold them in another form
 			}
 			v := f.empty()
@@ -89,7 +90,7 @@ func (s *suite[R]) projection(t *testing.T) {
 			if got := s.d.Leads(from, to); got != want {
 				t.Errorf("%s may lead to %s: %t, want %t", from, to, got, want)
 			}
-			if got := slices.Contains(audited.Moves, fsm.Move{From: from, To: to}); got != want {
+			if got := slices.Contains(audited.Moves, fsmimpl.Move{From: from, To: to}); got != want {
 				t.Errorf("the audit lets %s lead to %s: %t, want %t", from, to, got, want)
 			}
 		}
@@ -121,9 +122,9 @@ func (m *model) groups(size int) func(func([]string) bool) {
 // groupRows makes records in these states with one key and different values
 // elsewhere, in an order in which neither the largest nor the smallest value
 // comes first or last.
-func (m *model) groupRows(group []string) []fsm.Row {
+func (m *model) groupRows(group []string) []driver.Row {
 	keys := list(m.Projection.Key)
-	var rows []fsm.Row
+	var rows []driver.Row
 	for i, name := range group {
 		r := m.baseRow(m.states[name])
 		r.ID = fmt.Sprintf("record-%d", i+1)
@@ -131,28 +132,28 @@ func (m *model) groupRows(group []string) []fsm.Row {
 		for _, f := range m.fields {
 			var v any
 			switch f.kind {
-			case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+			case driver.KindInt, driver.KindCounter, driver.KindSequence:
 				v = int64(rank + 1)
 				if f.min != nil {
 					v = *f.min + int64(rank)
 				}
-			case fsm.KindTime:
+			case driver.KindTime:
 				v = theNow.Add(time.Duration(rank) * time.Minute)
-			case fsm.KindString:
+			case driver.KindString:
 				v = fmt.Sprintf("text %d", rank)
 				if slices.Contains(keys, f.Name) {
 					v = "the key"
 				}
-			case fsm.KindBool:
+			case driver.KindBool:
 				v = false
-			case fsm.KindEnum:
+			case driver.KindEnum:
 				v = f.stored[0]
-			case fsm.KindJSON:
+			case driver.KindJSON:
 				v = "{}"
-			case fsm.KindSet:
+			case driver.KindSet:
 				v = "[]"
 			}
-			if slices.Contains(keys, f.Name) && f.kind != fsm.KindString {
+			if slices.Contains(keys, f.Name) && f.kind != driver.KindString {
 				v = m.pool(newPools(), dimField+f.Name, f.typ, 0, f.Name)[0]
 			}
 			r.Values[f.index] = v
@@ -163,7 +164,7 @@ func (m *model) groupRows(group []string) []fsm.Row {
 }
 
 // project reads the rules: the first that holds wins.
-func (m *model) project(rows []fsm.Row) Projected {
+func (m *model) project(rows []driver.Row) Projected {
 	p := m.Projection
 	in := func(states string) int64 {
 		n := int64(0)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // prompt tries what the schema of a store has to refuse by itself, and beside
@@ -39,16 +40,16 @@ func (s *suite[R]) prompt(t *testing.T, st Store) {
 }
 
 // mustHold reports whether a record breaks no MUST.
-func (m *model) mustHold(r fsm.Row) bool {
+func (m *model) mustHold(r driver.Row) bool {
 	return !slices.ContainsFunc(m.broken(r), func(v fsm.Violation) bool { return v.Must })
 }
 
 // recordsIn returns made-up records in a state, those that hold and those that
 // do not; at most limit.
-func (m *model) recordsIn(st *state, limit int) []fsm.Row {
+func (m *model) recordsIn(st *state, limit int) []driver.Row {
 	o := &m.nothing
 	dims := m.recordDims(o)
-	var rows []fsm.Row
+	var rows []driver.Row
 	for _, dims := range [][]dim{m.allowedIn(st, dims), dims} {
 		n := 0
 		for choice := range combine(dims, limit/2) {
@@ -62,12 +63,12 @@ func (m *model) recordsIn(st *state, limit int) []fsm.Row {
 }
 
 // soundIn returns made-up records in a state that break no MUST, the same each time.
-func (m *model) soundIn(st *state, limit int) []fsm.Row {
-	return m.made.rows(fmt.Sprint(st.Name, " ", limit), func() []fsm.Row { return m.newSoundIn(st, limit) })
+func (m *model) soundIn(st *state, limit int) []driver.Row {
+	return m.made.rows(fmt.Sprint(st.Name, " ", limit), func() []driver.Row { return m.newSoundIn(st, limit) })
 }
 
-func (m *model) newSoundIn(st *state, limit int) []fsm.Row {
-	rows := slices.DeleteFunc(m.recordsIn(st, 8*limit), func(r fsm.Row) bool { return !m.mustHold(r) })
+func (m *model) newSoundIn(st *state, limit int) []driver.Row {
+	rows := slices.DeleteFunc(m.recordsIn(st, 8*limit), func(r driver.Row) bool { return !m.mustHold(r) })
 	if len(rows) == 0 {
 		rows = m.soundNear(st)
 	}
@@ -76,14 +77,14 @@ func (m *model) newSoundIn(st *state, limit int) []fsm.Row {
 
 // soundNear looks for one record that breaks no MUST, and returns it and those
 // that one other value makes of it.
-func (m *model) soundNear(st *state) []fsm.Row {
+func (m *model) soundNear(st *state) []driver.Row {
 	r, ok := m.rowIn(st, false)
 	if !ok {
 		if r, ok = m.soundRow(st); !ok { // that of the table, where there is one
 			return nil
 		}
 	}
-	rows := []fsm.Row{r}
+	rows := []driver.Row{r}
 	for _, name := range m.order {
 		f := m.fields[name]
 		for _, v := range m.valuesOf(f) {
@@ -112,14 +113,14 @@ func (m *model) valuesOf(f *field) []any {
 }
 
 // altered returns a copy of a record with one value changed.
-func altered(r fsm.Row, f *field, v any) fsm.Row {
+func altered(r driver.Row, f *field, v any) driver.Row {
 	r.Values = slices.Clone(r.Values)
 	r.Values[f.index] = v
 	return r
 }
 
 // named returns a copy of a record with another id.
-func named(r fsm.Row, id string) fsm.Row {
+func named(r driver.Row, id string) driver.Row {
 	r.ID = id
 	return r
 }
@@ -150,7 +151,7 @@ func (m *model) uniqueKeys() []uniqueKey {
 		add(u.Name, list(u.Fields), list(u.In))
 	}
 	for _, name := range m.order {
-		if f := m.fields[name]; f.kind == fsm.KindSequence {
+		if f := m.fields[name]; f.kind == driver.KindSequence {
 			add("sequence_"+name, append(list(f.Per), name), nil)
 		}
 	}
@@ -163,19 +164,19 @@ func (m *model) uniqueKeys() []uniqueKey {
 }
 
 // has reports whether the rule looks at a record.
-func (k *uniqueKey) has(r fsm.Row) bool {
+func (k *uniqueKey) has(r driver.Row) bool {
 	return (k.states == nil || slices.Contains(k.states, r.State)) &&
 		!slices.ContainsFunc(k.fields, func(f *field) bool { return r.Values[f.index] == nil })
 }
 
 // clash reports whether two records break the rule.
-func (k *uniqueKey) clash(a, b fsm.Row) bool {
+func (k *uniqueKey) clash(a, b driver.Row) bool {
 	return k.has(a) && k.has(b) &&
 		!slices.ContainsFunc(k.fields, func(f *field) bool { return a.Values[f.index] != b.Values[f.index] })
 }
 
 // clashes lists the rules that two records break.
-func (m *model) clashes(a, b fsm.Row) []string {
+func (m *model) clashes(a, b driver.Row) []string {
 	var names []string
 	for _, k := range m.uniqueKeys() {
 		if k.clash(a, b) {

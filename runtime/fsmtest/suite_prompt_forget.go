@@ -1,7 +1,7 @@
 package fsmtest
 
 import (
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 const (
@@ -24,7 +24,7 @@ func (p *prompt) attackForgets() {
 		later := r
 		later.Rev = 2
 		g := log{
-			born:  p.event("o", fsm.Row{}, r).with("request_id", quoteText("r1 "+id), "request_n", "0"),
+			born:  p.event("o", driver.Row{}, r).with("request_id", quoteText("r1 "+id), "request_n", "0"),
 			moved: p.event("o", r, later).with("inputs", "'{}'"),
 			mark:  p.recorded(purgeMark, later, 1).with("request_id", quoteText("r2 "+id), "fingerprint", "'f'", "sum", "7"),
 		}
@@ -85,7 +85,7 @@ func (p *prompt) attackErased() {
 	r.Rev = 1
 	later := r
 	later.Rev = 2
-	born := p.event("o", fsm.Row{}, r).with("inputs", `'{"a": 1}'`, "labels", `'{"b": "c"}'`, "reason", "'why'", "fingerprint", "'f'")
+	born := p.event("o", driver.Row{}, r).with("inputs", `'{"a": 1}'`, "labels", `'{"b": "c"}'`, "reason", "'why'", "fingerprint", "'f'")
 	p.must(insert(p.events(), born))
 	for _, behind := range []string{"nothing", redactMark} {
 		if behind == redactMark {

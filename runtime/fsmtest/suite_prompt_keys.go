@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // attackKeys writes a second row where one is allowed, and rows that stand
@@ -48,13 +48,13 @@ func (p *prompt) moved(what, id string, l literals, before ...string) {
 
 // attackIDs tries to give an id to two records, and to change one.
 func (p *prompt) attackIDs() {
-	a, ok := p.anyRecord("a", func(fsm.Row) bool { return true })
+	a, ok := p.anyRecord("a", func(driver.Row) bool { return true })
 	if !ok {
 		p.errorf("no record can be made up")
 		return
 	}
 	there := insert(p.records(), p.row(a))
-	b, ok := p.anyRecord("b", func(r fsm.Row) bool { return len(p.m.clashes(a, r)) == 0 })
+	b, ok := p.anyRecord("b", func(r driver.Row) bool { return len(p.m.clashes(a, r)) == 0 })
 	if !ok {
 		return // there is room for one record only
 	}
@@ -70,7 +70,7 @@ func (p *prompt) attackIDs() {
 }
 
 // anyRecord returns a record that fits, in any state.
-func (p *prompt) anyRecord(id string, fits func(fsm.Row) bool) (fsm.Row, bool) {
+func (p *prompt) anyRecord(id string, fits func(driver.Row) bool) (driver.Row, bool) {
 	for _, st := range p.m.stateOrder {
 		for _, r := range p.m.soundIn(st, 60) {
 			if r = named(r, id); fits(r) {
@@ -78,14 +78,14 @@ func (p *prompt) anyRecord(id string, fits func(fsm.Row) bool) (fsm.Row, bool) {
 			}
 		}
 	}
-	return fsm.Row{}, false
+	return driver.Row{}, false
 }
 
 // variants returns sound records in a state with the key of another one: all
 // its fields, or all but one, which has another value. One that breaks other
 // rules too is followed by one that keeps them, if there is one.
-func (p *prompt) variants(k uniqueKey, st *state, like fsm.Row, but *field) []fsm.Row {
-	var rows []fsm.Row
+func (p *prompt) variants(k uniqueKey, st *state, like driver.Row, but *field) []driver.Row {
+	var rows []driver.Row
 	for _, r := range p.m.soundIn(st, 60) {
 		r.ID, r.Values = "b", slices.Clone(r.Values)
 		for _, f := range k.fields {
@@ -107,7 +107,7 @@ func (p *prompt) variants(k uniqueKey, st *state, like fsm.Row, but *field) []fs
 
 // parted gives a record values of its own where it breaks other rules than k
 // beside another one: in a field that is not of k's key.
-func (m *model) parted(k uniqueKey, r, beside fsm.Row) fsm.Row {
+func (m *model) parted(k uniqueKey, r, beside driver.Row) driver.Row {
 	for _, o := range m.uniqueKeys() {
 		if o.name == k.name || !o.clash(r, beside) {
 			continue
@@ -169,7 +169,7 @@ func (m *model) follows(k uniqueKey) []string {
 }
 
 // attackUnique puts rivals beside a record. It returns how many there were.
-func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
+func (p *prompt) attackUnique(k uniqueKey, a driver.Row) int {
 	there := insert(p.records(), p.row(a))
 	attacked, follows := 0, p.m.follows(k)
 	for _, st := range p.m.stateOrder {
@@ -184,7 +184,7 @@ func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
 			}
 			continue
 		}
-		i := slices.IndexFunc(same, func(b fsm.Row) bool {
+		i := slices.IndexFunc(same, func(b driver.Row) bool {
 			broken := p.m.clashes(a, b)
 			return slices.Contains(broken, k.name) &&
 				!slices.ContainsFunc(broken, func(name string) bool { return name != k.name && !slices.Contains(follows, name) })
@@ -208,7 +208,7 @@ func (p *prompt) attackUnique(k uniqueKey, a fsm.Row) int {
 				}
 			}
 			for _, c := range outside { // the same beside one that is outside, too
-				i := slices.IndexFunc(outside, func(o fsm.Row) bool { return len(p.m.clashes(o, b))+len(p.m.clashes(o, c)) == 0 })
+				i := slices.IndexFunc(outside, func(o driver.Row) bool { return len(p.m.clashes(o, b))+len(p.m.clashes(o, c)) == 0 })
 				if i >= 0 {
 					p.taken(fmt.Sprintf("%s: one that comes from %s beside one there", k.name, from.Name),
 						insert(p.records(), p.row(named(outside[i], "a"))), insert(p.records(), p.row(c)), p.update("b", p.row(b)))
@@ -238,7 +238,7 @@ func (p *prompt) absentKeys(k uniqueKey) {
 		if !f.optional {
 			continue
 		}
-		a, ok := p.anyRecord("a", func(r fsm.Row) bool {
+		a, ok := p.anyRecord("a", func(r driver.Row) bool {
 			return r.Values[f.index] == nil && (k.states == nil || slices.Contains(k.states, r.State)) && len(p.m.clashes(r, r)) == 0
 		})
 		if ok {

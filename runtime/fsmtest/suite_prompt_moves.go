@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // oneStep is a lawful step of a record: what it was (zero for a creation) and
 // what it becomes.
 type oneStep struct {
 	way
-	before, after fsm.Row
+	before, after driver.Row
 	n             int // of the case of its way
 }
 
@@ -23,7 +23,7 @@ type oneStep struct {
 func (s *suite[R]) attackMoves(t *testing.T, st Store) {
 	script := s.d.Descriptor.Schema.SQL[st.Name]
 	for i, b := range s.m.batches() {
-		var rows []fsm.Row
+		var rows []driver.Row
 		for _, step := range b {
 			if step.from != nil {
 				rows = append(rows, step.before)
@@ -70,13 +70,13 @@ func (m *model) steps() []oneStep {
 				count[step.way]++
 				step.before.Rev, step.after.Rev = 1, 2
 				if from == nil {
-					step.before, step.after.Rev = fsm.Row{}, 1
+					step.before, step.after.Rev = driver.Row{}, 1
 				}
 				all = append(all, step)
 			}
 		}
 	}
-	made := func(w way, fits func(before, after fsm.Row) bool) {
+	made := func(w way, fits func(before, after driver.Row) bool) {
 		for _, r := range m.soundIn(w.from, 100) {
 			if after, ok := m.fit(r, w.to, []*operation{w.o}); ok && fits(r, after) {
 				n++
@@ -93,11 +93,11 @@ func (m *model) steps() []oneStep {
 			continue
 		}
 		if count[w] == 0 {
-			made(w, func(_, _ fsm.Row) bool { return true })
+			made(w, func(_, _ driver.Row) bool { return true })
 		}
 		for _, name := range m.order { // counters and sets that could be made less
 			f := m.fields[name]
-			falls := func(before, after fsm.Row) bool {
+			falls := func(before, after driver.Row) bool {
 				return slices.ContainsFunc(m.valuesOf(f), func(v any) bool {
 					return f.less(v, before.Values[f.index]) && m.mustHold(altered(after, f, v))
 				})
@@ -112,7 +112,7 @@ func (m *model) steps() []oneStep {
 
 // fit returns the record in another state, with no field changed that the
 // operations do not write and no counter or set made less.
-func (m *model) fit(r fsm.Row, to *state, ops []*operation) (fsm.Row, bool) {
+func (m *model) fit(r driver.Row, to *state, ops []*operation) (driver.Row, bool) {
 	var dims []dim
 	for _, name := range m.order {
 		f := m.fields[name]
@@ -140,17 +140,17 @@ func (m *model) fit(r fsm.Row, to *state, ops []*operation) (fsm.Row, bool) {
 			return after, true
 		}
 	}
-	return fsm.Row{}, false
+	return driver.Row{}, false
 }
 
 // less reports whether a counter fell or a set lost a member.
 func (f *field) less(now, before any) bool {
 	switch f.kind {
-	case fsm.KindCounter:
+	case driver.KindCounter:
 		a, _ := now.(int64)
 		b, _ := before.(int64)
 		return a < b
-	case fsm.KindSet:
+	case driver.KindSet:
 		return slices.ContainsFunc(members(before), func(x string) bool { return !slices.Contains(members(now), x) })
 	}
 	return false
@@ -160,8 +160,8 @@ func (f *field) less(now, before any) bool {
 func (m *model) batches() [][]oneStep {
 	var all [][]oneStep
 	meet := func(a, b oneStep) bool {
-		for _, x := range []fsm.Row{a.before, a.after} {
-			for _, y := range []fsm.Row{b.before, b.after} {
+		for _, x := range []driver.Row{a.before, a.after} {
+			for _, y := range []driver.Row{b.before, b.after} {
 				if x.ID != "" && y.ID != "" && len(m.clashes(x, y)) > 0 {
 					return true
 				}
@@ -285,7 +285,7 @@ func (p *prompt) attackEvent(s oneStep, event literals) {
 
 // attackRecorded writes events that are recorded only.
 func (p *prompt) attackRecorded(s oneStep, lawful []string) {
-	kept := func(r fsm.Row, n int) string { return insert(p.events(), p.recorded(s.o.stored, r, n)) }
+	kept := func(r driver.Row, n int) string { return insert(p.events(), p.recorded(s.o.stored, r, n)) }
 	what := s.String() + ": "
 	p.taken(what+"a recorded call before it", append([]string{kept(s.before, 1)}, lawful...)...)
 	p.taken(what+"two recorded calls before it", append([]string{kept(s.before, 1), kept(s.before, 2)}, lawful...)...)
@@ -411,7 +411,7 @@ func (m *model) aside(s oneStep, why string) (oneStep, bool) {
 	for name := range m.grouped() {
 		f := m.fields[name]
 		text, ok := s.after.Values[f.index].(string)
-		if f.kind != fsm.KindString {
+		if f.kind != driver.KindString {
 			continue
 		}
 		if ok {
@@ -440,7 +440,7 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 		tried := map[bool]bool{}
 		done := func(less bool) bool { return tried[less] || p.bent[fmt.Sprint(s.way, name, less)] > 2 }
 		for _, v := range append(p.m.valuesOf(f), nil) {
-			if text, ok := v.(string); ok && f.kind == fsm.KindString && p.m.grouped()[name] { // apart from all others
+			if text, ok := v.(string); ok && f.kind == driver.KindString && p.m.grouped()[name] { // apart from all others
 				v = text + " " + s.after.ID
 			}
 			r := altered(s.after, f, v)
@@ -448,7 +448,7 @@ func (p *prompt) attackStep(s oneStep, event literals) {
 				continue
 			}
 			less := f.less(v, was)
-			if !allowed && less || done(less) || f.kind == fsm.KindSet && !f.isGrown(v, was) && !less {
+			if !allowed && less || done(less) || f.kind == driver.KindSet && !f.isGrown(v, was) && !less {
 				continue
 			}
 			tried[less] = true
@@ -471,7 +471,7 @@ func (f *field) isGrown(now, before any) bool {
 // forbiddenMoves plants, for every two states between which nothing leads, a
 // record with a forged event, and returns the attempts to follow it. rows are
 // there already.
-func (p *prompt) forbiddenMoves(rows []fsm.Row) []func() {
+func (p *prompt) forbiddenMoves(rows []driver.Row) []func() {
 	var attacks []func()
 	n := 0
 	for _, from := range p.m.stateOrder {
@@ -494,18 +494,18 @@ func (p *prompt) forbiddenMoves(rows []fsm.Row) []func() {
 
 // forgery returns a record and what it would become by a move that nothing
 // makes, with nothing else wrong about it, beside the rows that are there.
-func (m *model) forgery(from, to *state, n int, rows []fsm.Row) (before, after fsm.Row, by *operation, ok bool) {
+func (m *model) forgery(from, to *state, n int, rows []driver.Row) (before, after driver.Row, by *operation, ok bool) {
 	for _, r := range m.soundIn(from, 40) {
 		r.ID, r.Rev = fmt.Sprintf("forger-%d", n), 1
 		for _, name := range m.order { // apart from all others
 			f := m.fields[name]
-			if text, isText := r.Values[f.index].(string); isText && f.kind == fsm.KindString && m.grouped()[name] {
+			if text, isText := r.Values[f.index].(string); isText && f.kind == driver.KindString && m.grouped()[name] {
 				r.Values[f.index] = text + " " + r.ID
 			}
 		}
 		m.number(&r, int64(20_000+n))
-		fits := func(r fsm.Row) bool {
-			return !slices.ContainsFunc(rows, func(x fsm.Row) bool { return len(m.clashes(r, x)) > 0 })
+		fits := func(r driver.Row) bool {
+			return !slices.ContainsFunc(rows, func(x driver.Row) bool { return len(m.clashes(r, x)) > 0 })
 		}
 		if !m.mustHold(r) || !fits(r) {
 			continue
@@ -520,5 +520,5 @@ func (m *model) forgery(from, to *state, n int, rows []fsm.Row) (before, after f
 			}
 		}
 	}
-	return fsm.Row{}, fsm.Row{}, nil, false
+	return driver.Row{}, driver.Row{}, nil, false
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // What the log of a purged record has in the place of operations.
@@ -63,7 +63,7 @@ func (p *prompt) attackRemains() {
 		later := r
 		later.Rev = 2
 		g := log{
-			born:  full(p.event("o", fsm.Row{}, r).with("rev", "1"), "r1 "+id),
+			born:  full(p.event("o", driver.Row{}, r).with("rev", "1"), "r1 "+id),
 			kept:  full(p.recorded("o", r, 1).with("rev", "1"), "r2 "+id),
 			moved: full(p.event("o", r, later), "r3 "+id),
 			batch: full(p.event("o", r, later).with("rev", "3"), "r4 "+id).with("request_n", "0"),
@@ -130,7 +130,7 @@ func (s *suite[R]) attackPurges(t *testing.T, st Store) {
 		mark := func(p *prompt, n int) literals { return p.recorded(purgeMark, r, n) }
 		s.atPrompt(t, st, nil, func(p *prompt) {
 			for _, l := range []literals{
-				p.event("o", fsm.Row{}, r).with("rev", "1"),
+				p.event("o", driver.Row{}, r).with("rev", "1"),
 				mark(p, 1).with("operation", "'o'"),
 				mark(p, 1).with("rev", "6"),
 				mark(p, 1).with("id", "'another'"),
@@ -173,8 +173,8 @@ func (s *suite[R]) attackStubs(t *testing.T, st Store) {
 		r.Rev = 1
 		s.atPrompt(t, st, nil, func(p *prompt) {
 			p.must(
-				insert(p.events(), p.event(purged, fsm.Row{}, r)),
-				insert(p.events(), p.event(w.o.stored, fsm.Row{}, named(r, "fresh"))),
+				insert(p.events(), p.event(purged, driver.Row{}, r)),
+				insert(p.events(), p.event(w.o.stored, driver.Row{}, named(r, "fresh"))),
 				script)
 		}, func(p *prompt) {
 			p.taken("a record with its event", insert(p.records(), p.row(named(r, "fresh"))))

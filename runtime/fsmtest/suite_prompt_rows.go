@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // attackRecords writes made-up records in every state: those that break a MUST
@@ -66,12 +66,12 @@ func (p *prompt) attackRecords() {
 }
 
 // badValues lists columns, each with a literal that no record can have.
-func (p *prompt) badValues(st *state, r fsm.Row) [][2]string {
+func (p *prompt) badValues(st *state, r driver.Row) [][2]string {
 	bad := [][2]string{
 		{"id", "''"}, {"id", "NULL"}, {"rev", "0"}, {"rev", "NULL"}, {"created_at", "NULL"}, {"updated_at", "NULL"},
 		{"state", "NULL"}, {"state", "''"}, {"state", quoteText("no " + st.stored)},
 	}
-	kind := map[string]fsm.Kind{"id": fsm.KindString, "state": fsm.KindString, "rev": fsm.KindInt, "created_at": fsm.KindTime, "updated_at": fsm.KindTime}
+	kind := map[string]driver.Kind{"id": driver.KindString, "state": driver.KindString, "rev": driver.KindInt, "created_at": driver.KindTime, "updated_at": driver.KindTime}
 	for _, name := range p.m.order {
 		f := p.m.fields[name]
 		kind[f.Stored] = f.kind
@@ -87,15 +87,15 @@ func (p *prompt) badValues(st *state, r fsm.Row) [][2]string {
 			continue
 		}
 		switch f.kind {
-		case fsm.KindEnum:
+		case driver.KindEnum:
 			add("''", quoteText("no "+f.stored[0]))
-		case fsm.KindBool:
+		case driver.KindBool:
 			if p.dialect == "sqlite" {
 				add("2", "-1")
 			}
-		case fsm.KindJSON:
+		case driver.KindJSON:
 			add("''", "'{'", "'{a:1}'")
-		case fsm.KindSet:
+		case driver.KindSet:
 			add("''", "'{}'", `'"a"'`, `'["a"'`, `'[''a'']'`, "'null'")
 			if text, _ := r.Values[f.index].(string); len(members(text)) == 0 && !slices.Contains(list(st.Absent), name) || len(members(text)) > 0 {
 				add("'[1]'", "'[null]'", "'[[]]'", `'["b","a"]'`, `'["a","a"]'`, `'["a","b","b"]'`, `'["a","c","b"]'`)
@@ -112,11 +112,11 @@ func (p *prompt) badValues(st *state, r fsm.Row) [][2]string {
 
 // badTypes lists literals of another type than the column's. SQLite would store them
 // in a table that is not STRICT.
-func (p *prompt) badTypes(column string, kind fsm.Kind) [][2]string {
+func (p *prompt) badTypes(column string, kind driver.Kind) [][2]string {
 	switch kind {
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence, fsm.KindBool, fsm.KindTime:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence, driver.KindBool, driver.KindTime:
 		return [][2]string{{column, "'no number'"}, {column, "1.5"}}
-	case fsm.KindString:
+	case driver.KindString:
 		return [][2]string{{column, "x'61'"}}
 	}
 	return nil
@@ -125,18 +125,18 @@ func (p *prompt) badTypes(column string, kind fsm.Kind) [][2]string {
 // column is a column of a table that every machine has.
 type column struct {
 	name     string
-	kind     fsm.Kind
+	kind     driver.Kind
 	optional bool
 }
 
 var eventColumns = []column{
-	{"id", fsm.KindString, false}, {"rev", fsm.KindInt, false}, {"n", fsm.KindInt, false}, {"operation", fsm.KindString, false},
-	{"name", fsm.KindString, false}, {"from", fsm.KindString, true}, {"to", fsm.KindString, false}, {"at", fsm.KindTime, false},
-	{"actor", fsm.KindString, false}, {"reason", fsm.KindString, false}, {"request_id", fsm.KindString, true},
-	{"request_n", fsm.KindInt, false}, {"fingerprint", fsm.KindString, false}, {"labels", fsm.KindJSON, true},
-	{"inputs", fsm.KindJSON, true}, {"changes", fsm.KindJSON, true}, {"image", fsm.KindJSON, true}, {"version", fsm.KindInt, false},
-	{"cause", fsm.KindString, true}, {"guard", fsm.KindString, true}, {"sum", fsm.KindInt, false},
-	{"chain", fsm.KindInt, false},
+	{"id", driver.KindString, false}, {"rev", driver.KindInt, false}, {"n", driver.KindInt, false}, {"operation", driver.KindString, false},
+	{"name", driver.KindString, false}, {"from", driver.KindString, true}, {"to", driver.KindString, false}, {"at", driver.KindTime, false},
+	{"actor", driver.KindString, false}, {"reason", driver.KindString, false}, {"request_id", driver.KindString, true},
+	{"request_n", driver.KindInt, false}, {"fingerprint", driver.KindString, false}, {"labels", driver.KindJSON, true},
+	{"inputs", driver.KindJSON, true}, {"changes", driver.KindJSON, true}, {"image", driver.KindJSON, true}, {"version", driver.KindInt, false},
+	{"cause", driver.KindString, true}, {"guard", driver.KindString, true}, {"sum", driver.KindInt, false},
+	{"chain", driver.KindInt, false},
 }
 
 // attackColumns writes a row that is sound but for one column, which is absent
@@ -166,7 +166,7 @@ func (p *prompt) attackLog() {
 	before, after := named(rows[0], "e"), named(rows[0], "e")
 	after.State, after.Rev = p.m.stateOrder[len(p.m.stateOrder)-1].stored, 2
 	moved := p.event("o", before, after)
-	born := p.event("o", fsm.Row{}, before).with("rev", "1")
+	born := p.event("o", driver.Row{}, before).with("rev", "1")
 	kept := moved.with("n", "1", "to", moved["from"])
 	p.attackColumns(p.events(), moved, eventColumns)
 	for what, l := range map[string]literals{
@@ -211,8 +211,8 @@ func (p *prompt) attackSides() {
 		"id": "'e'", "rev": "2", "effect": "'x'", "key": "'k'", "attempts": "0", "due": p.literal(theNow), "last_error": "''",
 	}
 	p.attackColumns(outbox, effect, []column{
-		{"id", fsm.KindString, false}, {"rev", fsm.KindInt, false}, {"effect", fsm.KindString, false}, {"key", fsm.KindString, false},
-		{"attempts", fsm.KindInt, false}, {"due", fsm.KindTime, false}, {"last_error", fsm.KindString, false},
+		{"id", driver.KindString, false}, {"rev", driver.KindInt, false}, {"effect", driver.KindString, false}, {"key", driver.KindString, false},
+		{"attempts", driver.KindInt, false}, {"due", driver.KindTime, false}, {"last_error", driver.KindString, false},
 	})
 	p.refused("an effect with less than no attempts", insert(outbox, effect.with("attempts", "-1")))
 	p.refused("a second effect of one revision", insert(outbox, effect), insert(outbox, effect.with("effect", "'y'", "key", "'l'")))
@@ -220,15 +220,15 @@ func (p *prompt) attackSides() {
 	p.taken("effects of two records", insert(outbox, effect), insert(outbox, effect.with("id", "'f'")))
 
 	group := literals{"name": "'g'", "key": "'[]'", "number": "1"}
-	p.attackColumns(groups, group, []column{{"name", fsm.KindString, false}, {"key", fsm.KindString, false}, {"number", fsm.KindInt, false}})
+	p.attackColumns(groups, group, []column{{"name", driver.KindString, false}, {"key", driver.KindString, false}, {"number", driver.KindInt, false}})
 	p.refused("a group twice", insert(groups, group), insert(groups, group.with("number", "2")))
 	p.taken("groups of two rules", insert(groups, group), insert(groups, group.with("name", "'h'")))
 	p.taken("two groups of a rule", insert(groups, group), insert(groups, group.with("key", "'[1]'")))
 
 	meta := literals{"machine": "'another'", "version": "1", "hash": "'h'", "enforce": "'full'", "dialect": quoteText(p.dialect)}
 	p.attackColumns("fsm_meta", meta, []column{
-		{"machine", fsm.KindString, false}, {"version", fsm.KindInt, false}, {"hash", fsm.KindString, false},
-		{"enforce", fsm.KindString, false}, {"dialect", fsm.KindString, false},
+		{"machine", driver.KindString, false}, {"version", driver.KindInt, false}, {"hash", driver.KindString, false},
+		{"enforce", driver.KindString, false}, {"dialect", driver.KindString, false},
 	})
 	p.refused("a second specification of this machine", insert("fsm_meta", meta.with("machine", quoteText(p.m.Machine))))
 	if p.dialect == "sqlite" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -95,7 +96,7 @@ func (s *suite[R]) manyOthers(h *harness[R], spy *listening, o *operation, c the
 // asks reports whether an operation must know of other records.
 func (m *model) asks(o *operation) bool {
 	return slices.ContainsFunc(o.require, func(g *guard) bool { return g.Fewer > 0 }) ||
-		o.creates && slices.ContainsFunc(m.order, func(name string) bool { return m.fields[name].kind == fsm.KindSequence })
+		o.creates && slices.ContainsFunc(m.order, func(name string) bool { return m.fields[name].kind == driver.KindSequence })
 }
 
 // asksLater reports whether a step of `then` after an operation asks for a
@@ -113,14 +114,14 @@ func (m *model) asksLater(o *operation, name string) bool {
 
 // questions lists what a store has to be asked for a call: the guards in their
 // order, then the next numbers.
-func (m *model) questions(o *operation, c theCase) []fsm.PeerQuery {
+func (m *model) questions(o *operation, c theCase) []driver.PeerQuery {
 	r, id := c.row, c.row.ID
 	if o.creates {
 		r, id = m.blank(c.call.ID), c.call.ID
 		m.apply(o, o.effects, m.blank(id), &r, c.call)
 	}
-	var asked []fsm.PeerQuery
-	ask := func(q fsm.PeerQuery, fields string) {
+	var asked []driver.PeerQuery
+	ask := func(q driver.PeerQuery, fields string) {
 		for _, name := range list(fields) {
 			f := m.fields[name]
 			q.Columns = append(q.Columns, f.Stored)
@@ -135,12 +136,12 @@ func (m *model) questions(o *operation, c theCase) []fsm.PeerQuery {
 			for _, name := range list(g.In) {
 				states = append(states, m.states[name].stored)
 			}
-			ask(fsm.PeerQuery{Name: g.Name, States: states}, g.Same)
+			ask(driver.PeerQuery{Name: g.Name, States: states}, g.Same)
 		}
 	}
 	for _, name := range m.order {
-		if f := m.fields[name]; o.creates && f.kind == fsm.KindSequence {
-			ask(fsm.PeerQuery{Name: f.Stored, Sequence: true}, f.Per)
+		if f := m.fields[name]; o.creates && f.kind == driver.KindSequence {
+			ask(driver.PeerQuery{Name: f.Stored, Sequence: true}, f.Per)
 		}
 	}
 	return asked
@@ -149,12 +150,12 @@ func (m *model) questions(o *operation, c theCase) []fsm.PeerQuery {
 // listening is a store in memory that notes what it is asked about others.
 type listening struct {
 	*memstore.Store
-	asked []fsm.PeerQuery
+	asked []driver.PeerQuery
 	more  map[string]int64 // by guard: others that it counts and that are not there
 }
 
 // Table returns the store's part for one machine.
-func (s *listening) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *listening) Table(schema *driver.Schema) (driver.Table, error) {
 	t, err := s.Store.Table(schema)
 	return listeningTable{t, s}, err
 }
@@ -168,7 +169,7 @@ func (s *listening) Transaction(tx fsm.Tx) *memstore.Tx {
 }
 
 type listeningTable struct {
-	fsm.Table
+	driver.Table
 	s *listening
 }
 
@@ -181,13 +182,13 @@ type listeningTx struct {
 	s *listening
 }
 
-func (x listeningTx) Peers(q fsm.PeerQuery) (int64, error) {
+func (x listeningTx) Peers(q driver.PeerQuery) (int64, error) {
 	x.s.asked = append(x.s.asked, q)
 	n, err := x.Tx.Peers(q)
 	return n + x.s.more[q.Name], err
 }
 
-func (x listeningTx) NextNumber(q fsm.PeerQuery) (int64, error) {
+func (x listeningTx) NextNumber(q driver.PeerQuery) (int64, error) {
 	x.s.asked = append(x.s.asked, q)
 	return x.Tx.NextNumber(q)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // reading seeds two records in every state and reads them back in every way;
@@ -129,7 +130,7 @@ func (h *harness[R]) probed() {
 			switch {
 			case err != nil:
 				h.t.Fatal(err)
-			case f.Check != fsm.CheckProbe:
+			case f.Check != audit.CheckProbe:
 				h.t.Errorf("audit of sound records: %v", f)
 			case !strings.HasPrefix(f.Message+" ", no+" ") || !f.Must:
 				h.t.Errorf("audit, probe %s says no: %v", no, f)

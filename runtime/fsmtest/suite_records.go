@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // records looks at the way between records and rows: a row that no record can
@@ -26,24 +27,24 @@ func (s *suite[R]) records(t *testing.T) {
 		for _, name := range s.m.order {
 			f := s.m.fields[name]
 			bad := []any{3.5, []byte("x")}
-			if f.kind != fsm.KindTime {
+			if f.kind != driver.KindTime {
 				bad = append(bad, theNow)
 			}
-			if f.kind != fsm.KindInt && f.kind != fsm.KindCounter && f.kind != fsm.KindSequence {
+			if f.kind != driver.KindInt && f.kind != driver.KindCounter && f.kind != driver.KindSequence {
 				bad = append(bad, int64(3))
 			} else {
 				bad = append(bad, "3")
 			}
-			if f.kind != fsm.KindBool {
+			if f.kind != driver.KindBool {
 				bad = append(bad, true)
 			}
-			if f.kind == fsm.KindEnum {
+			if f.kind == driver.KindEnum {
 				bad = append(bad, "no such word", "")
 			}
-			if f.kind == fsm.KindSet {
+			if f.kind == driver.KindSet {
 				bad = append(bad, "[", `{"a":1}`, "[1]")
 			}
-			if f.kind == fsm.KindJSON {
+			if f.kind == driver.KindJSON {
 				bad = append(bad, "", "{", "{} {}")
 			}
 			for _, v := range bad {
@@ -107,7 +108,7 @@ func (s *suite[R]) records(t *testing.T) {
 }
 
 // fullRow is a record with a value in every field.
-func (s *suite[R]) fullRow() fsm.Row {
+func (s *suite[R]) fullRow() driver.Row {
 	r := s.m.baseRow(s.m.stateOrder[0])
 	for _, d := range s.m.recordDims(&operation{}) {
 		if f := s.m.fields[d.name[len(dimField):]]; f != nil {
@@ -123,21 +124,21 @@ func (s *suite[R]) fullRow() fsm.Row {
 }
 
 // changes are the smallest changes of a record, each by its name.
-func (s *suite[R]) changes() map[string]func(*fsm.Row) {
-	list := map[string]func(*fsm.Row){
-		"id":         func(r *fsm.Row) { r.ID = "record-2" },
-		"rev":        func(r *fsm.Row) { r.Rev++ },
-		"created_at": func(r *fsm.Row) { r.CreatedAt = r.CreatedAt.Add(microsecond) },
-		"updated_at": func(r *fsm.Row) { r.UpdatedAt = r.UpdatedAt.Add(microsecond) },
+func (s *suite[R]) changes() map[string]func(*driver.Row) {
+	list := map[string]func(*driver.Row){
+		"id":         func(r *driver.Row) { r.ID = "record-2" },
+		"rev":        func(r *driver.Row) { r.Rev++ },
+		"created_at": func(r *driver.Row) { r.CreatedAt = r.CreatedAt.Add(microsecond) },
+		"updated_at": func(r *driver.Row) { r.UpdatedAt = r.UpdatedAt.Add(microsecond) },
 	}
 	if len(s.m.stateOrder) > 1 {
-		list["state"] = func(r *fsm.Row) { r.State = s.m.stateOrder[1].stored }
+		list["state"] = func(r *driver.Row) { r.State = s.m.stateOrder[1].stored }
 	}
 	for _, name := range s.m.order {
 		f := s.m.fields[name]
-		list[name] = func(r *fsm.Row) { r.Values[f.index] = another(f, r.Values[f.index]) }
+		list[name] = func(r *driver.Row) { r.Values[f.index] = another(f, r.Values[f.index]) }
 		if f.optional {
-			list[name+", absent"] = func(r *fsm.Row) { r.Values[f.index] = nil }
+			list[name+", absent"] = func(r *driver.Row) { r.Values[f.index] = nil }
 		}
 	}
 	return list
@@ -146,17 +147,17 @@ func (s *suite[R]) changes() map[string]func(*fsm.Row) {
 // zero returns the zero of a field's type, as a row has it when it is present.
 func (f *field) zero() any {
 	switch f.kind {
-	case fsm.KindString:
+	case driver.KindString:
 		return ""
-	case fsm.KindBool:
+	case driver.KindBool:
 		return false
-	case fsm.KindTime:
+	case driver.KindTime:
 		return time.Time{}
-	case fsm.KindEnum:
+	case driver.KindEnum:
 		return f.stored[0]
-	case fsm.KindJSON:
+	case driver.KindJSON:
 		return "null"
-	case fsm.KindSet:
+	case driver.KindSet:
 		return "[]"
 	}
 	return int64(0)
@@ -176,11 +177,11 @@ func another(f *field, v any) any {
 		return v.Add(microsecond)
 	}
 	switch f.kind {
-	case fsm.KindSet:
+	case driver.KindSet:
 		return setOf(append(members(v), "one more")...)
-	case fsm.KindJSON:
+	case driver.KindJSON:
 		return `["another"]`
-	case fsm.KindEnum:
+	case driver.KindEnum:
 		for _, w := range f.stored {
 			if w != v {
 				return w

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // forbidden looks whether any operation from any record makes a forbidden move.
@@ -50,8 +52,8 @@ func (s *suite[R]) invariants(t *testing.T) {
 }
 
 // recordsOf yields abstract records in a state, and those of the table.
-func (m *model) recordsOf(st *state) iter.Seq[fsm.Row] {
-	return func(yield func(fsm.Row) bool) {
+func (m *model) recordsOf(st *state) iter.Seq[driver.Row] {
+	return func(yield func(driver.Row) bool) {
 		dims := m.recordDims(&m.nothing)
 		for choice := range combine(dims, 2*cellLimit) {
 			if !yield(m.build(&m.nothing, st, dims, choice).row) {
@@ -86,7 +88,7 @@ func (m *model) mustBreak(t sink, st *state, seen map[string]bool) {
 
 // checked compares what Check finds of a record with what the table says of it,
 // and notes the rules that it breaks.
-func (s *suite[R]) checked(rep *reporter, row fsm.Row, seen map[string]bool) {
+func (s *suite[R]) checked(rep *reporter, row driver.Row, seen map[string]bool) {
 	s.recordCount++
 	want := s.m.broken(row)
 	r, err := s.d.Descriptor.Decode(row)
@@ -124,9 +126,9 @@ func (m *model) recordDims(o *operation) []dim {
 			bad = append(bad, *f.max+1)
 		}
 		switch f.kind {
-		case fsm.KindCounter:
+		case driver.KindCounter:
 			bad = append(bad, -1)
-		case fsm.KindSequence:
+		case driver.KindSequence:
 			bad = append(bad, 0)
 		}
 		for _, n := range bad {
@@ -179,11 +181,11 @@ func (s *suite[R]) stateless(t *testing.T) {
 		}
 		var r R
 		_, err := s.d.Pure[o.Name].Do(&r, c.call)
-		v := refused(fsm.CodeWrongState)
+		v := refused(fsm.ErrWrongState)
 		v.allowed = s.m.allowed(o)
 		if err == nil {
 			t.Errorf("%s takes a record in no state", o.Name)
-		} else if problem := s.m.diffRefusal(o, "", fsm.Row{}, v, err, s.d.Errors); problem != "" {
+		} else if problem := s.m.diffRefusal(o, "", driver.Row{}, v, err, s.d.Errors); problem != "" {
 			t.Errorf("%s of a record in no state: %s", o.Name, problem)
 		}
 		if !s.d.Equal(r, none) {
@@ -196,12 +198,12 @@ func (s *suite[R]) stateless(t *testing.T) {
 func (s *suite[R]) classify(t *testing.T) {
 	for _, o := range s.m.operations {
 		for _, st := range s.m.stateOrder {
-			want := fsm.ClassReject
+			want := fsmimpl.ClassReject
 			switch o.cells[st.Name].kind {
 			case cellMove, cellChoose:
-				want = fsm.ClassTransition
+				want = fsmimpl.ClassTransition
 			case cellRecordOnly:
-				want = fsm.ClassRecordOnly
+				want = fsmimpl.ClassRecordOnly
 			}
 			if got := s.d.Classify(st.Name, o.Name); got != want {
 				t.Errorf("Classify(%s, %s) = %v, want %v", st.Name, o.Name, got, want)

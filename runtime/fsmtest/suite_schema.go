@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // schema compares what the package tells stores about the machine with the
@@ -20,7 +21,7 @@ func (s *suite[R]) schema(t *testing.T) {
 			t.Errorf("%s is %v, want %v", what, got, want)
 		}
 	}
-	demands := map[string]fsm.Demand{"required": fsm.Required, "optional": fsm.Optionally, "none": fsm.Never}
+	demands := map[string]driver.Demand{"required": driver.Required, "optional": driver.Optionally, "none": driver.Never}
 	same("Machine", m.Machine, got.Machine)
 	same("Entity", m.Entity, got.Entity)
 	same("Version", m.Version, got.Version)
@@ -33,7 +34,7 @@ func (s *suite[R]) schema(t *testing.T) {
 	for _, name := range m.order {
 		f := m.fields[name]
 		var words []string
-		if f.kind == fsm.KindEnum {
+		if f.kind == driver.KindEnum {
 			words = f.stored
 		}
 		columns = append(columns, fmt.Sprint(f.Name, f.Stored, f.kind, f.optional, words))
@@ -67,7 +68,7 @@ func (s *suite[R]) operationInfo(t *testing.T) {
 	if len(ops) != len(s.m.operations) {
 		t.Fatalf("%d operations, want %d", len(ops), len(s.m.operations))
 	}
-	by := map[string]fsm.Actor{"": fsm.ByCaller, "system": fsm.BySystem, "operator": fsm.ByOperator}
+	by := map[string]fsmimpl.Actor{"": fsmimpl.ByCaller, "system": fsmimpl.BySystem, "operator": fsmimpl.ByOperator}
 	for i, o := range s.m.operations {
 		var from []string
 		for _, name := range s.m.allowed(o) {
@@ -86,8 +87,8 @@ func (s *suite[R]) operationInfo(t *testing.T) {
 
 // moveInfo compares what an audit judges the log by: the moves that the operation
 // makes, and the states in which a call may be recorded only.
-func (s *suite[R]) moveInfo(t *testing.T, o *operation, got *fsm.Operation[R]) {
-	moves := map[fsm.Move]bool{}
+func (s *suite[R]) moveInfo(t *testing.T, o *operation, got *fsmimpl.Operation[R]) {
+	moves := map[fsmimpl.Move]bool{}
 	recorded := map[string]bool{}
 	look := func(from string, c cell) {
 		stored := func(name string) string {
@@ -96,7 +97,7 @@ func (s *suite[R]) moveInfo(t *testing.T, o *operation, got *fsm.Operation[R]) {
 			}
 			return s.m.states[name].stored
 		}
-		move := func(to string) { moves[fsm.Move{From: stored(from), To: stored(to)}] = true }
+		move := func(to string) { moves[fsmimpl.Move{From: stored(from), To: stored(to)}] = true }
 		switch {
 		case c.kind == cellMove:
 			move(c.to)
@@ -130,7 +131,7 @@ func (s *suite[R]) moveInfo(t *testing.T, o *operation, got *fsm.Operation[R]) {
 	for _, st := range s.m.stateOrder {
 		look(st.Name, o.cells[st.Name])
 	}
-	gotMoves, gotRecorded := map[fsm.Move]bool{}, map[string]bool{}
+	gotMoves, gotRecorded := map[fsmimpl.Move]bool{}, map[string]bool{}
 	for _, mv := range got.Moves {
 		gotMoves[mv] = true
 	}
@@ -171,7 +172,7 @@ func (s *suite[R]) uniques(t *testing.T) {
 		want = append(want, text(u.Name, columns(list(u.Fields)), words(list(u.In))))
 	}
 	for _, name := range m.order {
-		if f := m.fields[name]; f.kind == fsm.KindSequence {
+		if f := m.fields[name]; f.kind == driver.KindSequence {
 			want = append(want, text("sequence_"+name, columns(append(list(f.Per), name)), nil))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // effects runs every operation that has an effect, with an effect that works
@@ -55,8 +56,8 @@ func (s *suite[R]) effects(t *testing.T, st Store) {
 					t.Error("the effect was not tried")
 				}
 				h.same("after a delivery that failed")
-			} else if first.code != fsm.CodeEffect {
-				t.Errorf("the model says %q", first.code)
+			} else if first.code != fsm.ErrEffect {
+				t.Errorf("the model says %q", string(first.code))
 			}
 			h.fail(o.Effect, false)
 			if o.Atomic {
@@ -182,7 +183,7 @@ func (s *suite[R]) quiet(h *harness[R]) bool {
 
 // triggered is a sound record in the state with a deadline at which the operation
 // moves it, and nothing takes that back: what follows at once is not refused.
-func (m *model) triggered(o *operation, text string, from *state, kept func(theCase) bool) (fsm.Row, bool) {
+func (m *model) triggered(o *operation, text string, from *state, kept func(theCase) bool) (driver.Row, bool) {
 	for c := range m.cases(o, from) {
 		if !m.sound(c.row) {
 			continue
@@ -196,15 +197,15 @@ func (m *model) triggered(o *operation, text string, from *state, kept func(theC
 			return c.clone().row, true
 		}
 	}
-	return fsm.Row{}, false
+	return driver.Row{}, false
 }
 
 // withoutDeadline is the record without the field that the trigger names, when
 // the state allows that.
-func (m *model) withoutDeadline(text string, r fsm.Row) (fsm.Row, bool) {
+func (m *model) withoutDeadline(text string, r driver.Row) (driver.Row, bool) {
 	for _, name := range m.order {
 		f := m.fields[name]
-		if !f.optional || f.kind != fsm.KindTime {
+		if !f.optional || f.kind != driver.KindTime {
 			continue
 		}
 		c := theCase{row: r}.clone()
@@ -213,7 +214,7 @@ func (m *model) withoutDeadline(text string, r fsm.Row) (fsm.Row, bool) {
 			return c.row, true
 		}
 	}
-	return fsm.Row{}, false
+	return driver.Row{}, false
 }
 
 // sweep runs Sweep in both and compares.

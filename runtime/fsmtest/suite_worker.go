@@ -11,6 +11,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // patience is how long a test waits for what should take milliseconds.
@@ -39,14 +41,14 @@ func (s *suite[R]) worker(t *testing.T, st Store) {
 	}
 	work := func(context.Context, *fsm.Held[R]) error { return nil }
 	failed := func(context.Context, R, error) error { return nil }
-	o := fsm.WorkerOptions{Lease: time.Minute}
+	o := worker.Options{Lease: time.Minute}
 	if _, err := w.New("w", o, nil, nil, failed); err == nil {
 		t.Error("there is a worker that does no work")
 	}
 	if _, err := w.New("w", o, work, nil, nil); err == nil {
 		t.Error("there is a worker that says nothing of failures")
 	}
-	if _, err := w.New("w", fsm.WorkerOptions{}, work, nil, failed); err == nil {
+	if _, err := w.New("w", worker.Options{}, work, nil, failed); err == nil {
 		t.Error("there is a worker without a lease")
 	}
 }
@@ -78,14 +80,14 @@ func (h *harness[R]) alive(w *Working[R]) [][]*operation {
 
 // step looks for a call by which the actor moves the record, and returns what
 // becomes of it.
-func (h *harness[R]) step(o *operation, row fsm.Row, actor string) (Call, fsm.Row, bool) {
+func (h *harness[R]) step(o *operation, row driver.Row, actor string) (Call, driver.Row, bool) {
 	for c := range h.m.cases(o, h.m.stateOf(row.State)) {
 		c.call.Actor, c.call.At, c.call.Peers = actor, h.clock, nil
 		if v := h.m.decide(o, row, c.call); moves(v) {
 			return c.clone().call, v.row, true
 		}
 	}
-	return Call{}, fsm.Row{}, false
+	return Call{}, driver.Row{}, false
 }
 
 // walk makes the calls of a way by the newest handle of the record.
@@ -174,8 +176,8 @@ func (s *suite[R]) workOn(t *testing.T, st Store, end string, path []*operation)
 			return nil
 		}
 	}
-	o := fsm.WorkerOptions{Lease: time.Hour, Beat: 2 * time.Millisecond, Grace: -1, Log: slog.New(slog.DiscardHandler)}
-	o.Observe = func(e fsm.WorkerEvent) {
+	o := worker.Options{Lease: time.Hour, Beat: 2 * time.Millisecond, Grace: -1, Log: slog.New(slog.DiscardHandler)}
+	o.Observe = func(e worker.Event) {
 		if e.Took > 0 { // it has ended, whether anybody was told or not
 			stop()
 		}
@@ -229,7 +231,7 @@ func (h *harness[R]) workLog(id string, w *Working[R], path []*operation, lease 
 		h.t.Fatal(err)
 	}
 	row := h.s.d.Descriptor.Encode(&rec)
-	until := fsm.Time(asSent(h.clock).Add(lease))
+	until := driver.Time(asSent(h.clock).Add(lease))
 	if v, ok := row.Values[h.m.fields[w.Deadline].index].(time.Time); !ok || !v.Equal(until) {
 		h.t.Errorf("it is held until %v, want %v", row.Values[h.m.fields[w.Deadline].index], until)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 var traceFile = flag.String("fsmtest.trace", "", "before the tests, write every case and what came of it to this `file`, one JSON object a line")
@@ -85,7 +86,7 @@ func TraceValue(v any) string {
 	return ""
 }
 
-func traceRow(r fsm.Row) *TraceRow {
+func traceRow(r driver.Row) *TraceRow {
 	t := &TraceRow{ID: r.ID, State: r.State, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	for _, v := range r.Values {
 		t.Values = append(t.Values, TraceValue(v))
@@ -110,7 +111,7 @@ func (s *suite[R]) traceRefusal(err error) TraceOutcome {
 	var e *fsm.EffectError
 	switch {
 	case errors.As(err, &e):
-		o.Code = string(fsm.CodeEffect)
+		o.Code = string(fsm.ErrEffect)
 	case errors.As(err, &r):
 		o.Code, o.Guard, o.Name = string(r.Code), r.Guard, r.Name
 	}
@@ -257,7 +258,7 @@ func (s *suite[R]) traceDurable(t *testing.T, st Store, o *operation) {
 			}
 		}
 		if from != nil {
-			var rows []fsm.Row
+			var rows []driver.Row
 			for _, c := range batch {
 				rows = append(rows, c.row)
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // witnessCases are the cases of the table for an operation in a state; nil is the
@@ -43,7 +43,7 @@ func (m *model) witnessed(o *operation, s *state, w Witness) theCase {
 		}
 	}
 	for _, name := range m.order {
-		if o.creates && m.fields[name].kind == fsm.KindSequence {
+		if o.creates && m.fields[name].kind == driver.KindSequence {
 			c.call.Peers[name] = int64(1)
 		}
 	}
@@ -51,14 +51,14 @@ func (m *model) witnessed(o *operation, s *state, w Witness) theCase {
 }
 
 // witnessRow is the record of a line of the table.
-func (m *model) witnessRow(s *state, w Witness) (fsm.Row, error) {
+func (m *model) witnessRow(s *state, w Witness) (driver.Row, error) {
 	r := m.baseRow(s)
 	data, err := readData(w.Record, func(name string) *typ {
 		switch f := m.fields[name]; {
 		case f != nil:
 			return &f.typ
 		case m.isField(name):
-			return &typ{kind: fsm.KindTime}
+			return &typ{kind: driver.KindTime}
 		}
 		return nil
 	})
@@ -101,13 +101,13 @@ func readData(text string, typeOf func(name string) *typ) (map[string]any, error
 
 func readDatum(y *typ, raw json.RawMessage) (any, error) {
 	switch y.kind {
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
 		return strconv.ParseInt(string(raw), 10, 64)
-	case fsm.KindBool:
+	case driver.KindBool:
 		return strconv.ParseBool(string(raw))
-	case fsm.KindJSON:
+	case driver.KindJSON:
 		return string(raw), nil
-	case fsm.KindSet:
+	case driver.KindSet:
 		var items []string
 		err := json.Unmarshal(raw, &items)
 		return setOf(items...), err
@@ -117,9 +117,9 @@ func readDatum(y *typ, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 	switch y.kind {
-	case fsm.KindEnum:
+	case driver.KindEnum:
 		return y.storedWord(s), nil
-	case fsm.KindTime:
+	case driver.KindTime:
 		return readTime(s)
 	}
 	return s, nil

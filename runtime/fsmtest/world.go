@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // world is what a store has to hold: records with their log and the effects
@@ -15,7 +16,7 @@ import (
 // knows nothing of locks, transactions or snapshots: one call after the other.
 type world struct {
 	m         *model
-	rows      map[string]fsm.Row
+	rows      map[string]driver.Row
 	log       []logged
 	outbox    []pending
 	performed []performed // effects that ran, in order
@@ -31,7 +32,7 @@ type logged struct {
 	fsm.Event
 	inputs  map[string]any
 	changed []string // stored names of the fields that differ
-	after   fsm.Row
+	after   driver.Row
 	machine bool   // the request's scope is the machine
 	print   string // what two calls with one request id must have in common
 	commit  int
@@ -55,20 +56,20 @@ type performed struct {
 
 // expected is what a call has to lead to.
 type expected struct {
-	verdict            // with a code: refused
-	row        fsm.Row // the record as of the call
+	verdict               // with a code: refused
+	row        driver.Row // the record as of the call
 	events     []logged
 	replayed   bool
 	recordOnly bool
 	existing   bool
-	current    fsm.Row
+	current    driver.Row
 	stale      [2]int64    // with CodeStale: the revision, and the expected one
 	step       *operation  // with a code: the step of `then` that is refused; nil: the operation itself
 	undone     []performed // with a code: effects of the steps before it, in the transaction that is taken back
 }
 
 func newWorld(m *model) *world {
-	return &world{m: m, rows: map[string]fsm.Row{}, fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return theNow }}
+	return &world{m: m, rows: map[string]driver.Row{}, fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return theNow }}
 }
 
 func (w *world) clone() *world {
@@ -80,12 +81,12 @@ func (w *world) clone() *world {
 }
 
 // seed puts a record into the world as Seed puts it into a store.
-func (w *world) seed(r fsm.Row) {
+func (w *world) seed(r driver.Row) {
 	w.rows[r.ID] = r
 	w.commits++
 	w.log = append(w.log, logged{Event: seedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
 	for _, name := range w.m.order {
-		if f := w.m.fields[name]; f.kind == fsm.KindSequence {
+		if f := w.m.fields[name]; f.kind == driver.KindSequence {
 			k := w.sequenceKey(f, r)
 			w.last[k] = max(w.last[k], r.Values[f.index].(int64))
 		}
@@ -103,7 +104,7 @@ func (w *world) logs() map[string][]*logged {
 }
 
 // groupKey writes the values of some fields; an absent one makes no group.
-func (w *world) groupKey(fields []string, r fsm.Row) string {
+func (w *world) groupKey(fields []string, r driver.Row) string {
 	var b strings.Builder
 	for _, name := range fields {
 		v := r.Values[w.m.fields[name].index]
@@ -117,7 +118,7 @@ func (w *world) groupKey(fields []string, r fsm.Row) string {
 
 // sequenceKey writes whose numbers a sequence counts. A record must have a number,
 // so an absent value is one like any other here.
-func (w *world) sequenceKey(f *field, r fsm.Row) string {
+func (w *world) sequenceKey(f *field, r driver.Row) string {
 	var b strings.Builder
 	b.WriteString(f.Name)
 	for _, name := range list(f.Per) {
@@ -128,7 +129,7 @@ func (w *world) sequenceKey(f *field, r fsm.Row) string {
 
 // nextNumber follows all numbers that were given in the group of r, and those of
 // the records that came into it with theirs.
-func (w *world) nextNumber(f *field, r fsm.Row) int64 {
+func (w *world) nextNumber(f *field, r driver.Row) int64 {
 	key := w.sequenceKey(f, r)
 	last := w.last[key]
 	for _, o := range w.rows {
@@ -140,12 +141,12 @@ func (w *world) nextNumber(f *field, r fsm.Row) int64 {
 }
 
 // others lists the records of the group of r in these states, r itself left out.
-func (w *world) others(fields, in string, r fsm.Row) []fsm.Row {
+func (w *world) others(fields, in string, r driver.Row) []driver.Row {
 	key := w.groupKey(list(fields), r)
 	if key == "" {
 		return nil
 	}
-	var found []fsm.Row
+	var found []driver.Row
 	for _, id := range sortedKeys(w.rows) {
 		o := w.rows[id]
 		if id != r.ID && (in == "" || slices.Contains(list(in), w.m.stateOf(o.State).Name)) && w.groupKey(list(fields), o) == key {
@@ -176,9 +177,9 @@ func (w *world) create(o *operation, c Call) expected {
 		}
 	}
 	if _, taken := w.rows[c.ID]; taken {
-		return expected{verdict: refused(fsm.CodeExists)}
+		return expected{verdict: refused(fsm.ErrExists)}
 	}
-	return w.commit(o, fsm.Row{ID: c.ID}, c, c.RequestID != "", "")
+	return w.commit(o, driver.Row{ID: c.ID}, c, c.RequestID != "", "")
 }
 
 // call is a call of an operation on a record that it names, at revision rev
@@ -189,7 +190,7 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 	}
 	r, found := w.rows[id]
 	if rev == 0 && w.m.ExpectedRev == "required" {
-		return expected{verdict: refused(fsm.CodeInvalidInput, "rev")}
+		return expected{verdict: refused(fsm.ErrInvalidInput, "rev")}
 	}
 	if o.By == "system" || c.fired {
 		at := rev
@@ -205,19 +206,19 @@ func (w *world) call(o *operation, id string, rev int64, c Call) expected {
 		return expected{verdict: v}
 	}
 	if !found {
-		return expected{verdict: refused(fsm.CodeNotFound)}
+		return expected{verdict: refused(fsm.ErrNotFound)}
 	}
 	asked := rev != 0 && (o.By == "system" || w.m.ExpectedRev != "none") &&
 		o.cells[w.m.stateOf(r.State).Name].kind != cellRecordOnly
 	if asked && rev != r.Rev {
-		return expected{verdict: refused(fsm.CodeStale), stale: [2]int64{r.Rev, rev}}
+		return expected{verdict: refused(fsm.ErrStale), stale: [2]int64{r.Rev, rev}}
 	}
 	c.ID = id
 	return w.commit(o, r, c, false, "")
 }
 
 // peers counts what the guards and sequences of an operation ask for.
-func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
+func (w *world) peers(o *operation, r driver.Row, c Call) map[string]int64 {
 	grouped := r
 	if o.creates {
 		grouped = w.m.blank(c.ID)
@@ -230,7 +231,7 @@ func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
 		}
 	}
 	for _, name := range w.m.order {
-		if f := w.m.fields[name]; f.kind == fsm.KindSequence && o.creates {
+		if f := w.m.fields[name]; f.kind == driver.KindSequence && o.creates {
 			p[name] = w.nextNumber(f, grouped)
 		}
 	}
@@ -239,7 +240,7 @@ func (w *world) peers(o *operation, r fsm.Row, c Call) map[string]int64 {
 
 // commit decides and writes one call with everything that follows in the same
 // transaction. A step that is refused takes everything back.
-func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause string) expected {
+func (w *world) commit(o *operation, r driver.Row, c Call, machine bool, cause string) expected {
 	next := w.clone()
 	next.commits++
 	var e expected
@@ -257,7 +258,7 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 			return no(v, first)
 		}
 		if u := next.uniqueBroken(v); u != nil {
-			return no(verdict{code: fsm.CodeNotUnique, names: []string{u.Name}, error: u.Error, way: "unique " + u.Name}, first)
+			return no(verdict{code: fsm.ErrNotUnique, names: []string{u.Name}, error: u.Error, way: "unique " + u.Name}, first)
 		}
 		next.write(o, r, v, c, machine, cause)
 		e.events = append(e.events, next.log[len(next.log)-1])
@@ -270,7 +271,7 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 		}
 		if o.Effect != "" && o.Atomic {
 			if w.fail[o.Effect] {
-				return expected{verdict: refused(fsm.CodeEffect), undone: next.performed[len(w.performed):]}
+				return expected{verdict: refused(fsm.ErrEffect), undone: next.performed[len(w.performed):]}
 			}
 			next.performed = append(next.performed, w.m.effectOf(o, v.row))
 		}
@@ -279,7 +280,7 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 		}
 		r, cause = v.row, o.stored
 		o = w.m.operation(o.Then)
-		c = Call{ID: c.ID, Actor: fsm.SystemActor, At: c.At, Inputs: map[string]any{}}
+		c = Call{ID: c.ID, Actor: driver.SystemActor, At: c.At, Inputs: map[string]any{}}
 		machine = false
 	}
 	*w = *next
@@ -287,7 +288,7 @@ func (w *world) commit(o *operation, r fsm.Row, c Call, machine bool, cause stri
 }
 
 // effectOf says how an effect is performed for a record.
-func (m *model) effectOf(o *operation, r fsm.Row) performed {
+func (m *model) effectOf(o *operation, r driver.Row) performed {
 	p := performed{effect: o.Effect, id: r.ID, rev: r.Rev, inTx: o.Atomic}
 	keys := list(o.EffectKey)
 	if len(keys) == 0 {
@@ -334,7 +335,7 @@ func (w *world) uniqueBroken(v verdict) *Unique {
 	// states and whatever changes them.
 	for _, name := range w.m.order {
 		f := w.m.fields[name]
-		if f.kind != fsm.KindSequence {
+		if f.kind != driver.KindSequence {
 			continue
 		}
 		fields := strings.Join(append(list(f.Per), name), ",")
@@ -351,10 +352,10 @@ func (w *world) uniqueBroken(v verdict) *Unique {
 }
 
 // write appends the event and replaces the record.
-func (w *world) write(o *operation, before fsm.Row, v verdict, c Call, machine bool, cause string) {
+func (w *world) write(o *operation, before driver.Row, v verdict, c Call, machine bool, cause string) {
 	e := logged{Event: fsm.Event{
 		ID: c.ID, Rev: v.row.Rev, Operation: o.stored, Name: o.event, From: before.State, To: v.row.State,
-		At: fsm.Time(c.At), Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID, Labels: c.Labels, Cause: cause, Guard: v.kept,
+		At: driver.Time(c.At), Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID, Labels: c.Labels, Cause: cause, Guard: v.kept,
 	}, inputs: w.m.sent(o, c), after: v.row, machine: machine, print: w.print(o, c), commit: w.commits}
 	if v.recordOnly {
 		e.N = 1
@@ -370,7 +371,7 @@ func (w *world) write(o *operation, before fsm.Row, v verdict, c Call, machine b
 	if o.creates {
 		old = w.m.blank("").Values
 		for _, name := range w.m.order {
-			if f := w.m.fields[name]; f.kind == fsm.KindSequence {
+			if f := w.m.fields[name]; f.kind == driver.KindSequence {
 				w.last[w.sequenceKey(f, v.row)] = v.row.Values[f.index].(int64)
 			}
 		}
@@ -384,7 +385,7 @@ func (w *world) write(o *operation, before fsm.Row, v verdict, c Call, machine b
 	w.rows[c.ID] = v.row
 	w.outbox = slices.DeleteFunc(w.outbox, func(p pending) bool { return p.id == c.ID && p.o.Then != "" })
 	if o.Effect != "" && !o.Atomic {
-		w.outbox = append(w.outbox, pending{id: c.ID, rev: v.row.Rev, o: o, due: fsm.Time(w.now())})
+		w.outbox = append(w.outbox, pending{id: c.ID, rev: v.row.Rev, o: o, due: driver.Time(w.now())})
 	}
 }
 
@@ -416,9 +417,9 @@ func (w *world) print(o *operation, c Call) string {
 
 // acceptCall looks at who calls and why, and at the request id.
 func (w *world) acceptCall(o *operation, c *Call) verdict {
-	c.At = fsm.Time(c.At)
+	c.At = driver.Time(c.At)
 	if o.By == "system" {
-		c.Actor, c.RequestID = fsm.SystemActor, ""
+		c.Actor, c.RequestID = driver.SystemActor, ""
 	}
 	if w.m.RequestID == "none" {
 		c.RequestID = ""
@@ -429,9 +430,9 @@ func (w *world) acceptCall(o *operation, c *Call) verdict {
 	switch {
 	case o.By == "system":
 	case c.RequestID == "" && !c.fired && w.m.RequestID == "required":
-		return refused(fsm.CodeRequestMissing)
+		return refused(fsm.ErrRequestMissing)
 	case strings.HasPrefix(c.RequestID, "sys:"):
-		return refused(fsm.CodeInvalidInput, "request_id", "RequestID", "")
+		return refused(fsm.ErrInvalidInput, "request_id", "RequestID", "")
 	}
 	return verdict{}
 }
@@ -457,7 +458,7 @@ func (w *world) replay(o *operation, id string, c Call) (expected, bool) {
 	}
 	first := w.log[i]
 	if first.print != w.print(o, c) || o.creates && c.ID != "" && first.ID != c.ID {
-		return expected{verdict: refused(fsm.CodeRequestReused)}, true
+		return expected{verdict: refused(fsm.ErrRequestReused)}, true
 	}
 	return w.replayOf(first), true
 }
@@ -484,18 +485,18 @@ func (w *world) replayedBatch(requestID string) []expected {
 }
 
 // due says whether a trigger of the operation asks for a record now.
-func (w *world) due(o *operation, r fsm.Row, now time.Time) bool {
+func (w *world) due(o *operation, r driver.Row, now time.Time) bool {
 	if k := o.cells[w.m.stateOf(r.State).Name].kind; k != cellMove && k != cellChoose {
 		return false
 	}
 	return slices.ContainsFunc(o.Triggers, func(text string) bool {
 		deadline, ok := w.m.deadline(text, r)
-		return ok && !fsm.Time(now).Before(deadline)
+		return ok && !driver.Time(now).Before(deadline)
 	})
 }
 
 // deadline reads a trigger `after f + d`; a startup trigger has none.
-func (m *model) deadline(text string, r fsm.Row) (time.Time, bool) {
+func (m *model) deadline(text string, r driver.Row) (time.Time, bool) {
 	rest, ok := strings.CutPrefix(text, "after ")
 	if !ok {
 		return time.Time{}, false

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // pick is a call of an operation that lets the store choose up to n records.
@@ -37,7 +38,7 @@ func (w *world) pick(o *operation, n int, c Call) []expected {
 		step := trial.clone()
 		e := step.commit(o, step.rows[id], call, call.RequestID != "", "")
 		switch {
-		case e.code == fsm.CodeEffect:
+		case e.code == fsm.ErrEffect:
 			return []expected{e}
 		case e.code == "" && e.kept == "":
 			list = append(list, e)
@@ -45,7 +46,7 @@ func (w *world) pick(o *operation, n int, c Call) []expected {
 		}
 	}
 	if len(list) == 0 {
-		return []expected{{verdict: refused(fsm.CodeNothingToDo)}}
+		return []expected{{verdict: refused(fsm.ErrNothingToDo)}}
 	}
 	*w = *trial
 	return list
@@ -53,15 +54,15 @@ func (w *world) pick(o *operation, n int, c Call) []expected {
 
 // fitting lists the records that `next` looks at, the first one first.
 func (w *world) fitting(o *operation, c Call) []string {
-	c.At = fsm.Time(c.At)
-	var fit []fsm.Row
+	c.At = driver.Time(c.At)
+	var fit []driver.Row
 	for _, id := range sortedKeys(w.rows) {
 		r := w.rows[id]
 		if k := o.cells[w.m.stateOf(r.State).Name].kind; (k == cellMove || k == cellChoose) && w.m.allHold(o.where, o, r, c) {
 			fit = append(fit, r)
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b fsm.Row) int {
+	slices.SortStableFunc(fit, func(a, b driver.Row) int {
 		for _, key := range list(o.Order) {
 			name, descending := strings.CutPrefix(key, "-")
 			t := term{field: name}

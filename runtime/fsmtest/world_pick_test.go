@@ -126,7 +126,7 @@ func TestWorldPickEndsWithTheEffect(t *testing.T) {
 	w := pickWorld(t, "fine a", "fine b")
 	before := w.clone()
 	w.fail["carry"] = true
-	if got := w.picked(2); got != string(fsm.CodeEffect) || len(w.log) != len(before.log) || len(w.performed) > 0 {
+	if got := w.picked(2); got != string(fsm.ErrEffect) || len(w.log) != len(before.log) || len(w.performed) > 0 {
 		t.Errorf("picked %s, %d new events", got, len(w.log)-len(before.log))
 	}
 }
@@ -146,7 +146,7 @@ func TestSequenceIsAnIndex(t *testing.T) {
 	}
 	for _, id := range []string{"r1", "r5"} {
 		room := map[string]string{"r1": "b", "r5": "a"}[id]
-		if e := move(id, room); e.code != fsm.CodeNotUnique || e.names[0] != "sequence_number" {
+		if e := move(id, room); e.code != fsm.ErrNotUnique || e.names[0] != "sequence_number" {
 			t.Errorf("%s to %s: %q %q, want not_unique sequence_number", id, room, e.code, e.names)
 		}
 	}

@@ -133,7 +133,7 @@ copy    | -> open | .
 	if e := try("make", "b"); !e.existing {
 		t.Errorf("the second is %q, want the existing one", e.code)
 	}
-	if e := try("copy", "c"); e.code != fsm.CodeNotUnique || e.names[0] != "dedupe_make" {
+	if e := try("copy", "c"); e.code != fsm.ErrNotUnique || e.names[0] != "dedupe_make" {
 		t.Errorf("the copy is %q %q, want not_unique dedupe_make", e.code, e.names)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // sweep runs every trigger that is due, in the order of the specification, and
@@ -26,7 +26,7 @@ func (w *world) sweep(now time.Time) int {
 
 // fire takes a step without a caller, and returns how many it took. A refusal is
 // passed over: what it has taken back was performed nevertheless.
-func (w *world) fire(o *operation, r fsm.Row, c Call) int {
+func (w *world) fire(o *operation, r driver.Row, c Call) int {
 	e := w.call(o, r.ID, r.Rev, c)
 	w.performed = append(w.performed, e.undone...)
 	if e.code == "" && !e.replayed {
@@ -66,7 +66,7 @@ const (
 // time: because they failed, or because the step that follows was refused, and
 // then the effect is performed again.
 func (w *world) deliver(now time.Time) (delivered, postponed int) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	for {
 		at := -1
 		for i, p := range w.outbox {
@@ -100,7 +100,7 @@ func (w *world) settle(p pending, now time.Time) bool {
 	if p.o.Then != "" {
 		then := w.m.operation(p.o.Then)
 		c := Call{
-			ID: p.id, Actor: fsm.SystemActor, At: now, Inputs: map[string]any{},
+			ID: p.id, Actor: driver.SystemActor, At: now, Inputs: map[string]any{},
 			RequestID: fmt.Sprintf("sys:%s:%d", then.stored, p.rev),
 		}
 		if e := next.commit(then, w.rows[p.id], c, false, p.o.stored); e.code != "" {
@@ -113,13 +113,13 @@ func (w *world) settle(p pending, now time.Time) bool {
 }
 
 // rowAt is a record as of one of its revisions.
-func (w *world) rowAt(id string, rev int64) fsm.Row {
+func (w *world) rowAt(id string, rev int64) driver.Row {
 	for _, e := range w.log {
 		if e.ID == id && e.Rev == rev && e.N == 0 {
 			return e.after
 		}
 	}
-	return fsm.Row{}
+	return driver.Row{}
 }
 
 // engineCall is the call that a trigger issues.

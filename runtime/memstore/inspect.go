@@ -3,30 +3,28 @@ package memstore
 import (
 	"slices"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-var _ fsm.Inspector = (*view)(nil)
-
 // Doubles returns the groups of rows that hold one place of a unique rule.
-func (v *view) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
-	rule := &fsm.Schema{Columns: v.schema.Columns, Uniques: []fsm.UniqueRule{*u}}
+func (v *view) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
+	rule := &driver.Schema{Columns: v.schema.Columns, Uniques: []driver.UniqueRule{*u}}
 	places := map[string]int{} // -> index in list
-	var list []fsm.Double
+	var list []driver.Double
 	for _, id := range v.table.ids {
 		row := v.table.rows[id]
 		for _, key := range uniqueKeys(rule, &row) {
 			i, met := places[key.text]
 			if !met {
 				places[key.text] = len(list)
-				list = append(list, fsm.Double{First: id, Last: id, Count: 1})
+				list = append(list, driver.Double{First: id, Last: id, Count: 1})
 				continue
 			}
 			list[i].Last = id
 			list[i].Count++
 		}
 	}
-	list = slices.DeleteFunc(list, func(d fsm.Double) bool { return d.Count < 2 || d.First <= after })
+	list = slices.DeleteFunc(list, func(d driver.Double) bool { return d.Count < 2 || d.First <= after })
 	if limit > 0 && len(list) > limit {
 		list = list[:limit]
 	}
@@ -57,3 +55,9 @@ func (v *view) Loose(after string, limit int) ([]string, error) {
 	}
 	return ids, nil
 }
+
+// Blurred reports false: the log is in the order of the commits.
+func (v *view) Blurred(_, _ *driver.Entry) bool { return false }
+
+// Misindexed finds nothing: there are no keys beside the rows that are asked.
+func (v *view) Misindexed(string) ([]driver.Misindexed, string, error) { return nil, "", nil }

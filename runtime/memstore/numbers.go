@@ -3,7 +3,7 @@ package memstore
 import (
 	"slices"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // place is a number of a sequence within its group.
@@ -13,14 +13,14 @@ type place struct {
 }
 
 // numbers lists the places that a row has in the sequences of its machine.
-func numbers(s *fsm.Schema, row *fsm.Row) []place {
+func numbers(s *driver.Schema, row *driver.Row) []place {
 	var list []place
 	for i := range s.Columns {
 		c := &s.Columns[i]
-		if c.Kind != fsm.KindSequence {
+		if c.Kind != driver.KindSequence {
 			continue
 		}
-		u := slices.IndexFunc(s.Uniques, func(u fsm.UniqueRule) bool { return u.Name == "sequence_"+c.Name })
+		u := slices.IndexFunc(s.Uniques, func(u driver.UniqueRule) bool { return u.Name == "sequence_"+c.Name })
 		n, ok := row.Values[i].(int64)
 		if u < 0 || !ok {
 			continue
@@ -38,7 +38,7 @@ func numbers(s *fsm.Schema, row *fsm.Row) []place {
 
 // renumber keeps the highest number of each group when a row comes, changes or
 // goes (next is nil). t.rows is as after that.
-func (t *table) renumber(tx *Tx, s *fsm.Schema, old, next *fsm.Row) {
+func (t *table) renumber(tx *Tx, s *driver.Schema, old, next *driver.Row) {
 	var before, after []place
 	if old != nil {
 		before = numbers(s, old)
@@ -75,7 +75,7 @@ func (t *table) renumber(tx *Tx, s *fsm.Schema, old, next *fsm.Row) {
 // NextNumber counts the group's sequence up, behind the numbers that were given
 // in the group and those that its records have brought with them. A record must
 // have a number: those with an absent value in the group are counted together.
-func (v *view) NextNumber(q fsm.PeerQuery) (int64, error) {
+func (v *view) NextNumber(q driver.PeerQuery) (int64, error) {
 	t, key := v.table, joined(q.Name, q.Values)
 	was := t.given[key]
 	t.given[key] = max(was, t.highest[key]) + 1

@@ -6,13 +6,7 @@ import (
 	"slices"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
-)
-
-var (
-	_ fsm.Forgetter       = (*view)(nil)
-	_ fsm.TombstoneReader = (*view)(nil)
-	_ fsm.Redactor        = (*view)(nil)
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // The operations of the mark that a purged record leaves, and of the events that
@@ -25,18 +19,18 @@ const (
 // spot is the place where an event stands in the log of its record.
 type spot struct{ rev, n int64 }
 
-func spotOf(e *fsm.Event) spot { return spot{e.Rev, e.N} }
+func spotOf(e *driver.Event) spot { return spot{e.Rev, e.N} }
 
 // mark reports whether an event says that its record was purged.
-func mark(e fsm.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
+func mark(e driver.Event) bool { return e.Operation == opPurge && e.RecordOnly() }
 
 // Restore puts a row in the place of what is stored under its id.
-func (v *view) Restore(row *fsm.Row, e *fsm.Event) error {
+func (v *view) Restore(row *driver.Row, e *driver.Event) error {
 	t := v.table
 	if len(row.Values) != len(v.schema.Columns) {
 		return fmt.Errorf("memstore: the row of %q has %d values, %s has %d columns", row.ID, len(row.Values), v.schema.Machine, len(v.schema.Columns))
 	}
-	var old *fsm.Row
+	var old *driver.Row
 	if stored, ok := t.rows[row.ID]; ok {
 		old = &stored
 	}
@@ -49,7 +43,7 @@ func (v *view) Restore(row *fsm.Row, e *fsm.Event) error {
 }
 
 // Purge removes a finished record.
-func (v *view) Purge(w *fsm.Write) (bool, error) {
+func (v *view) Purge(w *driver.Write) (bool, error) {
 	t, id := v.table, w.Prev.ID
 	for key := range t.outbox {
 		if key.id == id {
@@ -76,18 +70,18 @@ func (v *view) Purge(w *fsm.Write) (bool, error) {
 	delete(t.rows, id)
 	t.ids = slices.Delete(t.ids, i, i+1)
 	t.renumber(v.tx, v.schema, &row, nil)
-	var kept []fsm.Event
+	var kept []driver.Event
 	for _, e := range events {
 		switch {
 		case mark(e):
 			kept = append(kept, e)
 		case e.RequestN >= 0 || e.Rev == 1 && e.N == 0:
-			kept = append(kept, fsm.Event{ID: e.ID, Rev: e.Rev, N: e.N, Operation: opPurged, Name: opPurged, From: e.From, To: e.To, At: e.At,
+			kept = append(kept, driver.Event{ID: e.ID, Rev: e.Rev, N: e.N, Operation: opPurged, Name: opPurged, From: e.From, To: e.To, At: e.At,
 				RequestID: e.RequestID, RequestN: e.RequestN, Fingerprint: e.Fingerprint, Version: e.Version})
 		}
 	}
 	t.events[id] = kept
-	left := map[spot]fsm.Event{}
+	left := map[spot]driver.Event{}
 	for _, k := range kept {
 		left[spotOf(&k)] = k
 	}
@@ -111,18 +105,18 @@ func (v *view) Purge(w *fsm.Write) (bool, error) {
 }
 
 // Redact puts events with other contents in their places, and makes a write.
-func (v *view) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
+func (v *view) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	t, id := v.table, w.Prev.ID
 	for key := range t.outbox {
 		if key.id == id {
 			return true, nil
 		}
 	}
-	now := map[spot]fsm.Event{}
+	now := map[spot]driver.Event{}
 	for _, e := range edited {
 		now[spotOf(&e)] = cloneEvent(e)
 	}
-	edit := func(list []fsm.Event) []fsm.Event {
+	edit := func(list []driver.Event) []driver.Event {
 		list = slices.Clone(list)
 		for i, e := range list {
 			if next, ok := now[spotOf(&e)]; ok && e.ID == id {
@@ -148,9 +142,9 @@ func (v *view) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 }
 
 // resettle replaces what one record has under a request by what is kept of it.
-func (t *table) resettle(tx *Tx, key requestKey, id string, left map[spot]fsm.Event) {
+func (t *table) resettle(tx *Tx, key requestKey, id string, left map[spot]driver.Event) {
 	old := t.requests[key]
-	var next []fsm.Event
+	var next []driver.Event
 	for _, e := range old {
 		if e.ID != id {
 			next = append(next, e)
@@ -168,8 +162,8 @@ func (t *table) resettle(tx *Tx, key requestKey, id string, left map[spot]fsm.Ev
 }
 
 // Tombstones returns the marks of records that were purged before a time.
-func (v *view) Tombstones(after string, before time.Time, limit int) ([]fsm.Event, error) {
-	var marks []fsm.Event
+func (v *view) Tombstones(after string, before time.Time, limit int) ([]driver.Event, error) {
+	var marks []driver.Event
 	for _, id := range slices.Sorted(maps.Keys(v.table.events)) {
 		if last := v.table.tombstone(id, before); last != nil && id > after {
 			marks = append(marks, *last)
@@ -183,7 +177,7 @@ func (v *view) Tombstones(after string, before time.Time, limit int) ([]fsm.Even
 
 // tombstone returns the mark that a log ends with, of a record that was purged before
 // a time.
-func (t *table) tombstone(id string, before time.Time) *fsm.Event {
+func (t *table) tombstone(id string, before time.Time) *driver.Event {
 	events := t.events[id]
 	if _, there := t.rows[id]; there || len(events) == 0 {
 		return nil
@@ -209,7 +203,7 @@ func (v *view) Forget(id string, before time.Time) (bool, error) {
 	for i := range t.log {
 		if e := t.log[i]; e.ID == id {
 			v.tx.later(func() { t.log[i] = e })
-			t.log[i] = fsm.Event{}
+			t.log[i] = driver.Event{}
 		}
 	}
 	for i := range events {

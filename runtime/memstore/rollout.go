@@ -5,30 +5,29 @@ import (
 	"slices"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
-
-var _ fsm.Retirer = (*handle)(nil)
 
 // open reports whether a specification may use the table beside its own one:
 // rows of other fields are not the same rows to both.
-func (t *table) open(s *fsm.Schema) bool {
-	return t.earlier[s.Hash] && slices.EqualFunc(t.columns, s.Columns, func(stored string, c fsm.Column) bool { return stored == c.Stored })
+func (t *table) open(s *driver.Schema) bool {
+	return t.earlier[s.Hash] && slices.EqualFunc(t.columns, s.Columns, func(stored string, c driver.Column) bool { return stored == c.Stored })
 }
 
 // besides refuses a specification that was retired.
-func (t *table) besides(s *fsm.Schema) error {
+func (t *table) besides(s *driver.Schema) error {
 	if open, known := t.earlier[s.Hash]; known && !open && t.hash != s.Hash {
-		return fsm.Retired(s, fsm.SpecID{Version: t.version, Hash: t.hash})
+		return fsm.Retired(s, driver.SpecID{Version: t.version, Hash: t.hash})
 	}
 	return nil
 }
 
 // succeed makes the table that of s, and notes what becomes of the others.
-func (t *table) succeed(s *fsm.Schema) {
+func (t *table) succeed(s *driver.Schema) {
 	if t.hash != "" && s.Version > t.version {
 		t.earlier[t.hash] = false
 		for hash := range t.earlier {
-			t.earlier[hash] = slices.ContainsFunc(s.Beside, func(id fsm.SpecID) bool { return id.Hash == hash })
+			t.earlier[hash] = slices.ContainsFunc(s.Beside, func(id driver.SpecID) bool { return id.Hash == hash })
 		}
 		delete(t.earlier, s.Hash)
 	}

@@ -11,8 +11,10 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Store holds the tables of any number of machines. The zero Store is not
@@ -25,7 +27,7 @@ type Store struct {
 	faults atomic.Pointer[func(Point) error]
 }
 
-var _ fsm.Transactional[*Tx] = (*Store)(nil)
+var _ driver.Transactional[*Tx] = (*Store)(nil)
 
 // Point is a place where a test can make a commit fail.
 type Point uint8
@@ -65,12 +67,21 @@ func (s *Store) fault(p Point) error {
 }
 
 // Table returns the part of the store for one machine.
-func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *Store) Table(schema *driver.Schema) (driver.Table, error) {
 	if schema.Table == "" {
 		return nil, fmt.Errorf("memstore: the schema of %s names no table", schema.Machine)
 	}
 	return &handle{store: s, schema: schema}, nil
 }
+
+// patience is how long a call waits.
+const patience = 10 * time.Second
+
+// Patience is how long a call waits.
+func (s *Store) Patience() time.Duration { return patience }
+
+// Failed returns nil: memory takes writes as long as the program runs.
+func (s *Store) Failed() error { return nil }
 
 // Close waits for the call in flight; calls after it fail.
 func (s *Store) Close() error {
@@ -88,7 +99,7 @@ func (s *Store) Value(key string) any {
 }
 
 // Transaction returns the transaction behind tx.
-func (s *Store) Transaction(tx fsm.Tx) *Tx {
+func (s *Store) Transaction(tx driver.Tx) *Tx {
 	if t, ok := tx.(*view); ok {
 		return t.tx
 	}
@@ -96,7 +107,7 @@ func (s *Store) Transaction(tx fsm.Tx) *Tx {
 }
 
 // Adopt returns the reader and writer of one machine within tx.
-func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *Tx) (fsm.Tx, error) {
+func (s *Store) Adopt(ctx context.Context, schema *driver.Schema, tx *Tx) (driver.Tx, error) {
 	if tx.done {
 		return nil, errEnded
 	}
@@ -122,7 +133,7 @@ func (s *Store) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := fsm.Inside(ctx, s); err != nil {
+	if err := driver.Inside(ctx, s); err != nil {
 		return fmt.Errorf("memstore: %w", err)
 	}
 	select {
@@ -132,7 +143,7 @@ func (s *Store) acquire(ctx context.Context) error {
 	}
 	if s.closed {
 		s.release()
-		return fmt.Errorf("memstore: %w", fsm.ErrClosed)
+		return fmt.Errorf("memstore: %w", driver.ErrClosed)
 	}
 	return nil
 }
@@ -141,7 +152,7 @@ func (s *Store) release() { <-s.lock }
 
 // open returns the table, or a refusal when Migrate has not made it for this
 // specification. The caller holds the lock.
-func (s *Store) open(schema *fsm.Schema) (*table, error) {
+func (s *Store) open(schema *driver.Schema) (*table, error) {
 	t := s.tables[schema.Table]
 	if t == nil {
 		return nil, mismatch(schema, "the store has no table %q; call Migrate", schema.Table)
@@ -156,14 +167,14 @@ func (s *Store) open(schema *fsm.Schema) (*table, error) {
 	return t, nil
 }
 
-func mismatch(schema *fsm.Schema, format string, args ...any) error {
-	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}}
+func mismatch(schema *driver.Schema, format string, args ...any) error {
+	return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: schema.Machine, Message: fmt.Sprintf(format, args...)}}
 }
 
 // handle is the fsm.Table of one machine.
 type handle struct {
 	store  *Store
-	schema *fsm.Schema
+	schema *driver.Schema
 }
 
 // Migrate makes the table, or notes the hash of a new specification.
@@ -201,12 +212,12 @@ func (h *handle) Check(ctx context.Context) error {
 }
 
 // Commit makes one write durable.
-func (h *handle) Commit(ctx context.Context, w *fsm.Write) error {
-	return h.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+func (h *handle) Commit(ctx context.Context, w *driver.Write) error {
+	return h.Update(ctx, func(tx driver.Tx) error { return tx.Write(w) })
 }
 
 // View runs f while nothing is written.
-func (h *handle) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (h *handle) View(ctx context.Context, f func(driver.Reader) error) error {
 	if err := h.store.acquire(ctx); err != nil {
 		return err
 	}
@@ -220,12 +231,12 @@ func (h *handle) View(ctx context.Context, f func(fsm.Reader) error) error {
 }
 
 // Update runs f in one transaction.
-func (h *handle) Update(ctx context.Context, f func(fsm.Tx) error) error {
-	return h.UpdateMany(ctx, func(tx fsm.ManyTx) error { return f(tx) })
+func (h *handle) Update(ctx context.Context, f func(driver.Tx) error) error {
+	return h.UpdateMany(ctx, func(tx driver.ManyTx) error { return f(tx) })
 }
 
 // UpdateMany runs f in one transaction.
-func (h *handle) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+func (h *handle) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	tx, err := h.store.Begin(ctx)
 	if err != nil {
 		return err

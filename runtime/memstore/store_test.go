@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(tb testing.TB) fsm.Store {
+	storetest.Run(t, func(tb testing.TB) driver.Store {
 		s := memstore.New()
 		tb.Cleanup(func() { s.Close() })
 		return s
@@ -25,7 +26,7 @@ func TestConformance(t *testing.T) {
 var errFault = errors.New("fault")
 
 // open migrates the suite's table in s.
-func open(t *testing.T, s *memstore.Store, schema *fsm.Schema) fsm.Table {
+func open(t *testing.T, s *memstore.Store, schema *driver.Schema) driver.Table {
 	t.Helper()
 	table, err := s.Table(schema)
 	if err != nil {
@@ -38,16 +39,16 @@ func open(t *testing.T, s *memstore.Store, schema *fsm.Schema) fsm.Table {
 }
 
 // creation is a write that makes a parcel with this label.
-func creation(id, label string) *fsm.Write {
+func creation(id, label string) *driver.Write {
 	p := storetest.Parcel{ID: id, State: "waiting", Rev: 1, Lane: "a", Label: fsm.Some(label)}
 	row := storetest.Encode(&p)
-	return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &row, Event: fsm.Event{ID: id, Rev: 1, To: "waiting", RequestN: -1}}
+	return &driver.Write{Prev: driver.Ref{ID: id}, Row: &row, Event: driver.Event{ID: id, Rev: 1, To: "waiting", RequestN: -1}}
 }
 
-func count(t *testing.T, table fsm.Table) (n int64) {
+func count(t *testing.T, table driver.Table) (n int64) {
 	t.Helper()
-	err := table.View(t.Context(), func(r fsm.Reader) (err error) {
-		n, err = r.Count(fsm.Query{})
+	err := table.View(t.Context(), func(r driver.Reader) (err error) {
+		n, err = r.Count(driver.Query{})
 		return err
 	})
 	if err != nil {
@@ -168,9 +169,9 @@ func TestMigrateToAnotherSpecification(t *testing.T) {
 	}
 	next := storetest.Schema()
 	next.Hash = "next"
-	next.Columns = append([]fsm.Column{{Name: "more", Stored: "more", Kind: fsm.KindSet}, {Name: "n", Stored: "n", Kind: fsm.KindCounter}}, next.Columns...)
+	next.Columns = append([]driver.Column{{Name: "more", Stored: "more", Kind: driver.KindSet}, {Name: "n", Stored: "n", Kind: driver.KindCounter}}, next.Columns...)
 	moved := open(t, s, next)
-	err := moved.View(t.Context(), func(r fsm.Reader) error {
+	err := moved.View(t.Context(), func(r driver.Reader) error {
 		row, err := r.Row("p1")
 		if err != nil {
 			return err
@@ -188,7 +189,7 @@ func TestMigrateToAnotherSpecification(t *testing.T) {
 	}
 	strict := storetest.Schema()
 	strict.Hash = "strict"
-	strict.Uniques = append(strict.Uniques, fsm.UniqueRule{Name: "one_per_lane", Columns: []string{"lane"}})
+	strict.Uniques = append(strict.Uniques, driver.UniqueRule{Name: "one_per_lane", Columns: []string{"lane"}})
 	broken, err := s.Table(strict)
 	if err != nil {
 		t.Fatal(err)
@@ -212,13 +213,13 @@ func TestMigrateToAnotherSpecification(t *testing.T) {
 func TestNumbersFollowThoseThatMoveIn(t *testing.T) {
 	t.Parallel()
 	schema := storetest.Schema()
-	schema.Columns[schema.Column("weight")].Kind = fsm.KindSequence
-	schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"lane", "weight"}})
+	schema.Columns[schema.Column("weight")].Kind = driver.KindSequence
+	schema.Uniques = append(schema.Uniques, driver.UniqueRule{Name: "sequence_weight", Columns: []string{"lane", "weight"}})
 	s := memstore.New()
 	table := open(t, s, schema)
 	number := func(lane string) (n int64) {
-		err := table.Update(t.Context(), func(tx fsm.Tx) (err error) {
-			n, err = tx.NextNumber(fsm.PeerQuery{Name: "weight", Sequence: true, Columns: []string{"lane"}, Values: []any{lane}})
+		err := table.Update(t.Context(), func(tx driver.Tx) (err error) {
+			n, err = tx.NextNumber(driver.PeerQuery{Name: "weight", Sequence: true, Columns: []string{"lane"}, Values: []any{lane}})
 			return err
 		})
 		if err != nil {
@@ -227,17 +228,17 @@ func TestNumbersFollowThoseThatMoveIn(t *testing.T) {
 		return n
 	}
 	p := storetest.Parcel{ID: "p1", State: "waiting", Rev: 1, Lane: "a", Weight: fsm.Some(int64(7))}
-	write := func(prev fsm.Ref, before string) {
+	write := func(prev driver.Ref, before string) {
 		row := storetest.Encode(&p)
-		w := &fsm.Write{Prev: prev, PrevState: before, Row: &row, Event: fsm.Event{ID: p.ID, Rev: p.Rev, To: "waiting", RequestN: -1}}
+		w := &driver.Write{Prev: prev, PrevState: before, Row: &row, Event: driver.Event{ID: p.ID, Rev: p.Rev, To: "waiting", RequestN: -1}}
 		if err := table.Commit(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(fsm.Ref{ID: "p1"}, "")
+	write(driver.Ref{ID: "p1"}, "")
 	got := []int64{number("a"), number("b")}
 	p.Rev, p.Lane = 2, "b"
-	write(fsm.Ref{ID: "p1", Rev: 1}, "waiting")
+	write(driver.Ref{ID: "p1", Rev: 1}, "waiting")
 	got = append(got, number("b"), number("a"))
 	if diff := cmp.Diff([]int64{8, 1, 8, 9}, got); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
@@ -246,8 +247,8 @@ func TestNumbersFollowThoseThatMoveIn(t *testing.T) {
 
 func TestJoined(t *testing.T) {
 	t.Parallel()
-	storetest.RunJoined(t, func(testing.TB) fsm.Store { return memstore.New() },
-		func(ctx context.Context, store fsm.Store) (storetest.CallersTx, error) {
+	storetest.RunJoined(t, func(testing.TB) driver.Store { return memstore.New() },
+		func(ctx context.Context, store driver.Store) (storetest.CallersTx, error) {
 			s := store.(*memstore.Store)
 			tx, err := s.Begin(ctx)
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
@@ -26,12 +26,12 @@ type table struct {
 	earlier       map[string]bool // hashes of before: whether they are open beside this one
 	columns       []string        // stored names, in the order of the rows' values
 	ids           []string        // of all rows, ascending
-	rows          map[string]fsm.Row
-	events        map[string][]fsm.Event
-	log           []fsm.Event                // of all records, in the order of the commits
-	requests      map[requestKey][]fsm.Event // machine scope: by RequestN
-	unique        map[string]string          // rule and values -> id
-	outbox        map[deliveryKey]fsm.Delivery
+	rows          map[string]driver.Row
+	events        map[string][]driver.Event
+	log           []driver.Event                // of all records, in the order of the commits
+	requests      map[requestKey][]driver.Event // machine scope: by RequestN
+	unique        map[string]string             // rule and values -> id
+	outbox        map[deliveryKey]driver.Delivery
 	order         []deliveryKey    // of the outbox, oldest first
 	given         map[string]int64 // group of a sequence -> the last number that was given in it
 	highest       map[string]int64 // group of a sequence -> the highest number that its rows have
@@ -41,11 +41,11 @@ func newTable(machine string) *table {
 	return &table{
 		machine:  machine,
 		earlier:  map[string]bool{},
-		rows:     map[string]fsm.Row{},
-		events:   map[string][]fsm.Event{},
-		requests: map[requestKey][]fsm.Event{},
+		rows:     map[string]driver.Row{},
+		events:   map[string][]driver.Event{},
+		requests: map[requestKey][]driver.Event{},
 		unique:   map[string]string{},
-		outbox:   map[deliveryKey]fsm.Delivery{},
+		outbox:   map[deliveryKey]driver.Delivery{},
 		given:    map[string]int64{},
 		highest:  map[string]int64{},
 	}
@@ -53,12 +53,12 @@ func newTable(machine string) *table {
 
 // reshape brings the rows into the column order of a new specification and
 // builds the unique rules anew.
-func (t *table) reshape(s *fsm.Schema) error {
+func (t *table) reshape(s *driver.Schema) error {
 	columns := make([]string, len(s.Columns))
 	for i := range s.Columns {
 		columns[i] = s.Columns[i].Stored
 	}
-	reshaped := make(map[string]fsm.Row, len(t.rows))
+	reshaped := make(map[string]driver.Row, len(t.rows))
 	unique, highest := map[string]string{}, map[string]int64{}
 	for _, id := range t.ids {
 		row := t.rows[id]
@@ -89,7 +89,7 @@ func (t *table) reshape(s *fsm.Schema) error {
 type uniqueKey struct{ rule, text string }
 
 // uniqueKeys returns the places that a row takes.
-func uniqueKeys(s *fsm.Schema, row *fsm.Row) []uniqueKey {
+func uniqueKeys(s *driver.Schema, row *driver.Row) []uniqueKey {
 	var keys []uniqueKey
 	for i := range s.Uniques {
 		u := &s.Uniques[i]
@@ -128,7 +128,7 @@ func joined(name string, values []any) string {
 }
 
 // put sets a row; a zero old row is none.
-func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
+func (t *table) put(tx *Tx, s *driver.Schema, old, next *driver.Row) error {
 	id := next.ID
 	var before []uniqueKey
 	if old != nil {
@@ -137,7 +137,7 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 	after := uniqueKeys(s, next)
 	for _, k := range after {
 		if other, taken := t.unique[k.text]; taken && other != id {
-			return &fsm.ConflictError{Rule: k.rule}
+			return &driver.ConflictError{Rule: k.rule}
 		}
 	}
 	for _, k := range before {
@@ -171,7 +171,7 @@ func (t *table) put(tx *Tx, s *fsm.Schema, old, next *fsm.Row) error {
 }
 
 // note appends an event and its request.
-func (t *table) note(tx *Tx, e fsm.Event) {
+func (t *table) note(tx *Tx, e driver.Event) {
 	id := e.ID
 	n := len(t.events[id])
 	e.Chain = t.chain(&e)
@@ -191,7 +191,7 @@ func (t *table) note(tx *Tx, e fsm.Event) {
 	for _, key := range requestKeys(&e) {
 		old := t.requests[key]
 		list := append(slices.Clip(old), e)
-		slices.SortStableFunc(list, func(a, b fsm.Event) int { return int(a.RequestN - b.RequestN) })
+		slices.SortStableFunc(list, func(a, b driver.Event) int { return int(a.RequestN - b.RequestN) })
 		t.requests[key] = list
 		tx.later(func() {
 			if old == nil {
@@ -214,24 +214,24 @@ func (t *table) nextN(id string, rev int64) int64 {
 }
 
 // chain returns the chain of the next event.
-func (t *table) chain(e *fsm.Event) uint32 {
+func (t *table) chain(e *driver.Event) uint32 {
 	rev, n := e.Rev-1, int64(0)
 	if e.RecordOnly() {
 		rev, n = e.Rev, e.N-1
 	}
 	for _, p := range slices.Backward(t.events[e.ID]) {
 		if p.Rev == rev && p.N == n {
-			return fsm.Chained(p.Chain, e)
+			return driver.Chained(p.Chain, e)
 		}
 		if p.Rev < rev {
 			break
 		}
 	}
-	return fsm.Chained(0, e)
+	return driver.Chained(0, e)
 }
 
 // requestKeys returns the scopes in which the request of e is found.
-func requestKeys(e *fsm.Event) []requestKey {
+func requestKeys(e *driver.Event) []requestKey {
 	keys := []requestKey{{e.ID, e.RequestID}}
 	if e.RequestN >= 0 {
 		keys = append(keys, requestKey{"", e.RequestID})
@@ -240,7 +240,7 @@ func requestKeys(e *fsm.Event) []requestKey {
 }
 
 // taken reports whether the request of e stands in the log.
-func (t *table) taken(e *fsm.Event) bool {
+func (t *table) taken(e *driver.Event) bool {
 	if e.RequestID == "" {
 		return false
 	}
@@ -259,7 +259,7 @@ func (t *table) taken(e *fsm.Event) bool {
 }
 
 // ask puts a delivery into the outbox.
-func (t *table) ask(tx *Tx, d fsm.Delivery) {
+func (t *table) ask(tx *Tx, d driver.Delivery) {
 	key := deliveryKey{d.ID, d.Rev}
 	t.outbox[key] = d
 	t.order = append(t.order, key)
@@ -284,7 +284,7 @@ func (t *table) settle(tx *Tx, key deliveryKey) {
 	})
 }
 
-func cloneRow(r fsm.Row) fsm.Row {
+func cloneRow(r driver.Row) driver.Row {
 	r.Values = slices.Clone(r.Values)
 	return r
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
 )
 
@@ -17,7 +17,7 @@ import (
 type view struct {
 	tx     *Tx
 	table  *table
-	schema *fsm.Schema
+	schema *driver.Schema
 }
 
 var errEnded = errors.New("memstore: the transaction has ended")
@@ -26,23 +26,23 @@ var errEnded = errors.New("memstore: the transaction has ended")
 func (v *view) Ended() bool { return v.tx.done }
 
 // Row returns the row, or ErrNotFound.
-func (v *view) Row(id string) (fsm.Row, error) {
+func (v *view) Row(id string) (driver.Row, error) {
 	if v.tx.done {
-		return fsm.Row{}, errEnded
+		return driver.Row{}, errEnded
 	}
 	row, ok := v.table.rows[id]
 	if !ok {
-		return fsm.Row{}, fsm.ErrNotFound
+		return driver.Row{}, driver.ErrNotFound
 	}
 	return cloneRow(row), nil
 }
 
 // Rows returns the rows that fit.
-func (v *view) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
-	return func(yield func(fsm.Row, error) bool) {
+func (v *view) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
+	return func(yield func(driver.Row, error) bool) {
 		rows, err := v.find(q)
 		if err != nil {
-			yield(fsm.Row{}, err)
+			yield(driver.Row{}, err)
 			return
 		}
 		for _, row := range rows {
@@ -54,13 +54,13 @@ func (v *view) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 }
 
 // Count returns how many rows fit.
-func (v *view) Count(q fsm.Query) (int64, error) {
+func (v *view) Count(q driver.Query) (int64, error) {
 	q.Order, q.Limit = nil, 0
 	rows, err := v.find(q)
 	return int64(len(rows)), err
 }
 
-func (v *view) find(q fsm.Query) ([]fsm.Row, error) {
+func (v *view) find(q driver.Query) ([]driver.Row, error) {
 	if err := rows.Known(v.schema, &q); err != nil {
 		return nil, fmt.Errorf("memstore: %w", err)
 	}
@@ -72,7 +72,7 @@ func (v *view) find(q fsm.Query) ([]fsm.Row, error) {
 		}
 		start = i
 	}
-	var list []fsm.Row
+	var list []driver.Row
 	for _, id := range v.table.ids[start:] {
 		row := v.table.rows[id]
 		if !rows.Fit(v.schema, &row, &q) {
@@ -93,8 +93,8 @@ func (v *view) find(q fsm.Query) ([]fsm.Row, error) {
 }
 
 // Events returns the log of a record from revision from on.
-func (v *view) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
-	return func(yield func(fsm.Event, error) bool) {
+func (v *view) Events(id string, from int64) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
 		for _, e := range v.table.events[id] {
 			if e.Rev >= from && !yield(cloneEvent(e), nil) {
 				return
@@ -104,11 +104,11 @@ func (v *view) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 }
 
 // Request returns the events that carry the request id.
-func (v *view) Request(id, requestID string) ([]fsm.Event, error) {
+func (v *view) Request(id, requestID string) ([]driver.Event, error) {
 	if requestID == "" {
 		return nil, nil
 	}
-	var events []fsm.Event
+	var events []driver.Event
 	for _, e := range v.table.requests[requestKey{id, requestID}] {
 		events = append(events, cloneEvent(e))
 	}
@@ -116,16 +116,16 @@ func (v *view) Request(id, requestID string) ([]fsm.Event, error) {
 }
 
 // Log returns the events behind the cursor, which is the number of those up to it.
-func (v *view) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+func (v *view) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	start := 0
 	if after != "" {
 		n, err := strconv.Atoi(string(after))
 		if err != nil || n < 1 || n > len(v.table.log) || strconv.Itoa(n) != string(after) {
-			return nil, fmt.Errorf("memstore: %s: %q: %w", v.schema.Machine, after, fsm.ErrCursor)
+			return nil, fmt.Errorf("memstore: %s: %q: %w", v.schema.Machine, after, driver.ErrCursor)
 		}
 		start = n
 	}
-	var list []fsm.Entry
+	var list []driver.Entry
 	for i, e := range v.table.log[start:] {
 		if limit > 0 && len(list) == limit {
 			break
@@ -133,20 +133,20 @@ func (v *view) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 		if e.ID == "" {
 			continue // it was purged; its place stays, so that cursors do
 		}
-		list = append(list, fsm.Entry{Event: cloneEvent(e), Cursor: fsm.Cursor(strconv.Itoa(start + i + 1))})
+		list = append(list, driver.Entry{Event: cloneEvent(e), Cursor: driver.Cursor(strconv.Itoa(start + i + 1))})
 	}
 	return list, nil
 }
 
 // Outbox returns deliveries that are due, oldest first.
-func (v *view) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
-	var list []fsm.Delivery
+func (v *view) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
+	var list []driver.Delivery
 	for _, key := range v.table.order {
 		if d := v.table.outbox[key]; !d.Due.After(due) {
 			list = append(list, d)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b fsm.Delivery) int { return a.Due.Compare(b.Due) })
+	slices.SortStableFunc(list, func(a, b driver.Delivery) int { return a.Due.Compare(b.Due) })
 	if limit > 0 && len(list) > limit {
 		list = list[:limit]
 	}
@@ -168,7 +168,7 @@ func (v *view) Orphans(after string, limit int) ([]string, error) {
 }
 
 // WriteMany makes writes part of the transaction.
-func (v *view) WriteMany(ws []*fsm.Write) error {
+func (v *view) WriteMany(ws []*driver.Write) error {
 	for _, w := range ws {
 		if err := v.Write(w); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (v *view) WriteMany(ws []*fsm.Write) error {
 }
 
 // Write makes one write part of the transaction.
-func (v *view) Write(w *fsm.Write) error {
+func (v *view) Write(w *driver.Write) error {
 	if v.tx.done {
 		return errEnded
 	}
@@ -188,12 +188,12 @@ func (v *view) Write(w *fsm.Write) error {
 	creates := w.Prev.Rev == 0
 	switch {
 	case t.taken(e):
-		return fsm.ErrRequestTaken
+		return driver.ErrRequestTaken
 	case creates && (found || len(t.events[id]) > 0):
-		return fsm.ErrIDTaken
+		return driver.ErrIDTaken
 	case !creates && (!found || old.Rev != w.Prev.Rev || old.State != w.PrevState),
 		!creates && w.Row != nil && w.Old != nil && !rows.Same(&old, w.Old):
-		return fsm.ErrMoved
+		return driver.ErrMoved
 	}
 	if w.Row == nil {
 		if creates {
@@ -224,12 +224,12 @@ func (v *view) Write(w *fsm.Write) error {
 }
 
 // Peers counts the other records of a group.
-func (v *view) Peers(q fsm.PeerQuery) (int64, error) {
+func (v *view) Peers(q driver.PeerQuery) (int64, error) {
 	where, whole := v.group(q)
 	if !whole {
 		return 0, nil
 	}
-	rows, err := v.find(fsm.Query{States: q.States, Where: where})
+	rows, err := v.find(driver.Query{States: q.States, Where: where})
 	if err != nil {
 		return 0, err
 	}
@@ -244,18 +244,18 @@ func (v *view) Peers(q fsm.PeerQuery) (int64, error) {
 
 // group returns the conditions that make the group; whole is false when one of
 // its values is absent.
-func (v *view) group(q fsm.PeerQuery) (where []fsm.Cond, whole bool) {
+func (v *view) group(q driver.PeerQuery) (where []driver.Cond, whole bool) {
 	for i, c := range q.Columns {
 		if q.Values[i] == nil {
 			return nil, false
 		}
-		where = append(where, fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]})
+		where = append(where, driver.Cond{Column: c, Op: driver.OpEq, Value: q.Values[i]})
 	}
 	return where, true
 }
 
 // Claim gives deliveries to its caller.
-func (v *view) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+func (v *view) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
 	list, err := v.Outbox(now, limit)
 	for i := range list {
 		d := &list[i]
@@ -266,7 +266,7 @@ func (v *view) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
 }
 
 // put changes a delivery that is there.
-func (v *view) put(d fsm.Delivery) {
+func (v *view) put(d driver.Delivery) {
 	t, key := v.table, deliveryKey{d.ID, d.Rev}
 	old := t.outbox[key]
 	t.outbox[key] = d
@@ -274,7 +274,7 @@ func (v *view) put(d fsm.Delivery) {
 }
 
 // at returns a delivery at an attempt, if it is there.
-func (v *view) at(id string, rev int64, attempt int) (fsm.Delivery, bool) {
+func (v *view) at(id string, rev int64, attempt int) (driver.Delivery, bool) {
 	d, ok := v.table.outbox[deliveryKey{id, rev}]
 	return d, ok && d.Attempts == attempt
 }
@@ -298,7 +298,7 @@ func (v *view) Postpone(id string, rev int64, attempt int, due time.Time, lastEr
 	return ok, nil
 }
 
-func cloneEvent(e fsm.Event) fsm.Event {
+func cloneEvent(e driver.Event) driver.Event {
 	e.Labels = maps.Clone(e.Labels)
 	return e
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 )
 
@@ -141,7 +142,7 @@ func runningJobs(b *testing.B, m *lifecycle.Machine, n int) []*beat {
 	b.Helper()
 	jobs := make([]*beat, n)
 	for i := range jobs {
-		id := fsm.NewID()
+		id := driver.NewID()
 		lease := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		out, err := m.Enqueue(b.Context(), lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))})
 		if err == nil {

@@ -9,6 +9,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -21,7 +24,7 @@ func TestTwoProgramsPick(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	first, _ := parcels(t, dsn, postgres.WithMaxSessions(4))
 	second, _ := parcels(t, dsn, postgres.WithMaxSessions(4))
-	calls := make([]fsm.Call[storetest.Parcel], records)
+	calls := make([]fsmimpl.Call[storetest.Parcel], records)
 	for i := range calls {
 		calls[i] = storetest.Register(storetest.Meta{}, storetest.RegisterInput{ID: fmt.Sprintf("p%03d", i), Lane: "a"})
 	}
@@ -58,13 +61,13 @@ func TestTwoProgramsPick(t *testing.T) {
 	if len(holders) != records {
 		t.Errorf("%d records were taken, want %d", len(holders), records)
 	}
-	for f, err := range first.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), first) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Errorf("audit: %v", f)
 	}
-	for p, err := range second.List(t.Context(), fsm.Query{}) {
+	for p, err := range second.List(t.Context(), driver.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

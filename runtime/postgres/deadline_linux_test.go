@@ -12,6 +12,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -19,7 +20,7 @@ import (
 type machine = *fsm.Machine[storetest.Parcel]
 
 // parcels opens the suite's machine on a server.
-func parcels(t *testing.T, dsn string, opts ...postgres.Option) (machine, fsm.Table) {
+func parcels(t *testing.T, dsn string, opts ...postgres.Option) (machine, driver.Table) {
 	t.Helper()
 	schema := storetest.Schema()
 	schema.SQL = parcelSQL(t)
@@ -78,7 +79,7 @@ func TestFrozenServer(t *testing.T) {
 			case 1:
 				errs[i] = tab.Update(context.Background(), func(tx fsm.Tx) error { _, err := tx.Row("before"); return err })
 			case 2:
-				errs[i] = tab.View(context.Background(), func(r fsm.Reader) error { _, err := r.Row("before"); return err })
+				errs[i] = tab.View(context.Background(), func(r driver.Reader) error { _, err := r.Row("before"); return err })
 			}
 			took[i] = time.Since(begun)
 		})
@@ -160,8 +161,8 @@ func TestLostAnswer(t *testing.T) {
 	if ambiguous == 0 || replayed == 0 {
 		t.Errorf("in %d rounds %d outcomes were unknown and %d calls had been committed: the test shows nothing", rounds, ambiguous, replayed)
 	}
-	err := tab.View(t.Context(), func(r fsm.Reader) error {
-		n, err := r.Count(fsm.Query{})
+	err := tab.View(t.Context(), func(r driver.Reader) error {
+		n, err := r.Count(driver.Query{})
 		if want := int64(rounds*callers + 1); n != want {
 			t.Errorf("there are %d records, want %d", n, want)
 		}
@@ -193,7 +194,7 @@ func TestNoConnection(t *testing.T) {
 	do("GRANT ALL ON SCHEMA public TO guest")
 	_, tab := parcels(t, "postgres://guest@"+p.Addr().String()+"/postgres?sslmode=disable")
 	commit := func() error {
-		return tab.Commit(t.Context(), &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 7}, PrevState: "held", Row: blank("x", 8)})
+		return tab.Commit(t.Context(), &driver.Write{Prev: fsm.Ref{ID: "x", Rev: 7}, PrevState: "held", Row: blank("x", 8)})
 	}
 	busy := func(what string) {
 		t.Helper()
@@ -205,14 +206,14 @@ func TestNoConnection(t *testing.T) {
 			t.Errorf("%s: got %v, want that the store is busy", what, err)
 		}
 	}
-	if err := commit(); !errors.Is(err, fsm.ErrMoved) {
+	if err := commit(); !errors.Is(err, driver.ErrMoved) {
 		t.Fatalf("got %v, want that there is no such record", err)
 	}
 	do("ALTER ROLE guest CONNECTION LIMIT 0")
 	p.cut()
 	busy("too many connections")
 	do("ALTER ROLE guest CONNECTION LIMIT -1")
-	if err := commit(); !errors.Is(err, fsm.ErrMoved) {
+	if err := commit(); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("with a connection again: %v", err)
 	}
 	p.Close() // refused from now on
@@ -225,13 +226,13 @@ func TestNoConnection(t *testing.T) {
 	p.Listener = l
 	go p.serve()
 	t.Cleanup(func() { l.Close() })
-	if err := commit(); !errors.Is(err, fsm.ErrMoved) {
+	if err := commit(); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("with a server again: %v", err)
 	}
 }
 
 // blank is a row with nothing in it.
-func blank(id string, rev int64) *fsm.Row {
+func blank(id string, rev int64) *driver.Row {
 	row := storetest.Encode(&storetest.Parcel{ID: id, State: "held", Rev: rev, Lane: "a"})
 	return &row
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -35,7 +36,7 @@ func TestRefusedAtTheCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hold := func(id, operation string) *fsm.Write {
+	hold := func(id, operation string) *driver.Write {
 		t.Helper()
 		out, err := m.Create(t.Context(), storetest.Register(storetest.Meta{RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"}))
 		if err != nil {
@@ -45,7 +46,7 @@ func TestRefusedAtTheCommit(t *testing.T) {
 		next.State, next.Rev = "held", 2
 		next.Holder, next.Due = fsm.Some("ann"), fsm.Some(time.Now().UTC().Truncate(time.Microsecond))
 		before, row := storetest.Encode(&out.Record), storetest.Encode(&next)
-		w := &fsm.Write{Prev: out.Record.Ref(), PrevState: "waiting", Row: &row}
+		w := &driver.Write{Prev: out.Record.Ref(), PrevState: "waiting", Row: &row}
 		for i := range row.Values {
 			if row.Values[i] != before.Values[i] {
 				w.Changed = append(w.Changed, i)
@@ -64,7 +65,7 @@ func TestRefusedAtTheCommit(t *testing.T) {
 	refused(tab.Commit(t.Context(), hold("alone", "send")))
 	refused(tab.Update(t.Context(), func(tx fsm.Tx) error { return tx.Write(hold("inside", "send")) }))
 	const callers = 40
-	writes, errs := make([]*fsm.Write, callers), make([]error, callers)
+	writes, errs := make([]*driver.Write, callers), make([]error, callers)
 	for i := range writes {
 		writes[i] = hold(fmt.Sprintf("p%02d", i), map[bool]string{true: "send", false: "hold"}[i%10 == 3])
 	}
@@ -80,8 +81,8 @@ func TestRefusedAtTheCommit(t *testing.T) {
 			t.Errorf("caller %d: %v", i, err)
 		}
 	}
-	err = tab.View(t.Context(), func(r fsm.Reader) error {
-		n, err := r.Count(fsm.Query{States: []string{"held"}})
+	err = tab.View(t.Context(), func(r driver.Reader) error {
+		n, err := r.Count(driver.Query{States: []string{"held"}})
 		if n != callers-callers/10 {
 			t.Errorf("%d parcels are held, want %d", n, callers-callers/10)
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -45,7 +47,7 @@ func generatedSQL(t *testing.T) map[string]string {
 }
 
 // deliverer opens the suite's machine, and its table, for a process.
-func deliverer(ctx context.Context, sql map[string]string, place string, effect fsm.EffectFunc[storetest.Parcel]) (*fsm.Machine[storetest.Parcel], fsm.Table, error) {
+func deliverer(ctx context.Context, sql map[string]string, place string, effect fsmimpl.EffectFunc[storetest.Parcel]) (*fsm.Machine[storetest.Parcel], driver.Table, error) {
 	store, err := shared(ctx, place)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +62,7 @@ func deliverer(ctx context.Context, sql map[string]string, place string, effect 
 		return nil, nil, err
 	}
 	m, err := fsm.NewMachine(ctx, store, storetest.Descriptor(schema),
-		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": effect}, fsm.WithDelivery(2*time.Second, 4))
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": effect}, fsm.WithDelivery(2*time.Second, 4))
 	return m, table, err
 }
 
@@ -68,7 +70,7 @@ func deliverer(ctx context.Context, sql map[string]string, place string, effect 
 func sendParcel(t *testing.T, m *fsm.Machine[storetest.Parcel], id string) {
 	t.Helper()
 	out, err := m.Create(t.Context(), storetest.Register(storetest.Meta{}, storetest.RegisterInput{ID: id, Lane: id}))
-	for _, call := range []fsm.Call[storetest.Parcel]{
+	for _, call := range []fsmimpl.Call[storetest.Parcel]{
 		storetest.Hold(storetest.Meta{Actor: "ann"}, id, time.Now().Add(time.Hour)),
 		storetest.Shelve(storetest.Meta{}, id, "t"),
 		storetest.Send(storetest.Meta{}),
@@ -170,7 +172,7 @@ func deliverAll(t *testing.T, place func(t *testing.T) string) {
 		}
 		empty := func() bool {
 			var left int
-			if err := table.View(t.Context(), func(r fsm.Reader) error {
+			if err := table.View(t.Context(), func(r driver.Reader) error {
 				list, err := r.Outbox(time.Now().AddDate(1, 0, 0), 0)
 				left = len(list)
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -26,7 +27,7 @@ func TestEffectMeetsAnother(t *testing.T) {
 	defer store.Close()
 	schema := storetest.Schema()
 	schema.SQL = parcelSQL(t)
-	if err := fsm.Migrate(ctx, store, schema); err != nil {
+	if err := fsmimpl.Migrate(ctx, store, schema); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

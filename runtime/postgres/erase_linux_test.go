@@ -12,6 +12,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -48,12 +50,12 @@ func TestErasersBesideWriters(t *testing.T) {
 		})
 	}
 	run("redactor", func(i int) error {
-		_, _, err := d.m.Redact(t.Context(), id(i), fsm.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"})
+		_, _, err := audit.Redact(t.Context(), d.m, id(i), audit.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"})
 		return err
 	})
 	run("repairer", func(i int) error {
 		d.edit(fmt.Sprintf(`UPDATE "parcel" SET "weight" = 77 WHERE "id" = '%s'`, id(i)))
-		_, _, err := beside.Repair(t.Context(), id(i), "root", "it was edited")
+		_, _, err := audit.Repair(t.Context(), beside, id(i), "root", "it was edited")
 		return err
 	})
 	run("purger", func(i int) error {
@@ -65,10 +67,10 @@ func TestErasersBesideWriters(t *testing.T) {
 			_, err = d.m.Apply(t.Context(), out, storetest.Expel(who)) // and it is sent
 		}
 		if err == nil {
-			_, err = d.m.Purge(t.Context(), fsm.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "retention"})
+			_, err = audit.Purge(t.Context(), d.m, audit.PurgeOptions{Before: time.Now().Add(time.Hour), Actor: "root", Reason: "retention"})
 		}
 		if err == nil {
-			_, err = d.m.Forget(t.Context(), fsm.ForgetOptions{Before: time.Now().Add(time.Hour)})
+			_, err = audit.Forget(t.Context(), d.m, audit.ForgetOptions{Before: time.Now().Add(time.Hour)})
 		}
 		return err
 	})
@@ -77,11 +79,11 @@ func TestErasersBesideWriters(t *testing.T) {
 		t.Errorf("the server ended %d deadlocks", n)
 	}
 	for i := range records {
-		if _, _, err := d.m.Repair(t.Context(), id(i), "root", "the end"); err != nil {
+		if _, _, err := audit.Repair(t.Context(), d.m, id(i), "root", "the end"); err != nil {
 			t.Error(err)
 		}
 	}
-	for f, err := range d.m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), d.m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }
@@ -135,7 +137,7 @@ func TestUsersTriggersWhileErasing(t *testing.T) {
 	if text := ask(mirror); !strings.Contains(text, "secret") {
 		t.Fatalf("before it the mirror holds %q", text)
 	}
-	if _, redacted, err := d.m.Redact(t.Context(), "p1", fsm.RedactOptions{Fields: []string{"note"}, Actor: "root", Reason: "asked"}); !redacted || err != nil {
+	if _, redacted, err := audit.Redact(t.Context(), d.m, "p1", audit.RedactOptions{Fields: []string{"note"}, Actor: "root", Reason: "asked"}); !redacted || err != nil {
 		t.Fatal(redacted, err)
 	}
 	if text := ask(mirror); strings.Contains(text, "secret") {
@@ -145,7 +147,7 @@ func TestUsersTriggersWhileErasing(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.edit(`UPDATE "parcel" SET "weight" = 77`)
-	if _, repaired, err := d.m.Repair(t.Context(), "p1", "root", "it was edited"); !repaired || err != nil {
+	if _, repaired, err := audit.Repair(t.Context(), d.m, "p1", "root", "it was edited"); !repaired || err != nil {
 		t.Fatal(repaired, err)
 	}
 	if text := ask(mirror); strings.Contains(text, "77") {
@@ -210,7 +212,7 @@ func TestNobodyStandsAsideByAccident(t *testing.T) {
 		tx.Rollback()
 	}
 	m, _ := parcels(t, address)
-	if _, _, err := m.Redact(t.Context(), "p1", fsm.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"}); !errors.Is(err, fsm.ErrDenied) {
+	if _, _, err := audit.Redact(t.Context(), m, "p1", audit.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"}); !errors.Is(err, fsm.ErrDenied) {
 		t.Errorf("a redaction by who does not own the tables: %v, want ErrDenied", err)
 	}
 	// Triggers of before know of no such setting.
@@ -218,14 +220,14 @@ func TestNobodyStandsAsideByAccident(t *testing.T) {
 		BEGIN RAISE EXCEPTION 'fsm: parcel: the log is append-only: update' USING ERRCODE = 'FS006'; END $$`); err != nil {
 		t.Fatal(err)
 	}
-	o := fsm.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"}
-	if _, _, err := d.m.Redact(t.Context(), "p1", o); !errors.Is(err, fsm.ErrSchemaMismatch) || !strings.Contains(err.Error(), "Migrate") {
+	o := audit.RedactOptions{Reasons: true, Actor: "root", Reason: "asked"}
+	if _, _, err := audit.Redact(t.Context(), d.m, "p1", o); !errors.Is(err, fsm.ErrSchemaMismatch) || !strings.Contains(err.Error(), "Migrate") {
 		t.Errorf("a redaction under older triggers: %v, want ErrSchemaMismatch", err)
 	}
-	if err := fsm.Migrate(t.Context(), d.store, d.schema); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), d.store, d.schema); err != nil {
 		t.Fatal(err)
 	}
-	if _, redacted, err := d.m.Redact(t.Context(), "p1", o); !redacted || err != nil {
+	if _, redacted, err := audit.Redact(t.Context(), d.m, "p1", o); !redacted || err != nil {
 		t.Error(redacted, err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -35,7 +37,7 @@ func ground(t *testing.T) (dsn string, db *sql.DB, open func() (*sqlstore.Store,
 		t.Cleanup(func() { store.Close() })
 		schema := storetest.Schema()
 		schema.SQL = parcelSQL(t)
-		if err := fsm.Migrate(t.Context(), store, schema); err != nil {
+		if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
 			t.Fatal(err)
 		}
 		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
@@ -58,7 +60,7 @@ func TestEndedSessionsAreReplaced(t *testing.T) {
 	schema := storetest.Schema()
 	schema.SQL = parcelSQL(t)
 	for name, use := range map[string]func() error{
-		"Migrate": func() error { return fsm.Migrate(t.Context(), store, schema) },
+		"Migrate": func() error { return fsmimpl.Migrate(t.Context(), store, schema) },
 		"NewMachine": func() error {
 			_, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
 			return err
@@ -110,14 +112,14 @@ func TestWhatTheServerRefuses(t *testing.T) {
 				continue
 			}
 			var said *sqlstore.DatabaseError
-			if (refused.Code == fsm.CodeDenied || v[1] == "stop") && (!errors.As(err, &said) || said.Code != v[0]) {
+			if (refused.Code == fsm.ErrDenied || v[1] == "stop") && (!errors.As(err, &said) || said.Code != v[0]) {
 				t.Errorf("%s %s: the refusal holds %+v", v[0], how, said)
 			}
 			if v[1] == "stop" {
 				if _, err := registerIn(t.Context(), m, v[0]+" then "+how, "l"); !errors.Is(err, fsm.ErrPoisoned) || !errors.Is(err, sqlstore.ErrCorrupt) {
 					t.Errorf("%s %s: then %v, want a store that takes no more writes", v[0], how, err)
 				}
-				if h := m.Health(); !errors.Is(h.Store, sqlstore.ErrCorrupt) || h.Sound() || !errors.Is(store.Failed(), sqlstore.ErrCorrupt) {
+				if h := audit.HealthOf(m); !errors.Is(h.Store, sqlstore.ErrCorrupt) || h.Sound() || !errors.Is(store.Failed(), sqlstore.ErrCorrupt) {
 					t.Errorf("%s %s: its health is %+v", v[0], how, h)
 				}
 				store, m = open()

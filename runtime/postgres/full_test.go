@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 )
 
 // While the server says that its disk is full (53100), in a statement or at the commit,
@@ -44,7 +45,7 @@ func TestFullServer(t *testing.T) {
 					t.Errorf("with room again: %v", err)
 				}
 			}
-			for f, err := range d.m.Audit(t.Context()) {
+			for f, err := range audit.Run(t.Context(), d.m) {
 				t.Errorf("audit: %v, %v", f, err)
 			}
 		})

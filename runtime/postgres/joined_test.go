@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -143,9 +144,9 @@ func TestPgxReadsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want fsm.Row
+	var want driver.Row
 	var wanted []string
-	if err := table.View(t.Context(), func(r fsm.Reader) (err error) {
+	if err := table.View(t.Context(), func(r driver.Reader) (err error) {
 		if want, err = r.Row("p1"); err != nil {
 			return err
 		}

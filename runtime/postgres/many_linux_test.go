@@ -9,6 +9,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -28,16 +30,16 @@ func TestLostAnswerToABatch(t *testing.T) {
 		batch func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error)
 	}{
 		{"made", `"make s0"`, func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
-			calls := make([]fsm.Call[storetest.Parcel], n)
+			calls := make([]fsmimpl.Call[storetest.Parcel], n)
 			for i := range calls {
 				calls[i] = storetest.Register(storetest.Meta{RequestID: fmt.Sprint("make ", round, i)}, storetest.RegisterInput{ID: fmt.Sprint(round, i), Lane: "lane " + round})
 			}
 			return m.CreateMany(ctx, calls)
 		}},
 		{"moved", `"note s"`, func(ctx context.Context, round string) ([]fsm.Outcome[storetest.Parcel], error) {
-			items := make([]fsm.Item[storetest.Parcel], n)
+			items := make([]fsmimpl.Item[storetest.Parcel], n)
 			for i := range items {
-				items[i] = fsm.Item[storetest.Parcel]{At: made[i], Call: storetest.Annotate(storetest.Meta{RequestID: "note " + round}, fsm.Some(fsm.MustJSON(`"x"`)), fsm.Optional[string]{}, fsm.Optional[bool]{})}
+				items[i] = fsmimpl.Item[storetest.Parcel]{At: made[i], Call: storetest.Annotate(storetest.Meta{RequestID: "note " + round}, fsm.Some(fsm.MustJSON(`"x"`)), fsm.Optional[string]{}, fsm.Optional[bool]{})}
 			}
 			return m.ApplyMany(ctx, items)
 		}},
@@ -93,7 +95,7 @@ func TestLostAnswerToABatch(t *testing.T) {
 			}
 		}
 	}
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }

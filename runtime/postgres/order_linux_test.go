@@ -9,6 +9,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -25,7 +27,7 @@ func TestBatchesInAnyOrder(t *testing.T) {
 	for i := range ms {
 		ms[i], _ = parcels(t, dsn, postgres.WithMaxSessions(callers))
 	}
-	calls := make([]fsm.Call[storetest.Parcel], records)
+	calls := make([]fsmimpl.Call[storetest.Parcel], records)
 	for i := range calls {
 		calls[i] = storetest.Register(storetest.Meta{}, storetest.RegisterInput{ID: fmt.Sprintf("p%02d", i), Lane: "a"})
 	}
@@ -37,9 +39,9 @@ func TestBatchesInAnyOrder(t *testing.T) {
 		m, random := ms[w%programs], rand.New(rand.NewPCG(1, uint64(w)))
 		all.Go(func() {
 			for range rounds {
-				var items []fsm.Item[storetest.Parcel]
+				var items []fsmimpl.Item[storetest.Parcel]
 				for _, p := range random.Perm(records) {
-					items = append(items, fsm.Item[storetest.Parcel]{At: fsm.Ref{ID: fmt.Sprintf("p%02d", p)}, Call: storetest.Bill(storetest.Meta{})})
+					items = append(items, fsmimpl.Item[storetest.Parcel]{At: fsm.Ref{ID: fmt.Sprintf("p%02d", p)}, Call: storetest.Bill(storetest.Meta{})})
 				}
 				if _, err := m.ApplyMany(t.Context(), items); err != nil {
 					t.Errorf("caller %d: %v", w, err)
@@ -55,7 +57,7 @@ func TestBatchesInAnyOrder(t *testing.T) {
 		t.Errorf("the server ended %d deadlocks", n)
 	}
 	moves := int64(0)
-	for p, err := range ms[0].List(t.Context(), fsm.Query{}) {
+	for p, err := range ms[0].List(t.Context(), driver.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

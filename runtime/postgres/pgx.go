@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
@@ -22,7 +23,7 @@ import (
 // The caller owns the commit: read fsm.Machine.In first. For a *sql.Tx there is
 // fsm.Join. A machine with atomic effects takes a *sql.Tx only.
 func Join(store *sqlstore.Store, tx pgx.Tx) fsm.Joined {
-	return fsm.JoinBy(store, func(ctx context.Context, s *fsm.Schema) (fsm.Tx, error) {
+	return fsm.JoinBy(store, func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
 		return store.AdoptQuerier(ctx, s, querier{tx})
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -49,7 +50,7 @@ func TestSearchPathChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { store.Close() })
-		if err := fsm.Migrate(t.Context(), store, schema); err != nil {
+		if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
 			t.Fatal(err)
 		}
 		return store
@@ -80,7 +81,7 @@ func TestSearchPathChanges(t *testing.T) {
 	}
 	_, err = registerIn(t.Context(), m, "late", "l")
 	var refused *fsm.Refusal
-	if !errors.As(err, &refused) || refused.Code != fsm.CodeSchemaMismatch || !errors.Is(err, sqlstore.ErrTables) {
+	if !errors.As(err, &refused) || refused.Code != fsm.ErrSchemaMismatch || !errors.Is(err, sqlstore.ErrTables) {
 		t.Errorf("tables of the same name: %v", err)
 	}
 	if n := count("app.parcel"); n != 0 {

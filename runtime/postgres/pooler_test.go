@@ -17,6 +17,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -102,7 +103,7 @@ func TestPoolerThatComesLater(t *testing.T) {
 	schema.SQL = parcelSQL(t)
 	var pooler *postgres.PoolerError
 	for range 10 { // the first ones may find broken connections
-		err = fsm.Migrate(t.Context(), store, schema)
+		err = fsmimpl.Migrate(t.Context(), store, schema)
 		if err == nil || errors.As(err, &pooler) {
 			break
 		}
@@ -176,7 +177,7 @@ func TestProgramsBehindPooler(t *testing.T) {
 			t.Cleanup(func() { store.Close() })
 			s := storetest.Schema()
 			s.SQL = parcelSQL(t)
-			if err := fsm.Migrate(t.Context(), store, s); err != nil {
+			if err := fsmimpl.Migrate(t.Context(), store, s); err != nil {
 				t.Fatal(err)
 			}
 			if i == 0 {
@@ -256,7 +257,7 @@ func TestTablesBehindPooler(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 	s := storetest.Schema()
 	s.SQL = parcelSQL(t)
-	if err := fsm.Migrate(t.Context(), store, s); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, s); err != nil {
 		t.Fatal(err)
 	}
 	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(s), effects)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -53,7 +54,7 @@ func TestPurgeIsLinear(t *testing.T) {
 		e := fsm.Event{ID: id, Rev: row.Rev, Operation: "__purge", Name: "__purge", From: row.State, To: row.State, At: time.Now(), Actor: "root",
 			RequestID: "sys:__purge:" + id, RequestN: -1, Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
 		err = table.Update(t.Context(), func(tx fsm.Tx) error {
-			gone, err := tx.(fsm.Repairer).Purge(&fsm.Write{Prev: row.Ref(), PrevState: row.State, Event: e})
+			gone, err := tx.Purge(&driver.Write{Prev: row.Ref(), PrevState: row.State, Event: e})
 			if err == nil && !gone {
 				err = fmt.Errorf("%s was not removed", id)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -36,8 +37,8 @@ func TestRedactedTables(t *testing.T) {
 	if !strings.Contains(dump(), "secret") {
 		t.Error("the test finds nothing before it either")
 	}
-	o := fsm.RedactOptions{Fields: []string{"note", "tags"}, Reasons: true, Actors: true, Actor: "root", Reason: "asked"}
-	p, redacted, err := d.m.Redact(t.Context(), "p1", o)
+	o := audit.RedactOptions{Fields: []string{"note", "tags"}, Reasons: true, Actors: true, Actor: "root", Reason: "asked"}
+	p, redacted, err := audit.Redact(t.Context(), d.m, "p1", o)
 	if !redacted || err != nil {
 		t.Fatalf("redacted: %t, %v", redacted, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -95,7 +96,7 @@ func TestPeersOfAnOldSnapshot(t *testing.T) {
 					t.Errorf("once more: %v, want that the lane is full", err)
 				}
 				n := 0
-				for p, err := range d.m.List(ctx, fsm.Query{States: []string{"shelved"}}) {
+				for p, err := range d.m.List(ctx, driver.Query{States: []string{"shelved"}}) {
 					if err != nil {
 						t.Fatal(p, err)
 					}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -24,7 +25,7 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 		CREATE TRIGGER own_trigger BEFORE INSERT ON "parcel" FOR EACH ROW EXECUTE FUNCTION own()`); err != nil {
 		t.Fatal(err)
 	}
-	register := func(id, lane string, weight int64) fsm.Call[storetest.Parcel] {
+	register := func(id, lane string, weight int64) fsmimpl.Call[storetest.Parcel] {
 		return storetest.Register(storetest.Meta{RequestID: id}, storetest.RegisterInput{ID: id, Lane: lane, Weight: fsm.Some(weight)})
 	}
 	for i, lane := range []string{"one", "other"} {
@@ -35,14 +36,14 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 	refused := func(what string, err error, name string) {
 		t.Helper()
 		var r *fsm.Refusal
-		if !errors.As(err, &r) || r.Code != fsm.CodeInvariant && r.Code != fsm.CodeDenied || r.Retry() != fsm.GiveUp || !strings.Contains(err.Error(), name) {
+		if !errors.As(err, &r) || r.Code != fsm.ErrInvariant && r.Code != fsm.ErrDenied || r.Retry() != fsm.GiveUp || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want it refused by %s", what, err, name)
 		}
 	}
 	for lane, name := range map[string]string{"one": "own_lane", "checked": "own_check", "raised": "own trigger"} {
 		_, err := m.Create(t.Context(), register("new", lane, 7))
 		refused("a creation", err, name)
-		_, err = m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{register("first", "free", 8), register("new", lane, 9)})
+		_, err = m.CreateMany(t.Context(), []fsmimpl.Call[storetest.Parcel]{register("first", "free", 8), register("new", lane, 9)})
 		refused("several creations", err, name)
 	}
 	_, err := m.Create(t.Context(), register("new", "free", 1))

@@ -16,6 +16,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -26,7 +28,7 @@ type depot struct {
 	*testing.T
 	store  *sqlstore.Store
 	db     *sql.DB
-	schema *fsm.Schema
+	schema *driver.Schema
 	m      *fsm.Machine[storetest.Parcel]
 	dsn    string
 }
@@ -45,7 +47,7 @@ func newDepot(t *testing.T, dsn string) *depot {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.store.Close() })
-	if err := fsm.Migrate(ctx, d.store, d.schema); err != nil {
+	if err := fsmimpl.Migrate(ctx, d.store, d.schema); err != nil {
 		t.Fatal(err)
 	}
 	if d.m, err = fsm.NewMachine(ctx, d.store, storetest.Descriptor(d.schema), effects); err != nil {
@@ -130,12 +132,12 @@ func (d *depot) begin(level sql.IsolationLevel) (*sql.Tx, fsm.Tx) {
 	return tx, in
 }
 
-func register(id string) fsm.Call[storetest.Parcel] {
+func register(id string) fsmimpl.Call[storetest.Parcel] {
 	return storetest.Register(storetest.Meta{RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"})
 }
 
 // bill is an operation that a parcel takes any number of times.
-func bill(n int) fsm.Call[storetest.Parcel] {
+func bill(n int) fsmimpl.Call[storetest.Parcel] {
 	return storetest.Annotate(storetest.Meta{}, fsm.Some(fsm.MustJSON(fmt.Sprint(n))), fsm.Optional[string]{}, fsm.Optional[bool]{})
 }
 

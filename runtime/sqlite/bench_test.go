@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -17,7 +17,7 @@ func BenchmarkCommit(b *testing.B) {
 		b.Run(level, func(b *testing.B) {
 			ctx := context.Background()
 			tab := table(b, open(b, filepath.Join(b.TempDir(), "x.db"), sqlite.WithEnforce(level)), executionSchema(b))
-			var w *fsm.Write
+			var w *driver.Write
 			for i := 0; b.Loop(); i++ {
 				switch i % 3 {
 				case 0:

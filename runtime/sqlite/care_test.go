@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/campaign"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -126,7 +127,7 @@ func (k *caretaker) mend(id string) {
 			k.t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	p, repaired, err := k.m.Repair(ctx, id, "root", "bent")
+	p, repaired, err := audit.Repair(ctx, k.m, id, "root", "bent")
 	if err != nil || !repaired || p.Weight.Present() {
 		k.t.Errorf("Repair: %v, %t, %v", p, repaired, err)
 	}
@@ -135,7 +136,7 @@ func (k *caretaker) mend(id string) {
 func (k *caretaker) redact(id string) {
 	k.t.Helper()
 	k.parcel(id, false)
-	p, redacted, err := k.m.Redact(k.t.Context(), id, fsm.RedactOptions{Fields: []string{"size"}, Actor: "root", Reason: "asked"})
+	p, redacted, err := audit.Redact(k.t.Context(), k.m, id, audit.RedactOptions{Fields: []string{"size"}, Actor: "root", Reason: "asked"})
 	if err != nil || !redacted || p.Size.Present() {
 		k.t.Errorf("Redact: %v, %t, %v", p, redacted, err)
 	}
@@ -146,10 +147,10 @@ func (k *caretaker) purge(id string) {
 	ctx := k.t.Context()
 	k.parcel(id, true)
 	later := time.Now().Add(time.Minute)
-	if n, err := k.m.Purge(ctx, fsm.PurgeOptions{Before: later, Actor: "root", Reason: "too old"}); n != 1 || err != nil {
+	if n, err := audit.Purge(ctx, k.m, audit.PurgeOptions{Before: later, Actor: "root", Reason: "too old"}); n != 1 || err != nil {
 		k.t.Errorf("Purge: %d, %v", n, err)
 	}
-	if n, err := k.m.Forget(ctx, fsm.ForgetOptions{Before: later}); n != 1 || err != nil {
+	if n, err := audit.Forget(ctx, k.m, audit.ForgetOptions{Before: later}); n != 1 || err != nil {
 		k.t.Errorf("Forget: %d, %v", n, err)
 	}
 }

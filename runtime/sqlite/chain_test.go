@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -40,8 +42,8 @@ func TestChainGoesOnFromTheLog(t *testing.T) {
 			events := history(t, m, "p1")
 			last := &events[len(events)-1]
 			last.Actor = "eve"
-			last.Sum = fsm.Checksum(last)
-			last.Chain = fsm.Chained(events[len(events)-2].Chain, last)
+			last.Sum = driver.Checksum(last)
+			last.Chain = driver.Chained(events[len(events)-2].Chain, last)
 			hand(t, path, fmt.Sprintf(`UPDATE "parcel_events" SET "actor" = 'eve', "sum" = %d, "chain" = %d WHERE "id" = 'p1' AND "rev" = %d`, last.Sum, last.Chain, last.Rev))
 			if again {
 				store.Close()
@@ -51,7 +53,7 @@ func TestChainGoesOnFromTheLog(t *testing.T) {
 			}
 			note(3)
 			var found []string
-			for f, err := range m.Audit(t.Context()) {
+			for f, err := range audit.Run(t.Context(), m) {
 				if err != nil {
 					t.Fatal(err)
 				}

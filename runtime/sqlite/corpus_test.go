@@ -16,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -25,22 +28,22 @@ import (
 
 type parcels = fsm.Machine[storetest.Parcel]
 
-func parcelSchema(t testing.TB) *fsm.Schema {
+func parcelSchema(t testing.TB) *driver.Schema {
 	t.Helper()
 	s := storetest.Schema()
 	s.SQL = generated(t, "parcel")
 	return s
 }
 
-func parcelEffects() map[string]fsm.EffectFunc[storetest.Parcel] {
+func parcelEffects() map[string]fsmimpl.EffectFunc[storetest.Parcel] {
 	none := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
-	return map[string]fsm.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}
+	return map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}
 }
 
 func openParcels(t testing.TB, store fsm.Store, opts ...fsm.Option) (*parcels, error) {
 	t.Helper()
 	s := parcelSchema(t)
-	if err := fsm.Migrate(context.Background(), store, s); err != nil {
+	if err := fsmimpl.Migrate(context.Background(), store, s); err != nil {
 		t.Fatal(err)
 	}
 	return joinParcels(t, store, opts...)
@@ -172,20 +175,20 @@ func resummed(t testing.TB, path, id string, rev, n int64, chain bool) {
 		t.Fatal(err)
 	}
 	var edits []string
-	err = tab.View(t.Context(), func(r fsm.Reader) error {
+	err = tab.View(t.Context(), func(r driver.Reader) error {
 		var steps, last uint32
 		for e, err := range r.Events(id, 0) {
 			if err != nil {
 				return err
 			}
 			if e.Rev == rev && e.N == n {
-				e.Sum = fsm.Checksum(&e)
+				e.Sum = driver.Checksum(&e)
 				edits = append(edits, event(fmt.Sprintf(`"sum" = %d`, e.Sum), id, rev, n))
 			}
 			if e.RecordOnly() {
-				last = fsm.Chained(last, &e)
+				last = driver.Chained(last, &e)
 			} else {
-				steps = fsm.Chained(steps, &e)
+				steps = driver.Chained(steps, &e)
 				last = steps
 			}
 			if chain {
@@ -321,7 +324,7 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			var found []string
-			for finding, err := range m.Audit(t.Context()) {
+			for finding, err := range audit.Run(t.Context(), m) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -341,7 +344,7 @@ func TestCorpus(t *testing.T) {
 				t.Log(err)
 				return
 			}
-			h := m.Health()
+			h := audit.HealthOf(m)
 			got := ""
 			for check := range h.Findings {
 				got += check

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -58,9 +59,11 @@ func writeUntilKilled(path, run, sql string) error {
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("%s-%d", run, i)
 		w := lease(id, "job "+id, 1)
-		for _, next := range []func(*fsm.Write) *fsm.Write{
-			func(w *fsm.Write) *fsm.Write { return step(w, "start", "in_progress", "start", map[int]any{4: start}) },
-			func(w *fsm.Write) *fsm.Write { return step(w, "commit", "committed", "commit", nil) },
+		for _, next := range []func(*driver.Write) *driver.Write{
+			func(w *driver.Write) *driver.Write {
+				return step(w, "start", "in_progress", "start", map[int]any{4: start})
+			},
+			func(w *driver.Write) *driver.Write { return step(w, "commit", "committed", "commit", nil) },
 			nil,
 		} {
 			if err := tab.Commit(ctx, w); err != nil {
@@ -152,15 +155,15 @@ func killOne(t *testing.T, path string, run int, acked map[string]int64) {
 }
 
 // verify compares rows and logs with what was acknowledged.
-func verify(t *testing.T, store fsm.Store, s *fsm.Schema, acked map[string]int64) {
+func verify(t *testing.T, store fsm.Store, s *driver.Schema, acked map[string]int64) {
 	t.Helper()
 	tab, err := store.Table(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
-	err = tab.View(context.Background(), func(r fsm.Reader) error {
-		for row, err := range r.Rows(fsm.Query{}) {
+	err = tab.View(context.Background(), func(r driver.Reader) error {
+		for row, err := range r.Rows(driver.Query{}) {
 			if err != nil {
 				return err
 			}

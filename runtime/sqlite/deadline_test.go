@@ -11,6 +11,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -31,7 +32,7 @@ func TestNoWaitBeginsTooLate(t *testing.T) {
 	}
 	many := func(ctx context.Context, m *parcels, id string) error {
 		call := storetest.Register(storetest.Meta{RequestID: "new " + id, Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: "a"})
-		_, err := m.CreateMany(ctx, []fsm.Call[storetest.Parcel]{call})
+		_, err := m.CreateMany(ctx, []fsmimpl.Call[storetest.Parcel]{call})
 		return err
 	}
 	for name, do := range map[string]func(ctx context.Context, m *parcels, id string) error{"creations": create, "guarded moves": guarded, "calls on many": many} {
@@ -63,7 +64,7 @@ func TestNoWaitBeginsTooLate(t *testing.T) {
 				for i := range 20 {
 					wg.Go(func() {
 						time.Sleep(time.Duration(i) * 7 * time.Millisecond)
-						ctx, wait, want := t.Context(), limit, fsm.ErrBusy
+						ctx, wait, want := t.Context(), limit, error(fsm.ErrBusy)
 						switch i % 4 {
 						case 1:
 							limited, cancel := context.WithTimeout(ctx, limit/2)

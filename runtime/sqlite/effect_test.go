@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -29,7 +31,7 @@ func TestEffectEndsTheTransaction(t *testing.T) {
 			store := open(t, filepath.Join(t.TempDir(), "x.db"))
 			schema := storetest.Schema()
 			schema.SQL = generated(t, "parcel")
-			if err := fsm.Migrate(t.Context(), store, schema); err != nil {
+			if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
 				t.Fatal(err)
 			}
 			ends := true
@@ -40,7 +42,7 @@ func TestEffectEndsTheTransaction(t *testing.T) {
 				return nil
 			}
 			m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema),
-				map[string]fsm.EffectFunc[storetest.Parcel]{"charge": effect, "carry": effect, "notify": effect})
+				map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": effect, "carry": effect, "notify": effect})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +58,7 @@ func TestEffectEndsTheTransaction(t *testing.T) {
 			if err != nil || again.Record.Rev != 2 || again.Replayed != c.replayed {
 				t.Errorf("the same call again: %+v, %v", again, err)
 			}
-			for f, err := range m.Audit(t.Context()) {
+			for f, err := range audit.Run(t.Context(), m) {
 				t.Errorf("audit: %v, %v", f, err)
 			}
 		})

@@ -3,7 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +14,7 @@ import (
 	modernc "modernc.org/sqlite"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
@@ -21,14 +22,14 @@ import (
 // faulty opens connections whose commits can be made to fail, and that can all be told
 // the same.
 type faulty struct {
-	driver.Connector
+	sqldriver.Connector
 	commit atomic.Pointer[func(commit func() error) error]
 	mu     sync.Mutex
 	conns  []fullConn
 	told   []string
 }
 
-func (f *faulty) Connect(ctx context.Context) (driver.Conn, error) {
+func (f *faulty) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	c, err := f.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -57,11 +58,11 @@ func (f *faulty) tell(text string) {
 
 // fullConn is what database/sql uses of the driver's connection.
 type fullConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
+	sqldriver.Conn
+	sqldriver.ConnBeginTx
+	sqldriver.ConnPrepareContext
+	sqldriver.ExecerContext
+	sqldriver.QueryerContext
 }
 
 type faultyConn struct {
@@ -69,7 +70,7 @@ type faultyConn struct {
 	f *faulty
 }
 
-func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+func (c *faultyConn) BeginTx(ctx context.Context, opts sqldriver.TxOptions) (sqldriver.Tx, error) {
 	tx, err := c.fullConn.BeginTx(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (c *faultyConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 }
 
 // PrepareContext sees to the commits of batches, which are statements.
-func (c *faultyConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+func (c *faultyConn) PrepareContext(ctx context.Context, text string) (sqldriver.Stmt, error) {
 	st, err := c.fullConn.PrepareContext(ctx, text)
 	if err != nil || text != "COMMIT" {
 		return st, err
@@ -88,9 +89,9 @@ func (c *faultyConn) PrepareContext(ctx context.Context, text string) (driver.St
 
 // fullStmt is what the store uses of the driver's statements.
 type fullStmt interface {
-	driver.Stmt
-	driver.StmtExecContext
-	driver.StmtQueryContext
+	sqldriver.Stmt
+	sqldriver.StmtExecContext
+	sqldriver.StmtQueryContext
 }
 
 type faultyStmt struct {
@@ -98,8 +99,8 @@ type faultyStmt struct {
 	f *faulty
 }
 
-func (s *faultyStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	var res driver.Result
+func (s *faultyStmt) ExecContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	var res sqldriver.Result
 	commit := func() (err error) {
 		res, err = s.fullStmt.ExecContext(ctx, args)
 		return err
@@ -114,7 +115,7 @@ func (s *faultyStmt) ExecContext(ctx context.Context, args []driver.NamedValue) 
 }
 
 type faultyTx struct {
-	driver.Tx
+	sqldriver.Tx
 	f *faulty
 }
 
@@ -179,7 +180,7 @@ func TestCommitErrorPoisons(t *testing.T) {
 			if err := tab.Commit(ctx, lease("e2", "j2", 1)); !errors.Is(err, fsm.ErrPoisoned) {
 				t.Errorf("a poisoned store wrote: %v", err)
 			}
-			err = tab.View(ctx, func(r fsm.Reader) error { _, err := r.Row("e0"); return err })
+			err = tab.View(ctx, func(r driver.Reader) error { _, err := r.Row("e0"); return err })
 			if err != nil {
 				t.Errorf("a poisoned store does not read: %v", err)
 			}
@@ -188,7 +189,7 @@ func TestCommitErrorPoisons(t *testing.T) {
 			tab = table(t, open(t, path), s)
 			want := error(nil)
 			if c.wrote {
-				want = fsm.ErrRequestTaken
+				want = driver.ErrRequestTaken
 			}
 			if err := tab.Commit(ctx, lease("e1", "j1", 1)); !errors.Is(err, want) {
 				t.Errorf("the same call again: got %v, want %v", err, want)
@@ -251,7 +252,7 @@ func TestViewIsASnapshot(t *testing.T) {
 	if err := tab.Commit(ctx, w1); err != nil {
 		t.Fatal(err)
 	}
-	err := tab.View(ctx, func(r fsm.Reader) error {
+	err := tab.View(ctx, func(r driver.Reader) error {
 		before, err := r.Row("e1")
 		if err != nil {
 			return err
@@ -302,7 +303,7 @@ func TestDamageStopsTheStore(t *testing.T) {
 			if finder == "write" {
 				err = tab.Commit(ctx, lease("e1", "j1", 1))
 			} else {
-				err = tab.View(ctx, func(r fsm.Reader) error { _, err := r.Request("e0", "lease-e0"); return err })
+				err = tab.View(ctx, func(r driver.Reader) error { _, err := r.Request("e0", "lease-e0"); return err })
 			}
 			var said *sqlstore.DatabaseError
 			if !errors.Is(err, fsm.ErrPoisoned) || !errors.Is(err, sqlstore.ErrCorrupt) || !errors.As(err, &said) || said.Code != "11" {

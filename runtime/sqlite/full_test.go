@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -102,7 +104,7 @@ func TestShadows(t *testing.T) {
 	}
 	ctx := t.Context()
 	out, err := m.Create(ctx, storetest.Register(storetest.Meta{RequestID: "1"}, storetest.RegisterInput{ID: "p1", Lane: "a"}))
-	for _, call := range []fsm.Call[storetest.Parcel]{
+	for _, call := range []fsmimpl.Call[storetest.Parcel]{
 		storetest.Weigh(storetest.Meta{RequestID: "2"}, 7), storetest.Hold(storetest.Meta{RequestID: "3", Actor: "ann"}, "a", corpusTime.AddDate(90, 0, 0)),
 		storetest.Shelve(storetest.Meta{RequestID: "4"}, "s", "t"), storetest.Send(storetest.Meta{RequestID: "5"}),
 	} {
@@ -117,7 +119,7 @@ func TestShadows(t *testing.T) {
 		_, err = m.Deliver(ctx)
 	}
 	if err == nil {
-		_, _, err = m.Redact(ctx, "p1", fsm.RedactOptions{Fields: []string{"weight"}, Actor: "root", Reason: "asked"})
+		_, _, err = audit.Redact(ctx, m, "p1", audit.RedactOptions{Fields: []string{"weight"}, Actor: "root", Reason: "asked"})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -133,10 +135,10 @@ func TestShadows(t *testing.T) {
 		}
 	}
 	later := corpusTime.AddDate(90, 0, 0)
-	if n, err := m.Purge(ctx, fsm.PurgeOptions{Before: later, Actor: "root", Reason: "old"}); n != 1 || err != nil {
+	if n, err := audit.Purge(ctx, m, audit.PurgeOptions{Before: later, Actor: "root", Reason: "old"}); n != 1 || err != nil {
 		t.Errorf("Purge: %d, %v", n, err)
 	}
-	if n, err := m.Forget(ctx, fsm.ForgetOptions{Before: later}); n != 1 || err != nil {
+	if n, err := audit.Forget(ctx, m, audit.ForgetOptions{Before: later}); n != 1 || err != nil {
 		t.Errorf("Forget: %d, %v", n, err)
 	}
 	f.mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // BenchmarkTransition measures one durable transition, the heartbeat of a job:
@@ -113,7 +114,7 @@ func runningJobs(b *testing.B, m *lifecycle.Machine, n int) []*beating {
 	b.Helper()
 	jobs := make([]*beating, n)
 	for i := range jobs {
-		id := fsm.NewID()
+		id := driver.NewID()
 		lease := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		out, err := m.Enqueue(b.Context(), lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))})
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
@@ -56,7 +57,7 @@ func byHand(t testing.TB, path, name string, edits ...string) {
 }
 
 // inFile opens a file that the machine has made, with a record.
-func inFile(t *testing.T) (path string, s *fsm.Schema, migrate func(*fsm.Schema) error) {
+func inFile(t *testing.T) (path string, s *driver.Schema, migrate func(*driver.Schema) error) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "x.db")
 	store := open(t, path)
@@ -64,7 +65,7 @@ func inFile(t *testing.T) (path string, s *fsm.Schema, migrate func(*fsm.Schema)
 	if err := table(t, store, s).Commit(t.Context(), lease("e1", "j1", 1)); err != nil {
 		t.Fatal(err)
 	}
-	return path, s, func(s *fsm.Schema) error {
+	return path, s, func(s *driver.Schema) error {
 		tab, err := store.Table(s)
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +75,7 @@ func inFile(t *testing.T) (path string, s *fsm.Schema, migrate func(*fsm.Schema)
 }
 
 // version returns the schema as one of that version.
-func version(s *fsm.Schema, n int, hash string) *fsm.Schema {
+func version(s *driver.Schema, n int, hash string) *driver.Schema {
 	w := *s
 	w.Version, w.Hash = n, hash
 	return &w
@@ -141,7 +142,7 @@ func TestMigrateKeepsWhatLooksLikeOurs(t *testing.T) {
 		if len(before) < 11 {
 			t.Fatalf("others have %q", before)
 		}
-		for i, next := range []*fsm.Schema{s, wider(s), version(narrower(s), 3, "h3"), version(s, 4, "h4")} {
+		for i, next := range []*driver.Schema{s, wider(s), version(narrower(s), 3, "h3"), version(s, 4, "h4")} {
 			if err := migrate(next); err != nil {
 				t.Fatalf("noted %t, step %d: %v", noted, i, err)
 			}
@@ -167,7 +168,7 @@ func TestMigrateTakesNothingOver(t *testing.T) {
 	for _, c := range []struct {
 		name, make   string
 		edits        []string
-		next         func(*fsm.Schema) *fsm.Schema
+		next         func(*driver.Schema) *driver.Schema
 		kind, object string
 	}{
 		{"a column", `ALTER TABLE "execution" ADD COLUMN "note" TEXT`, nil, wider, "column", "note"},
@@ -213,7 +214,7 @@ func TestMigrateTakesNothingOver(t *testing.T) {
 }
 
 // withIndex has one more index.
-func withIndex(s *fsm.Schema) *fsm.Schema {
+func withIndex(s *driver.Schema) *driver.Schema {
 	w := version(s, 2, "h2")
 	w.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], `CREATE INDEX IF NOT EXISTS "execution_state"`,
 		`CREATE UNIQUE INDEX IF NOT EXISTS "execution_unique_mine" ON "execution" ("lease_owner", "id");`+"\n"+`CREATE INDEX IF NOT EXISTS "execution_state"`, 1)}

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -16,7 +16,7 @@ func TestMigrateLeavesNeighbours(t *testing.T) {
 	store := open(t, path)
 	schema := storetest.Schema()
 	schema.SQL = generated(t, "parcel")
-	if err := fsm.Migrate(t.Context(), store, schema); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
 		t.Fatal(err)
 	}
 	db := foreign(t, path, settings)
@@ -27,7 +27,7 @@ func TestMigrateLeavesNeighbours(t *testing.T) {
 	}
 	next := storetest.Schema()
 	next.SQL, next.Hash, next.Version = schema.SQL, "storetest-parcel-2", 2
-	if err := fsm.Migrate(t.Context(), store, next); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, next); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"parcel_route_stops", "mine"} {

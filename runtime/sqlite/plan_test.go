@@ -3,7 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -14,17 +14,18 @@ import (
 	modernc "modernc.org/sqlite"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // listener opens connections that note the last text they prepared.
 type listener struct {
-	driver.Connector
+	sqldriver.Connector
 	last string
 }
 
-func (l *listener) Connect(ctx context.Context) (driver.Conn, error) {
+func (l *listener) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	c, err := l.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ type listeningConn struct {
 	l *listener
 }
 
-func (c *listeningConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *listeningConn) PrepareContext(ctx context.Context, query string) (sqldriver.Stmt, error) {
 	c.l.last = query
 	return c.fullConn.PrepareContext(ctx, query)
 }
@@ -47,10 +48,10 @@ func (c *listeningConn) PrepareContext(ctx context.Context, query string) (drive
 type planned struct {
 	t   *testing.T
 	l   *listener
-	tab fsm.Table
+	tab driver.Table
 }
 
-func plan(t *testing.T, s *fsm.Schema) *planned {
+func plan(t *testing.T, s *driver.Schema) *planned {
 	t.Helper()
 	connector, err := modernc.NewConnector("file:" + filepath.Join(t.TempDir(), "x.db") + "?" + settings)
 	if err != nil {
@@ -104,16 +105,16 @@ func (p *planned) of(f func(tx fsm.Tx) error) string {
 func (p *planned) tx(tx fsm.Tx) *sql.Tx { return (&sqlstore.Store{}).Transaction(tx) }
 
 // lifecycleFields is as much of that machine as its queries need.
-func lifecycleFields(t *testing.T) *fsm.Schema {
-	s := &fsm.Schema{Machine: "lifecycle", Table: "lifecycle", Hash: "h", Enforce: "full", SQL: generated(t, "lifecycle"),
-		Columns: []fsm.Column{{Name: "lease", Stored: "lease", Kind: fsm.KindTime, Optional: true}}}
+func lifecycleFields(t *testing.T) *driver.Schema {
+	s := &driver.Schema{Machine: "lifecycle", Table: "lifecycle", Hash: "h", Enforce: "full", SQL: generated(t, "lifecycle"),
+		Columns: []driver.Column{{Name: "lease", Stored: "lease", Kind: driver.KindTime, Optional: true}}}
 	for _, name := range []string{"queued", "claimed", "running", "succeeded", "failed", "stalled"} {
-		s.States = append(s.States, fsm.StateInfo{Name: name, Stored: name})
+		s.States = append(s.States, driver.StateInfo{Name: name, Stored: name})
 	}
 	return s
 }
 
-func drain(tx fsm.Tx, q fsm.Query) error {
+func drain(tx fsm.Tx, q driver.Query) error {
 	for _, err := range tx.Rows(q) {
 		if err != nil {
 			return err
@@ -133,55 +134,55 @@ func TestPlans(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name   string
-		schema *fsm.Schema
+		schema *driver.Schema
 		query  func(tx fsm.Tx) error
 		index  string
 		sorts  bool
 	}{
 		{"due executions", executionSchema(t), func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"in_progress", "leased"}, Where: []fsm.Cond{{Column: "lease_expires_at", Op: fsm.OpLe, Value: now}}})
+			return drain(tx, driver.Query{States: []string{"in_progress", "leased"}, Where: []driver.Cond{{Column: "lease_expires_at", Op: driver.OpLe, Value: now}}})
 		}, "execution_due_expire", true},
 		{"due executions, next page", executionSchema(t), func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"in_progress", "leased"}, Where: []fsm.Cond{{Column: "lease_expires_at", Op: fsm.OpLe, Value: now}}, After: "x"})
+			return drain(tx, driver.Query{States: []string{"in_progress", "leased"}, Where: []driver.Cond{{Column: "lease_expires_at", Op: driver.OpLe, Value: now}}, After: "x"})
 		}, "execution_due_expire", true},
 		{"the oldest due executions", executionSchema(t), func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"leased", "in_progress"}, Where: []fsm.Cond{{Column: "lease_expires_at", Op: fsm.OpLe, Value: now}},
-				Order: []fsm.Order{{Column: "lease_expires_at"}}, Limit: 10})
+			return drain(tx, driver.Query{States: []string{"leased", "in_progress"}, Where: []driver.Cond{{Column: "lease_expires_at", Op: driver.OpLe, Value: now}},
+				Order: []driver.Order{{Column: "lease_expires_at"}}, Limit: 10})
 		}, "execution_due_expire", false},
 		{"due parcels, an optional deadline", parcels, func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"held"}, Where: []fsm.Cond{{Column: "due", Op: fsm.OpLe, Value: now}},
-				Order: []fsm.Order{{Column: "due"}}, Limit: 10})
+			return drain(tx, driver.Query{States: []string{"held"}, Where: []driver.Cond{{Column: "due", Op: driver.OpLe, Value: now}},
+				Order: []driver.Order{{Column: "due"}}, Limit: 10})
 		}, "parcel_due_release", false},
 		{"the next parcel of a lane", parcels, func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"waiting"}, Where: []fsm.Cond{{Column: "lane", Op: fsm.OpEq, Value: "a"}},
-				Order: []fsm.Order{{Column: "weight", Descending: true}}, Limit: 1, Lock: true})
+			return drain(tx, driver.Query{States: []string{"waiting"}, Where: []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: "a"}},
+				Order: []driver.Order{{Column: "weight", Descending: true}}, Limit: 1, Lock: true})
 		}, "parcel_next_hold", false},
 		{"the next job", lifecycleFields(t), func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"queued", "stalled"}, Order: []fsm.Order{{Column: "created_at"}}, Limit: 1, Lock: true})
+			return drain(tx, driver.Query{States: []string{"queued", "stalled"}, Order: []driver.Order{{Column: "created_at"}}, Limit: 1, Lock: true})
 		}, "lifecycle_next_claim_next", false},
 		{"the heaviest parcel", &heavy, func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"waiting"}, Order: []fsm.Order{{Column: "weight", Descending: true}}, Limit: 1})
+			return drain(tx, driver.Query{States: []string{"waiting"}, Order: []driver.Order{{Column: "weight", Descending: true}}, Limit: 1})
 		}, "parcel_heaviest", false},
 		{"due jobs", lifecycleFields(t), func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"running", "claimed"}, Where: []fsm.Cond{{Column: "lease", Op: fsm.OpLe, Value: now}}})
+			return drain(tx, driver.Query{States: []string{"running", "claimed"}, Where: []driver.Cond{{Column: "lease", Op: driver.OpLe, Value: now}}})
 		}, "lifecycle_due_stall", true},
 		{"records of a state", parcels, func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{States: []string{"waiting"}, After: "p"})
+			return drain(tx, driver.Query{States: []string{"waiting"}, After: "p"})
 		}, "parcel_state", false},
 		{"count of a state", parcels, func(tx fsm.Tx) error {
-			_, err := tx.Count(fsm.Query{States: []string{"waiting"}})
+			_, err := tx.Count(driver.Query{States: []string{"waiting"}})
 			return err
 		}, "parcel_state", false},
-		{"all records", parcels, func(tx fsm.Tx) error { return drain(tx, fsm.Query{After: "p"}) }, "PRIMARY KEY", false},
+		{"all records", parcels, func(tx fsm.Tx) error { return drain(tx, driver.Query{After: "p"}) }, "PRIMARY KEY", false},
 		{"dedupe", parcels, func(tx fsm.Tx) error {
-			return drain(tx, fsm.Query{Where: []fsm.Cond{{Column: "label", Op: fsm.OpEq, Value: "l"}}, Limit: 1})
+			return drain(tx, driver.Query{Where: []driver.Cond{{Column: "label", Op: driver.OpEq, Value: "l"}}, Limit: 1})
 		}, "parcel_unique_dedupe_register", false},
 		{"a group of a guard", parcels, func(tx fsm.Tx) error {
-			_, err := tx.Peers(fsm.PeerQuery{Name: "lane_open", Columns: []string{"lane"}, Values: []any{"a"}, States: []string{"shelved"}, Except: "p"})
+			_, err := tx.Peers(driver.PeerQuery{Name: "lane_open", Columns: []string{"lane"}, Values: []any{"a"}, States: []string{"shelved"}, Except: "p"})
 			return err
 		}, "parcel_peers_lane_open", false},
 		{"a group of a guard that is unique", executionSchema(t), func(tx fsm.Tx) error {
-			_, err := tx.Peers(fsm.PeerQuery{Name: "job_not_leased", Columns: []string{"job_id"}, Values: []any{"a"}, States: []string{"leased", "in_progress"}, Except: "p"})
+			_, err := tx.Peers(driver.PeerQuery{Name: "job_not_leased", Columns: []string{"job_id"}, Values: []any{"a"}, States: []string{"leased", "in_progress"}, Except: "p"})
 			return err
 		}, "execution_unique_one_lease_per_job", false},
 		{"a record's request", parcels, func(tx fsm.Tx) error { _, err := tx.Request("p", "r"); return err }, "parcel_events_request", true},
@@ -193,7 +194,7 @@ func TestPlans(t *testing.T) {
 			return nil
 		}, "sqlite_autoindex_parcel_events", false},
 		{"what is left of removed records", parcels, func(tx fsm.Tx) error {
-			_, err := tx.(fsm.TombstoneReader).Tombstones("p", now, 10)
+			_, err := tx.Tombstones("p", now, 10)
 			return err
 		}, "parcel_events_purged", false},
 		{"the outbox", parcels, func(tx fsm.Tx) error { _, err := tx.Outbox(now, 10); return err }, "parcel_outbox_due", false},

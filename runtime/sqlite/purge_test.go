@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -47,7 +47,7 @@ func TestPurgeIsLinear(t *testing.T) {
 			}
 			lengthen(t, foreign(t, path, settings), p.Record.ID, events)
 			begun := time.Now()
-			n, err := m.Purge(t.Context(), fsm.PurgeOptions{Before: p.Record.UpdatedAt.Add(time.Second), Actor: "root", Reason: "too old"})
+			n, err := audit.Purge(t.Context(), m, audit.PurgeOptions{Before: p.Record.UpdatedAt.Add(time.Second), Actor: "root", Reason: "too old"})
 			if took := time.Since(begun); try == 0 || took < best[events] {
 				best[events] = took
 			}

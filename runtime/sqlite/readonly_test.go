@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
@@ -72,8 +73,8 @@ func TestReadOnly(t *testing.T) {
 		if got != want {
 			t.Errorf("the records are %q, want %q", got, want)
 		}
-		_, _, repair := reader.Core().Repair(t.Context(), "a", "o", "r")
-		_, adopt := store.Adopt(t.Context(), &fsm.Schema{Machine: "lifecycle", Table: "lifecycle"}, nil)
+		_, _, repair := audit.Repair(t.Context(), reader.Core(), "a", "o", "r")
+		_, adopt := store.Adopt(t.Context(), &driver.Schema{Machine: "lifecycle", Table: "lifecycle"}, nil)
 		for name, err := range map[string]error{
 			"a creation": enqueue(reader, "x"), "a migration": lifecycle.Migrate(t.Context(), store), "a repair": repair, "a transaction of the caller's": adopt,
 		} {

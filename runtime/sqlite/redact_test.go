@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -40,8 +41,8 @@ func TestRedactedBytes(t *testing.T) {
 		t.Error("the test finds nothing before it either")
 	}
 	for i := range 4 {
-		o := fsm.RedactOptions{Fields: []string{"note", "tags"}, Reasons: true, Labels: true, Actors: true, Actor: "root", Reason: "asked"}
-		if _, redacted, err := m.Redact(t.Context(), fmt.Sprint("p", i), o); !redacted || err != nil {
+		o := audit.RedactOptions{Fields: []string{"note", "tags"}, Reasons: true, Labels: true, Actors: true, Actor: "root", Reason: "asked"}
+		if _, redacted, err := audit.Redact(t.Context(), m, fmt.Sprint("p", i), o); !redacted || err != nil {
 			t.Fatalf("redacted: %t, %v", redacted, err)
 		}
 	}
@@ -100,7 +101,7 @@ func TestUsersTriggersWhileErasing(t *testing.T) {
 		t.Fatalf("before it the mirror holds %q", text)
 	}
 	before := triggers(t, path)
-	if _, redacted, err := m.Redact(t.Context(), "p1", fsm.RedactOptions{Fields: []string{"note"}, Actor: "root", Reason: "asked"}); !redacted || err != nil {
+	if _, redacted, err := audit.Redact(t.Context(), m, "p1", audit.RedactOptions{Fields: []string{"note"}, Actor: "root", Reason: "asked"}); !redacted || err != nil {
 		t.Fatal(redacted, err)
 	}
 	if text := ask(mirror); strings.Contains(text, "secret") {
@@ -112,7 +113,7 @@ func TestUsersTriggersWhileErasing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "it was edited"); !repaired || err != nil {
+	if _, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "it was edited"); !repaired || err != nil {
 		t.Fatal(repaired, err)
 	}
 	if text := ask(mirror); strings.Contains(text, "77") {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -19,7 +20,7 @@ import (
 // sound audits and expects nothing.
 func sound(t testing.TB, m *parcels) {
 	t.Helper()
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,7 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	for _, f := range corpus {
 		check, id, _ := strings.Cut(f.want, " ")
-		if f.want == "" || check == fsm.CheckUnique || check == fsm.CheckProjection { // what is wrong between records
+		if f.want == "" || check == audit.CheckUnique || check == audit.CheckProjection { // what is wrong between records
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestRepair(t *testing.T) {
 				return list
 			}
 			was := log()
-			p, repaired, err := m.Repair(t.Context(), id, "root", "the corpus")
+			p, repaired, err := audit.Repair(t.Context(), m, id, "root", "the corpus")
 			if f.resum != nil || !slices.Contains([]string{"decode", "rule", "fold", "beyond", "orphan"}, check) || f.name == "C08 a record without a log" {
 				if want := fsm.ErrQuarantined; !errors.Is(err, want) && !errors.Is(err, fsm.ErrNotFound) {
 					t.Errorf("Repair: %v, want %v", err, want)
@@ -132,7 +133,7 @@ func TestRepairKeepsWhatRefersToTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, repaired, err := m.Repair(t.Context(), "p1", "root", "a test"); err != nil || !repaired {
+	if _, repaired, err := audit.Repair(t.Context(), m, "p1", "root", "a test"); err != nil || !repaired {
 		t.Fatalf("Repair: %t, %v", repaired, err)
 	}
 	n := 0
@@ -180,12 +181,12 @@ func TestOlderLogGetsItsChain(t *testing.T) {
 	if m, err = openParcels(t, open(t, path)); err != nil {
 		t.Fatal(err)
 	}
-	for f, err := range m.Audit(t.Context()) {
-		if err != nil || f.Check != fsm.CheckHistory {
+	for f, err := range audit.Run(t.Context(), m) {
+		if err != nil || f.Check != audit.CheckHistory {
 			t.Errorf("%v, %v, want the edited event only", f, err)
 		}
 	}
-	if h := m.Health(); h.Findings[fsm.CheckHistory] != 1 {
+	if h := audit.HealthOf(m); h.Findings[audit.CheckHistory] != 1 {
 		t.Errorf("the edited event was not found: %+v", h)
 	}
 }
@@ -229,7 +230,7 @@ func TestBackupIsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := m.Health(); !h.Sound() || h.Records < 5 {
+	if h := audit.HealthOf(m); !h.Sound() || h.Records < 5 {
 		t.Errorf("the backup: %+v", h)
 	}
 	sound(t, m)

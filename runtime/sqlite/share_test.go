@@ -16,6 +16,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -46,7 +49,7 @@ func share(path, name string) error {
 		return err
 	}
 	d := storetest.Descriptor(schema)
-	if err := fsm.Migrate(ctx, store, schema); err != nil {
+	if err := fsmimpl.Migrate(ctx, store, schema); err != nil {
 		return err
 	}
 	m, err := fsm.NewMachine(ctx, store, d, parcelEffects())
@@ -72,7 +75,7 @@ func shareOnce(ctx context.Context, m *parcels, id string) error {
 	meta := func(request string) storetest.Meta {
 		return storetest.Meta{RequestID: request + id, Actor: "ann"}
 	}
-	note := func(request string) fsm.Call[storetest.Parcel] {
+	note := func(request string) fsmimpl.Call[storetest.Parcel] {
 		return storetest.Annotate(meta(request), fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Some(true))
 	}
 	out, err := m.Create(ctx, storetest.Register(meta("new "), storetest.RegisterInput{ID: id, Lane: id}))
@@ -233,7 +236,7 @@ func (c *crowd) verify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +310,7 @@ func TestRetiredWhileOpen(t *testing.T) {
 				return err
 			}
 			guarded := func(id string) error {
-				_, err := m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{storetest.Register(storetest.Meta{RequestID: id, Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id})})
+				_, err := m.CreateMany(t.Context(), []fsmimpl.Call[storetest.Parcel]{storetest.Register(storetest.Meta{RequestID: id, Actor: "ann"}, storetest.RegisterInput{ID: id, Lane: id})})
 				return err
 			}
 			if c.wrote {
@@ -318,14 +321,14 @@ func TestRetiredWhileOpen(t *testing.T) {
 			later := parcelSchema(t)
 			later.Version, later.Hash = first.Version+1, "later"
 			if beside {
-				later.Beside = []fsm.SpecID{first.ID()}
+				later.Beside = []driver.SpecID{first.ID()}
 			}
-			if err := fsm.Migrate(t.Context(), open(t, path), later); err != nil {
+			if err := fsmimpl.Migrate(t.Context(), open(t, path), later); err != nil {
 				t.Fatal(err)
 			}
 			for id, do := range map[string]func(string) error{"one": create, "another": guarded} {
 				err := do(id)
-				var retired *fsm.RetiredError
+				var retired *driver.RetiredError
 				if beside && err != nil || !beside && !errors.As(err, &retired) {
 					t.Errorf("%s: %v", id, err)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
@@ -25,28 +26,28 @@ func generated(t testing.TB, machine string) map[string]string {
 	return map[string]string{"sqlite": string(text)}
 }
 
-func executionSchema(t testing.TB) *fsm.Schema {
+func executionSchema(t testing.TB) *driver.Schema {
 	s := executionFields()
 	s.SQL = generated(t, "execution")
 	return s
 }
 
-func executionFields() *fsm.Schema {
-	return &fsm.Schema{
+func executionFields() *driver.Schema {
+	return &driver.Schema{
 		Machine: "execution", Entity: "Execution", Version: 1, Hash: "h1", Table: "execution", Enforce: "full",
-		Columns: []fsm.Column{
-			{Name: "job_id", Stored: "job_id", Kind: fsm.KindString},
-			{Name: "attempt", Stored: "attempt", Kind: fsm.KindSequence},
-			{Name: "lease_owner", Stored: "lease_owner", Kind: fsm.KindString},
-			{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: fsm.KindTime},
-			{Name: "started_at", Stored: "started_at", Kind: fsm.KindTime, Optional: true},
-			{Name: "finished_at", Stored: "finished_at", Kind: fsm.KindTime, Optional: true},
+		Columns: []driver.Column{
+			{Name: "job_id", Stored: "job_id", Kind: driver.KindString},
+			{Name: "attempt", Stored: "attempt", Kind: driver.KindSequence},
+			{Name: "lease_owner", Stored: "lease_owner", Kind: driver.KindString},
+			{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime},
+			{Name: "started_at", Stored: "started_at", Kind: driver.KindTime, Optional: true},
+			{Name: "finished_at", Stored: "finished_at", Kind: driver.KindTime, Optional: true},
 		},
-		States: []fsm.StateInfo{
+		States: []driver.StateInfo{
 			{Name: "leased", Stored: "leased"}, {Name: "in_progress", Stored: "in_progress"}, {Name: "committed", Stored: "committed"},
 			{Name: "done", Stored: "done", Terminal: true}, {Name: "aborted", Stored: "aborted", Terminal: true},
 		},
-		Uniques: []fsm.UniqueRule{
+		Uniques: []driver.UniqueRule{
 			{Name: "one_lease_per_job", Columns: []string{"job_id"}, States: []string{"leased", "in_progress"}},
 			{Name: "one_committed_per_job", Columns: []string{"job_id"}, States: []string{"committed", "done"}},
 			{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
@@ -60,20 +61,20 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 const leaseImage = `{"created_at":null,"updated_at":null,"job_id":"j1","attempt":1,"lease_owner":"w1","lease_expires_at":null,"started_at":null,"finished_at":null}`
 
 // lease is the creation of an execution.
-func lease(id, job string, attempt int64) *fsm.Write {
-	row := &fsm.Row{ID: id, State: "leased", Rev: 1, CreatedAt: start, UpdatedAt: start,
+func lease(id, job string, attempt int64) *driver.Write {
+	row := &driver.Row{ID: id, State: "leased", Rev: 1, CreatedAt: start, UpdatedAt: start,
 		Values: []any{job, attempt, "w1", start.Add(time.Minute), nil, nil}}
-	return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: row, Event: fsm.Event{ID: id, Rev: 1, Operation: "lease", Name: "leased", To: "leased",
+	return &driver.Write{Prev: fsm.Ref{ID: id}, Row: row, Event: fsm.Event{ID: id, Rev: 1, Operation: "lease", Name: "leased", To: "leased",
 		At: start, Actor: "w1", RequestID: "lease-" + id, RequestN: 0, Fingerprint: "f", Labels: map[string]string{"a": "b"},
 		Inputs: fsm.MustJSON(`{"job_id":"j"}`), Changes: fsm.MustJSON(`{}`), Image: fsm.MustJSON(leaseImage), Version: 1, Sum: 4294967295}}
 }
 
 // step is the next move of an execution.
-func step(prev *fsm.Write, operation, to, request string, changed map[int]any) *fsm.Write {
+func step(prev *driver.Write, operation, to, request string, changed map[int]any) *driver.Write {
 	row := *prev.Row
 	row.Rev, row.State, row.UpdatedAt = row.Rev+1, to, row.UpdatedAt.Add(time.Second)
 	row.Values = append([]any(nil), row.Values...)
-	w := &fsm.Write{Prev: prev.Row.Ref(), PrevState: prev.Row.State, Row: &row}
+	w := &driver.Write{Prev: prev.Row.Ref(), PrevState: prev.Row.State, Row: &row}
 	for i := range row.Values {
 		if v, ok := changed[i]; ok {
 			row.Values[i] = v
@@ -95,7 +96,7 @@ func open(t testing.TB, path string, opts ...sqlite.Option) *sqlstore.Store {
 	return store
 }
 
-func table(t testing.TB, store fsm.Store, s *fsm.Schema) fsm.Table {
+func table(t testing.TB, store fsm.Store, s *driver.Schema) driver.Table {
 	t.Helper()
 	tab, err := store.Table(s)
 	if err != nil {
@@ -132,7 +133,7 @@ func TestWritesAndReads(t *testing.T) {
 	if err := tab.Commit(ctx, w3); err != nil {
 		t.Fatal(err)
 	}
-	again := &fsm.Write{Prev: w3.Row.Ref(), PrevState: "committed", Event: w3.Event}
+	again := &driver.Write{Prev: w3.Row.Ref(), PrevState: "committed", Event: w3.Event}
 	again.Event.From, again.Event.RequestID = "committed", "r4"
 	if err := tab.Commit(ctx, again); err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestWritesAndReads(t *testing.T) {
 	store.Close()
 	store = open(t, path)
 	tab = table(t, store, s)
-	err := tab.View(ctx, func(r fsm.Reader) error {
+	err := tab.View(ctx, func(r driver.Reader) error {
 		row, err := r.Row("e1")
 		if err != nil {
 			return err
@@ -161,7 +162,7 @@ func TestWritesAndReads(t *testing.T) {
 		want := []fsm.Event{w1.Event, w2.Event, w3.Event, again.Event}
 		var chain uint32
 		for i := range want { // the last one is recorded only and hangs on the one before it all the same
-			chain = fsm.Chained(chain, &want[i])
+			chain = driver.Chained(chain, &want[i])
 			want[i].Chain = chain
 		}
 		if diff := cmp.Diff(want, events, cmp.Comparer(func(a, b fsm.JSON) bool { return a == b })); diff != "" {
@@ -184,7 +185,7 @@ func TestRefusals(t *testing.T) {
 			w1 := lease("e1", "j1", 1)
 			w2 := step(w1, "start", "in_progress", "r2", map[int]any{4: start.Add(time.Second)})
 			w3 := step(w2, "commit", "committed", "r3", nil)
-			for _, w := range []*fsm.Write{w1, w2, w3} {
+			for _, w := range []*driver.Write{w1, w2, w3} {
 				if err := tab.Commit(ctx, w); err != nil {
 					t.Fatal(err)
 				}
@@ -201,20 +202,20 @@ func TestRefusals(t *testing.T) {
 			rival := lease("f2", "j1", 3)
 			for _, c := range []struct {
 				name string
-				w    *fsm.Write
+				w    *driver.Write
 				want error
 			}{
-				{"id taken", same, fsm.ErrIDTaken},
-				{"request taken in the machine", taken, fsm.ErrRequestTaken},
-				{"stale", late, fsm.ErrMoved},
-				{"request taken in the record", replay, fsm.ErrRequestTaken},
-				{"no such record", missing, fsm.ErrMoved},
-				{"number taken", number, &fsm.ConflictError{Rule: "sequence_attempt"}},
+				{"id taken", same, driver.ErrIDTaken},
+				{"request taken in the machine", taken, driver.ErrRequestTaken},
+				{"stale", late, driver.ErrMoved},
+				{"request taken in the record", replay, driver.ErrRequestTaken},
+				{"no such record", missing, driver.ErrMoved},
+				{"number taken", number, &driver.ConflictError{Rule: "sequence_attempt"}},
 				{"second lease", f1, nil},
-				{"rival lease", rival, &fsm.ConflictError{Rule: "one_lease_per_job"}},
+				{"rival lease", rival, &driver.ConflictError{Rule: "one_lease_per_job"}},
 			} {
 				err := tab.Commit(ctx, c.w)
-				var conflict, wanted *fsm.ConflictError
+				var conflict, wanted *driver.ConflictError
 				if errors.As(c.want, &wanted) && errors.As(err, &conflict) && *conflict == *wanted {
 					continue
 				}
@@ -227,7 +228,7 @@ func TestRefusals(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := tab.Commit(ctx, step(g, "commit", "committed", "g2", nil))
-			if conflict := new(fsm.ConflictError); !errors.As(err, &conflict) || conflict.Rule != "one_committed_per_job" {
+			if conflict := new(driver.ConflictError); !errors.As(err, &conflict) || conflict.Rule != "one_committed_per_job" {
 				t.Errorf("second committed execution: got %v, want the rule one_committed_per_job", err)
 			}
 			bad := step(g, "expire", "aborted", "g3", nil) // finished_at is missing

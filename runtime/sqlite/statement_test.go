@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -43,7 +44,7 @@ func TestOrphansComeInPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pages [][]string
-	err = tab.View(ctx, func(r fsm.Reader) error {
+	err = tab.View(ctx, func(r driver.Reader) error {
 		for after := ""; ; {
 			page, err := r.Orphans(after, 2)
 			if err != nil || len(page) == 0 {
@@ -72,18 +73,18 @@ func TestRecordedBehindTheRecord(t *testing.T) {
 	w1 := lease("e1", "j1", 1)
 	w2 := step(w1, "start", "in_progress", "r2", map[int]any{4: start})
 	other := lease("e2", "j2", 1)
-	for _, w := range []*fsm.Write{w1, w2, other, step(other, "start", "in_progress", "r3", map[int]any{4: start}), lease("e3", "j3", 1)} {
+	for _, w := range []*driver.Write{w1, w2, other, step(other, "start", "in_progress", "r3", map[int]any{4: start}), lease("e3", "j3", 1)} {
 		if err := tab.Commit(ctx, w); err != nil {
 			t.Fatal(err)
 		}
 	}
-	recorded := func(id string, rev int64, state string) *fsm.Write {
+	recorded := func(id string, rev int64, state string) *driver.Write {
 		e := w2.Event
 		e.ID, e.Rev, e.From, e.To, e.RequestID = id, rev, state, state, fmt.Sprint("again ", id, rev, state)
-		return &fsm.Write{Prev: fsm.Ref{ID: id, Rev: rev}, PrevState: state, Event: e}
+		return &driver.Write{Prev: fsm.Ref{ID: id, Rev: rev}, PrevState: state, Event: e}
 	}
-	for _, w := range []*fsm.Write{recorded("e1", 1, "leased"), recorded("e1", 2, "leased"), recorded("e1", 1, "in_progress"), recorded("nobody", 1, "leased")} {
-		if err := tab.Commit(ctx, w); !errors.Is(err, fsm.ErrMoved) {
+	for _, w := range []*driver.Write{recorded("e1", 1, "leased"), recorded("e1", 2, "leased"), recorded("e1", 1, "in_progress"), recorded("nobody", 1, "leased")} {
+		if err := tab.Commit(ctx, w); !errors.Is(err, driver.ErrMoved) {
 			t.Errorf("%s at %d in %s: %v, want ErrMoved", w.Prev.ID, w.Prev.Rev, w.PrevState, err)
 		}
 	}
@@ -107,12 +108,12 @@ func TestRefusedCreationHasItsOwnReason(t *testing.T) {
 	}
 	w := lease("e2", "j2", 1)
 	w.Event.Operation = "start" // which makes no record
-	if err := tab.Commit(ctx, w); err == nil || errors.Is(err, fsm.ErrIDTaken) {
+	if err := tab.Commit(ctx, w); err == nil || errors.Is(err, driver.ErrIDTaken) {
 		t.Errorf("got %v, want the refusal of the schema", err)
 	}
 	w = lease("e1", "j2", 1)
 	w.Event.RequestID = "another"
-	if err := tab.Commit(ctx, w); !errors.Is(err, fsm.ErrIDTaken) {
+	if err := tab.Commit(ctx, w); !errors.Is(err, driver.ErrIDTaken) {
 		t.Errorf("got %v, want ErrIDTaken", err)
 	}
 }
@@ -126,15 +127,15 @@ func TestOneDeliveryIsPostponed(t *testing.T) {
 	w1 := lease("e1", "j1", 1)
 	w2 := step(w1, "start", "in_progress", "r2", map[int]any{4: start})
 	other := lease("e2", "j2", 1)
-	for _, w := range []*fsm.Write{w1, w2, other} {
-		w.Outbox = &fsm.Delivery{ID: w.Row.ID, Rev: w.Row.Rev, Effect: "notify", Key: "k", Due: start}
+	for _, w := range []*driver.Write{w1, w2, other} {
+		w.Outbox = &driver.Delivery{ID: w.Row.ID, Rev: w.Row.Rev, Effect: "notify", Key: "k", Due: start}
 		if err := tab.Commit(ctx, w); err != nil {
 			t.Fatal(err)
 		}
 	}
 	outbox := func() map[string]string {
 		got := map[string]string{}
-		err := tab.View(ctx, func(r fsm.Reader) error {
+		err := tab.View(ctx, func(r driver.Reader) error {
 			list, err := r.Outbox(start.Add(time.Hour), 0)
 			for _, d := range list {
 				got[fmt.Sprint(d.ID, " ", d.Rev)] = fmt.Sprint(d.Attempts, " ", d.Due.Sub(start), " ", d.LastError)
@@ -186,7 +187,7 @@ func TestPlacesInABatch(t *testing.T) {
 		request string
 		n       int64
 		want    error
-	}{{"batch", 0, fsm.ErrRequestTaken}, {"batch", 1, fsm.ErrIDTaken}, {"none", -1, fsm.ErrRequestTaken}, {"other", 0, fsm.ErrIDTaken}} {
+	}{{"batch", 0, driver.ErrRequestTaken}, {"batch", 1, driver.ErrIDTaken}, {"none", -1, driver.ErrRequestTaken}, {"other", 0, driver.ErrIDTaken}} {
 		if err := create("e0", "j2", c.request, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%s %d: %v, want %v", c.request, c.n, err, c.want)
 		}

@@ -15,6 +15,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	fsmdriver "github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -91,7 +92,7 @@ func TestStoresShareAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := executionSchema(t)
-	tabs := []fsm.Table{table(t, open(t, path), s), table(t, open(t, path), s), table(t, other, s)}
+	tabs := []fsmdriver.Table{table(t, open(t, path), s), table(t, open(t, path), s), table(t, other, s)}
 	var wg sync.WaitGroup
 	for n, tab := range tabs {
 		for g := range 4 {
@@ -128,7 +129,7 @@ func TestClosedStore(t *testing.T) {
 	if err := tab.Commit(context.Background(), lease("e1", "j1", 1)); err == nil {
 		t.Error("a closed store committed")
 	}
-	if err := tab.View(context.Background(), func(fsm.Reader) error { return nil }); err == nil {
+	if err := tab.View(context.Background(), func(fsmdriver.Reader) error { return nil }); err == nil {
 		t.Error("a closed store read")
 	}
 }
@@ -156,7 +157,7 @@ func TestForeignPools(t *testing.T) {
 						if err := tab.Commit(ctx, lease(id, "job "+id, 1)); err != nil {
 							t.Error(err)
 						}
-						err := tab.View(ctx, func(r fsm.Reader) error { _, err := r.Row(id); return err })
+						err := tab.View(ctx, func(r fsmdriver.Reader) error { _, err := r.Row(id); return err })
 						if err != nil {
 							t.Error(err)
 						}
@@ -221,8 +222,8 @@ func TestMigrateRebuilds(t *testing.T) {
 
 	wider := *s
 	wider.Version, wider.Hash = 2, "h2"
-	wider.Columns = append(append([]fsm.Column(nil), s.Columns...), fsm.Column{Name: "tries", Stored: "tries", Kind: fsm.KindCounter},
-		fsm.Column{Name: "note", Stored: "note", Kind: fsm.KindString, Optional: true})
+	wider.Columns = append(append([]fsmdriver.Column(nil), s.Columns...), fsmdriver.Column{Name: "tries", Stored: "tries", Kind: fsmdriver.KindCounter},
+		fsmdriver.Column{Name: "note", Stored: "note", Kind: fsmdriver.KindString, Optional: true})
 	wider.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], "    \"finished_at\" INTEGER,\n",
 		"    \"finished_at\" INTEGER,\n    \"tries\" INTEGER NOT NULL,\n    \"note\" TEXT,\n", 1)}
 	two, err := store.Table(&wider)
@@ -238,7 +239,7 @@ func TestMigrateRebuilds(t *testing.T) {
 	if err := two.Check(ctx); err != nil {
 		t.Fatal(err)
 	}
-	err = two.View(ctx, func(r fsm.Reader) error {
+	err = two.View(ctx, func(r fsmdriver.Reader) error {
 		row, err := r.Row("e1")
 		if err == nil && (row.Values[0] != "j1" || row.Values[6] != int64(0) || row.Values[7] != nil) {
 			t.Errorf("the row became %v", row.Values)
@@ -295,7 +296,7 @@ func TestCancelledContext(t *testing.T) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	reading, stop := context.WithCancel(bg)
-	err = tab.View(reading, func(r fsm.Reader) error {
+	err = tab.View(reading, func(r fsmdriver.Reader) error {
 		stop()
 		_, err := r.Row("e1")
 		return err
@@ -303,9 +304,9 @@ func TestCancelledContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a read that is cancelled: got %v, want context.Canceled", err)
 	}
-	err = tab.View(bg, func(r fsm.Reader) error {
+	err = tab.View(bg, func(r fsmdriver.Reader) error {
 		for _, id := range []string{"e1", "e2"} {
-			if _, err := r.Row(id); !errors.Is(err, fsm.ErrNotFound) {
+			if _, err := r.Row(id); !errors.Is(err, fsmdriver.ErrNotFound) {
 				t.Errorf("%s is there: %v", id, err)
 			}
 			for range r.Events(id, 0) {
@@ -380,7 +381,7 @@ func TestAdopt(t *testing.T) {
 		if _, err := tx.Row("kept"); err != nil {
 			return err
 		}
-		if _, err := tx.Row("dropped"); !errors.Is(err, fsm.ErrNotFound) {
+		if _, err := tx.Row("dropped"); !errors.Is(err, fsmdriver.ErrNotFound) {
 			return fmt.Errorf("dropped: %w", err)
 		}
 		in, err := store.Adopt(ctx, s, store.Transaction(tx))
@@ -444,7 +445,7 @@ func TestInvariantNamesTheRule(t *testing.T) {
 	}
 	err := tab.Commit(ctx, step(w1, "expire", "aborted", "r", nil))
 	var r *fsm.Refusal
-	if !errors.As(err, &r) || r.Code != fsm.CodeInvariant || r.Name != "aborted: finished_at is present" || r.ID != "e1" {
+	if !errors.As(err, &r) || r.Code != fsm.ErrInvariant || r.Name != "aborted: finished_at is present" || r.ID != "e1" {
 		t.Errorf("got %#v, want the rule's name", err)
 	}
 	err = tab.Commit(ctx, step(w1, "expire", "done", "r", map[int]any{4: start, 5: start}))
@@ -463,10 +464,10 @@ func TestMachinesShareAFile(t *testing.T) {
 	parcels.SQL = generated(t, "parcel")
 	tab := table(t, store, executions)
 	other := table(t, store, parcels)
-	register := func(id string) *fsm.Write {
+	register := func(id string) *fsmdriver.Write {
 		p := storetest.Parcel{ID: id, State: "waiting", Rev: 1, CreatedAt: start, UpdatedAt: start, Lane: "a"}
 		row := storetest.Encode(&p)
-		return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &row, Event: fsm.Event{ID: id, Rev: 1, Operation: "register", Name: "register", To: "waiting", At: start, RequestID: "r-" + id}}
+		return &fsmdriver.Write{Prev: fsm.Ref{ID: id}, Row: &row, Event: fsm.Event{ID: id, Rev: 1, Operation: "register", Name: "register", To: "waiting", At: start, RequestID: "r-" + id}}
 	}
 	both := func(id string, after error) error {
 		return tab.Update(ctx, func(tx fsm.Tx) error {
@@ -489,12 +490,12 @@ func TestMachinesShareAFile(t *testing.T) {
 	if err := both("dropped", errDisk); !errors.Is(err, errDisk) {
 		t.Fatalf("got %v, want the function's own error", err)
 	}
-	for name, tab := range map[string]fsm.Table{"execution": tab, "parcel": other} {
-		err := tab.View(ctx, func(r fsm.Reader) error {
+	for name, tab := range map[string]fsmdriver.Table{"execution": tab, "parcel": other} {
+		err := tab.View(ctx, func(r fsmdriver.Reader) error {
 			if _, err := r.Row("kept"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if _, err := r.Row("dropped"); !errors.Is(err, fsm.ErrNotFound) {
+			if _, err := r.Row("dropped"); !errors.Is(err, fsmdriver.ErrNotFound) {
 				t.Errorf("%s: got %v, want ErrNotFound", name, err)
 			}
 			return nil
@@ -569,7 +570,7 @@ func TestBackup(t *testing.T) {
 		t.Error("a backup was overwritten")
 	}
 	again := table(t, open(t, copied), s)
-	err = again.View(ctx, func(r fsm.Reader) error { _, err := r.Row("before"); return err })
+	err = again.View(ctx, func(r fsmdriver.Reader) error { _, err := r.Row("before"); return err })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -41,7 +42,7 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	register := func(id, lane string, weight int64) fsm.Call[storetest.Parcel] {
+	register := func(id, lane string, weight int64) fsmimpl.Call[storetest.Parcel] {
 		return storetest.Register(storetest.Meta{RequestID: id}, storetest.RegisterInput{ID: id, Lane: lane, Weight: fsm.Some(weight)})
 	}
 	first, err := m.Create(t.Context(), register("one", "one", 1))
@@ -51,7 +52,7 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 	refused := func(what string, err error, name string) {
 		t.Helper()
 		var r *fsm.Refusal
-		if !errors.As(err, &r) || r.Code != fsm.CodeInvariant && r.Code != fsm.CodeDenied || r.Retry() != fsm.GiveUp || !strings.Contains(err.Error(), name) {
+		if !errors.As(err, &r) || r.Code != fsm.ErrInvariant && r.Code != fsm.ErrDenied || r.Retry() != fsm.GiveUp || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want it refused by %s", what, err, name)
 		}
 	}
@@ -61,7 +62,7 @@ func TestRulesOfUsersAreNamed(t *testing.T) {
 	}{{"one", "parcel.lane", 7}, {"raised", "own trigger", 7}, {"free", "parcel.weight", 1}} {
 		_, err := m.Create(t.Context(), register("new", c.lane, c.weight))
 		refused("a creation", err, c.name)
-		_, err = m.CreateMany(t.Context(), []fsm.Call[storetest.Parcel]{register("first", "free", 8), register("new", c.lane, c.weight)})
+		_, err = m.CreateMany(t.Context(), []fsmimpl.Call[storetest.Parcel]{register("first", "free", 8), register("new", c.lane, c.weight)})
 		refused("several creations", err, c.name)
 	}
 	_, err = m.Apply(t.Context(), first, storetest.Annotate(storetest.Meta{RequestID: "note"}, fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Optional[bool]{}))

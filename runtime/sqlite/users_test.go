@@ -12,22 +12,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )
 
 // wider is the execution machine with two more fields, as version 2.
-func wider(s *fsm.Schema) *fsm.Schema {
+func wider(s *driver.Schema) *driver.Schema {
 	w := *s
 	w.Version, w.Hash = 2, "h2"
-	w.Columns = append(slices.Clone(s.Columns), fsm.Column{Name: "tries", Stored: "tries", Kind: fsm.KindCounter},
-		fsm.Column{Name: "note", Stored: "note", Kind: fsm.KindString, Optional: true})
+	w.Columns = append(slices.Clone(s.Columns), driver.Column{Name: "tries", Stored: "tries", Kind: driver.KindCounter},
+		driver.Column{Name: "note", Stored: "note", Kind: driver.KindString, Optional: true})
 	w.SQL = map[string]string{"sqlite": strings.Replace(s.SQL["sqlite"], "    \"finished_at\" INTEGER,\n",
 		"    \"finished_at\" INTEGER,\n    \"tries\" INTEGER NOT NULL,\n    \"note\" TEXT,\n", 1)}
 	return &w
 }
 
 // narrower lacks a column.
-func narrower(s *fsm.Schema) *fsm.Schema {
+func narrower(s *driver.Schema) *driver.Schema {
 	w := *s
 	w.Version, w.Hash, w.Columns = 2, "h2", nil
 	for _, c := range s.Columns {

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
 // commitAlone commits one write by itself, in one statement to a server. One that
 // met another writer is made again.
-func (t *table) commitAlone(ctx context.Context, w *fsm.Write) error {
+func (t *table) commitAlone(ctx context.Context, w *driver.Write) error {
 	for i := 1; ; i++ {
 		err := t.onceAlone(ctx, w)
 		if i == attempts || !errors.Is(err, fsm.ErrBusy) {
@@ -30,7 +31,7 @@ func linger(ctx context.Context, i int) bool {
 	return call.Nap(ctx, time.Duration(rand.Int64N(int64(i)*int64(time.Millisecond)))) == nil
 }
 
-func (t *table) onceAlone(ctx context.Context, w *fsm.Write) error {
+func (t *table) onceAlone(ctx context.Context, w *driver.Write) error {
 	s, err := t.store.writers.take(ctx)
 	if err != nil {
 		return t.unopened(ctx, err)
@@ -42,7 +43,7 @@ func (t *table) onceAlone(ctx context.Context, w *fsm.Write) error {
 }
 
 // commitSingle makes one write in one statement, which is a transaction of its own.
-func (t *table) commitSingle(ctx context.Context, s *session, w *fsm.Write) (broken bool, err error) {
+func (t *table) commitSingle(ctx context.Context, s *session, w *driver.Write) (broken bool, err error) {
 	text, args, err := t.single(w, false)
 	if err != nil {
 		return false, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -34,7 +35,7 @@ func (s *Store) commitTogether(on *session, batch []*job) (broken bool) {
 	}
 	for _, j := range all {
 		if j.fate == pending { // the transaction could not even be taken back
-			j.answer(j.refuse(fsm.CodeBusy, errTakenBack))
+			j.answer(j.refuse(fsm.ErrBusy, errTakenBack))
 		}
 	}
 	return broken
@@ -149,7 +150,7 @@ func (s *Store) commitIn(ctx context.Context, on *session, batch []*job, careful
 		case refused[i] == nil:
 			j.answer(j.t.lost(j.w, err))
 		default: // what refused it may be one of those whose fate is open; it wrote nothing itself
-			j.answer(j.refuse(fsm.CodeBusy, err))
+			j.answer(j.refuse(fsm.ErrBusy, err))
 		}
 	}
 	return false, err != nil
@@ -157,7 +158,7 @@ func (s *Store) commitIn(ctx context.Context, on *session, batch []*job, careful
 
 // attempt makes a write part of the transaction or leaves no trace of it. lost
 // is the error that took the whole transaction with it.
-func (x *txn) attempt(w *fsm.Write) (refused, lost error) {
+func (x *txn) attempt(w *driver.Write) (refused, lost error) {
 	if _, err := x.q.exec(x.ctx, "SAVEPOINT fsm_job"); err != nil {
 		return nil, err
 	}

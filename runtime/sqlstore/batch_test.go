@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // scriptedDB is a SQLite database that keeps what it is asked, in short words, and
@@ -28,9 +29,9 @@ type scriptedDB struct {
 	ends      []string           // what was ended, in order: statements, the connection
 }
 
-func (d *scriptedDB) Connect(context.Context) (driver.Conn, error) { return d, nil }
+func (d *scriptedDB) Connect(context.Context) (sqldriver.Conn, error) { return d, nil }
 
-func (d *scriptedDB) PrepareContext(_ context.Context, text string) (driver.Stmt, error) {
+func (d *scriptedDB) PrepareContext(_ context.Context, text string) (sqldriver.Stmt, error) {
 	d.prepared++
 	return &scriptedStmt{d, text}, nil
 }
@@ -45,26 +46,32 @@ func (s *scriptedStmt) Close() error {
 	return nil
 }
 
-func (s *scriptedStmt) NumInput() int                              { return strings.Count(s.text, "?") }
-func (s *scriptedStmt) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
-func (s *scriptedStmt) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
+func (s *scriptedStmt) NumInput() int { return strings.Count(s.text, "?") }
+func (s *scriptedStmt) Exec([]sqldriver.Value) (sqldriver.Result, error) {
+	return nil, sqldriver.ErrSkip
+}
+func (s *scriptedStmt) Query([]sqldriver.Value) (sqldriver.Rows, error) {
+	return nil, sqldriver.ErrSkip
+}
 
-func (s *scriptedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+func (s *scriptedStmt) ExecContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Result, error) {
 	return s.d.ExecContext(ctx, s.text, args)
 }
 
-func (s *scriptedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+func (s *scriptedStmt) QueryContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	return s.d.QueryContext(ctx, s.text, args)
 }
 
-func (d *scriptedDB) Driver() driver.Driver                                        { return nil }
-func (*scriptedDB) Prepare(string) (driver.Stmt, error)                            { return nil, driver.ErrSkip }
-func (d *scriptedDB) Close() error                                                 { d.ends = append(d.ends, "gone"); return nil }
-func (d *scriptedDB) Commit() error                                                { return d.word("commit") }
-func (d *scriptedDB) Rollback() error                                              { return d.word("rollback") }
-func (d *scriptedDB) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return d.Begin() }
+func (d *scriptedDB) Driver() sqldriver.Driver             { return nil }
+func (*scriptedDB) Prepare(string) (sqldriver.Stmt, error) { return nil, sqldriver.ErrSkip }
+func (d *scriptedDB) Close() error                         { d.ends = append(d.ends, "gone"); return nil }
+func (d *scriptedDB) Commit() error                        { return d.word("commit") }
+func (d *scriptedDB) Rollback() error                      { return d.word("rollback") }
+func (d *scriptedDB) BeginTx(context.Context, sqldriver.TxOptions) (sqldriver.Tx, error) {
+	return d.Begin()
+}
 
-func (d *scriptedDB) Begin() (driver.Tx, error) {
+func (d *scriptedDB) Begin() (sqldriver.Tx, error) {
 	err := d.word("begin")
 	return d, err
 }
@@ -86,7 +93,7 @@ func (d *scriptedDB) fault(what string) error {
 	return list[0]
 }
 
-func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+func (d *scriptedDB) ExecContext(_ context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
 	id := ""
 	for _, a := range args {
 		if s, ok := a.Value.(string); ok && len(s) == 1 {
@@ -95,17 +102,17 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []driver.N
 	}
 	switch {
 	case strings.HasPrefix(text, `INSERT INTO "main"."m_events"`):
-		return driver.RowsAffected(1), d.word("log " + id)
+		return sqldriver.RowsAffected(1), d.word("log " + id)
 	case strings.HasPrefix(text, `UPDATE "main"."m" `):
 		if err := d.word("move " + id); err != nil || slices.Contains(d.elsewhere, id) {
-			return driver.RowsAffected(0), err
+			return sqldriver.RowsAffected(0), err
 		}
-		return driver.RowsAffected(1), nil
+		return sqldriver.RowsAffected(1), nil
 	}
-	return driver.RowsAffected(0), d.word(strings.ToLower(text))
+	return sqldriver.RowsAffected(0), d.word(strings.ToLower(text))
 }
 
-func (d *scriptedDB) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+func (d *scriptedDB) QueryContext(context.Context, string, []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	return noRows{}, nil
 }
 
@@ -114,9 +121,9 @@ func (d *scriptedDB) has(word string) bool { return slices.Contains(d.asked, wor
 
 type noRows struct{}
 
-func (noRows) Columns() []string         { return []string{"a"} }
-func (noRows) Close() error              { return nil }
-func (noRows) Next([]driver.Value) error { return io.EOF }
+func (noRows) Columns() []string            { return []string{"a"} }
+func (noRows) Close() error                 { return nil }
+func (noRows) Next([]sqldriver.Value) error { return io.EOF }
 
 // A batch is one transaction; who is refused in it costs the others as little as
 // may be, and everybody is told what became of the write.
@@ -153,15 +160,15 @@ func TestCommitTogether(t *testing.T) {
 		"all refused at once":      {writes: "??", asked: say(begin, "rollback"), want: []error{errAny, errAny}},
 		"one refused half done": {writes: "ab", elsewhere: []string{"a"},
 			asked: say(begin, a, "rollback", begin, save, a, back, release, save, b, release, "commit"),
-			want:  []error{fsm.ErrMoved, nil}},
+			want:  []error{driver.ErrMoved, nil}},
 		"all refused half done": {writes: "ab", elsewhere: []string{"a", "b"},
 			asked: say(begin, a, "rollback", begin, save, a, back, release, save, b, back, release, "rollback"),
-			want:  []error{fsm.ErrMoved, fsm.ErrMoved}},
-		"alone, refused half done": {writes: "a", elsewhere: []string{"a"}, asked: say(begin, a, "rollback"), want: []error{fsm.ErrMoved}},
+			want:  []error{driver.ErrMoved, driver.ErrMoved}},
+		"alone, refused half done": {writes: "a", elsewhere: []string{"a"}, asked: say(begin, a, "rollback"), want: []error{driver.ErrMoved}},
 		"alone, refused, no way back": {writes: "a", elsewhere: []string{"a"}, refuse: map[string][]error{"rollback": {broke}},
-			asked: say(begin, a, "rollback"), want: []error{fsm.ErrMoved}, broken: true},
+			asked: say(begin, a, "rollback"), want: []error{driver.ErrMoved}, broken: true},
 		"alone, refused, taken back by itself": {writes: "a", elsewhere: []string{"a"}, refuse: map[string][]error{"rollback": {gone}},
-			asked: say(begin, a, "rollback"), want: []error{fsm.ErrMoved}},
+			asked: say(begin, a, "rollback"), want: []error{driver.ErrMoved}},
 		"one refused half done, no way back": {writes: "ab", elsewhere: []string{"b"}, refuse: map[string][]error{"rollback": {broke}},
 			asked: say(begin, a, b, "rollback"), want: []error{fsm.ErrBusy, fsm.ErrBusy}, broken: true},
 		"the database fails before anything is done": {writes: "ab", refuse: map[string][]error{"log a": {busy}},
@@ -223,15 +230,15 @@ func together(t *testing.T, db *scriptedDB, writes string) (*Store, *session, []
 	}
 	t.Cleanup(func() { conn.Close() })
 	s := &Store{dialect: SQLite(), file: "a file", writers: newPool(nil, SQLite(), 1)}
-	tab, err := newTable(s, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	tab, err := newTable(s, &driver.Schema{Machine: "m", Table: "m", Columns: []driver.Column{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var batch []*job
 	for _, r := range writes {
 		id := string(r)
-		w := &fsm.Write{Prev: fsm.Ref{ID: id, Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: id, State: "off", Rev: 4},
-			Event: fsm.Event{ID: id, Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
+		w := &driver.Write{Prev: driver.Ref{ID: id, Rev: 3}, PrevState: "on", Row: &driver.Row{ID: id, State: "off", Rev: 4},
+			Event: driver.Event{ID: id, Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
 		if id == "?" {
 			w.Row.Values = []any{1} // more than there are columns
 		}

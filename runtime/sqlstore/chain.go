@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"fmt"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // chained returns the value of an event's chain in SQL: see fsm.Chained. id, rev
@@ -14,7 +14,7 @@ func chained(events, id, rev, n, sum string) string {
 }
 
 // chainedTo returns revision and number of the event before e in the chain.
-func chainedTo(e *fsm.Event) (rev, n int64) {
+func chainedTo(e *driver.Event) (rev, n int64) {
 	if e.RecordOnly() {
 		return e.Rev, e.N - 1
 	}

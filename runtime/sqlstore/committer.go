@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -22,7 +23,7 @@ import (
 type job struct {
 	ctx  context.Context
 	t    *table
-	w    *fsm.Write
+	w    *driver.Write
 	fate fate
 	err  error // with answered
 	keys []string
@@ -79,7 +80,7 @@ func newCommitter(p *pool, leaders int, mates func(first, j *job) bool, run func
 
 // commit waits until a batch has taken the write along. A context that ends
 // before takes it out of the queue.
-func (c *committer) commit(ctx context.Context, t *table, w *fsm.Write) error {
+func (c *committer) commit(ctx context.Context, t *table, w *driver.Write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -342,7 +343,7 @@ func (j *job) touches() []string {
 }
 
 // place names the place under a unique rule that a row takes; empty for none.
-func (t *table) place(u *fsm.UniqueRule, row *fsm.Row) string {
+func (t *table) place(u *driver.UniqueRule, row *driver.Row) string {
 	if row == nil || u.States != nil && !slices.Contains(u.States, row.State) {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // desk is a committer over nothing: its batches are what a test makes of them.
@@ -35,7 +36,7 @@ func newDesk(t *testing.T, run func(batch []*job) bool) *desk {
 func deskOver(t *testing.T, p *pool, run func(batch []*job) bool) *desk {
 	t.Helper()
 	d := p.dialect
-	tab, err := newTable(&Store{dialect: d}, &fsm.Schema{Machine: "m", Table: "m"})
+	tab, err := newTable(&Store{dialect: d}, &driver.Schema{Machine: "m", Table: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (d *desk) rests(t *testing.T) {
 func (d *desk) ask(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	return d.commit(ctx, d.t, &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &fsm.Row{ID: id}, Event: fsm.Event{ID: id}})
+	return d.commit(ctx, d.t, &driver.Write{Prev: driver.Ref{ID: id}, Row: &driver.Row{ID: id}, Event: driver.Event{ID: id}})
 }
 
 // waiting waits until so many callers are in the queue.
@@ -223,7 +224,7 @@ func TestCloseStrandsNobody(t *testing.T) {
 	close(hold)
 	group.Wait()
 	<-closed
-	if errs[0] != nil || slices.ContainsFunc(errs[1:], func(err error) bool { return !errors.Is(err, fsm.ErrClosed) }) {
+	if errs[0] != nil || slices.ContainsFunc(errs[1:], func(err error) bool { return !errors.Is(err, driver.ErrClosed) }) {
 		t.Errorf("got %v, want one nil and the others told that the store is closed", errs)
 	}
 }

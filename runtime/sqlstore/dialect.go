@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Dialect is what differs between databases. Its methods are not exported: a
@@ -93,7 +93,7 @@ type Dialect interface {
 	// bind returns a value as the driver takes it.
 	bind(v any) any
 	// operand returns a column as it can be compared.
-	operand(column string, kind fsm.Kind) string
+	operand(column string, kind driver.Kind) string
 	// present returns the condition that a column of a set is not empty.
 	present(column string) string
 	// often and seldom tell a planner without statistics that a condition holds
@@ -103,7 +103,7 @@ type Dialect interface {
 	// walk returns a condition that always holds and makes a planner without
 	// statistics walk along the index of an order that begins with a column.
 	// Empty: not needed.
-	walk(column string, kind fsm.Kind, optional bool) string
+	walk(column string, kind driver.Kind, optional bool) string
 	// order returns the sort keys of a column, absent values last.
 	order(column string, optional, descending bool) []string
 	// lock ends a query whose rows are to be locked, passing over locked ones.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // PostgresOption changes how Postgres makes a dialect.
@@ -258,7 +259,7 @@ func (p *postgres) unguarded(ctx context.Context, q querier, t *table, f func() 
 	case err != nil:
 		return err
 	case owned != "true" && t.enforce() != "none":
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeDenied, Machine: t.schema.Machine,
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrDenied, Machine: t.schema.Machine,
 			Message: "only the owner of the tables repairs and redacts; connect as a role that has the owner's rights"}}
 	}
 	err = f()
@@ -279,8 +280,8 @@ func (*postgres) placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (*postgres) bind(v any) any { return v }
 
 // operand: values of json cannot be compared, their texts can.
-func (*postgres) operand(column string, kind fsm.Kind) string {
-	if kind == fsm.KindJSON || kind == fsm.KindSet {
+func (*postgres) operand(column string, kind driver.Kind) string {
+	if kind == driver.KindJSON || kind == driver.KindSet {
 		return column + "::text"
 	}
 	return column
@@ -289,9 +290,9 @@ func (*postgres) operand(column string, kind fsm.Kind) string {
 func (*postgres) present(column string) string { return "(json_array_length(" + column + ") > 0)" }
 
 // The planner has statistics of its own.
-func (*postgres) often(condition string) string      { return condition }
-func (*postgres) seldom(condition string) string     { return condition }
-func (*postgres) walk(string, fsm.Kind, bool) string { return "" }
+func (*postgres) often(condition string) string         { return condition }
+func (*postgres) seldom(condition string) string        { return condition }
+func (*postgres) walk(string, driver.Kind, bool) string { return "" }
 
 func (*postgres) order(column string, optional, descending bool) []string {
 	if descending {

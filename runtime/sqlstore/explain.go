@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Explain calls f with the transaction tx, and seen with each query that f
@@ -15,7 +15,7 @@ import (
 // PostgreSQL's do, so it is asked for the plan that it has when it may not read
 // a table as a whole, nor sort, where there is another way. Returns the error of
 // f, or one of its own when tx is not of this store.
-func (s *Store) Explain(tx fsm.Tx, f func(fsm.Tx) error, seen func(query, plan string)) error {
+func (s *Store) Explain(tx driver.Tx, f func(driver.Tx) error, seen func(query, plan string)) error {
 	x, ok := tx.(*txn)
 	if !ok || x.t.store != s {
 		return fmt.Errorf("sqlstore: explain a %T; expected a transaction of this store", tx)

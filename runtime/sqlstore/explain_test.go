@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // names are the statements' names by their texts.
@@ -26,20 +27,20 @@ func (t *table) names() map[string]string {
 func TestWhyAWriteDidNothing(t *testing.T) {
 	t.Parallel()
 	const unique = state("23505")
-	move := func(change func(w *fsm.Write)) *fsm.Write {
-		w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: "x"},
-			Event: fsm.Event{ID: "x", Operation: "go", RequestID: "r", RequestN: -1}}
+	move := func(change func(w *driver.Write)) *driver.Write {
+		w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x"},
+			Event: driver.Event{ID: "x", Operation: "go", RequestID: "r", RequestN: -1}}
 		change(w)
 		return w
 	}
-	plain := func(*fsm.Write) {}
-	batch := func(w *fsm.Write) { w.Event.RequestN = 0 }
-	unasked := func(w *fsm.Write) { w.Event.RequestID = "" }
-	creation := func(w *fsm.Write) { w.Prev.Rev = 0 }
-	recorded := func(w *fsm.Write) { w.Row = nil }
-	whole := func(w *fsm.Write) { w.Old = &fsm.Row{} }
+	plain := func(*driver.Write) {}
+	batch := func(w *driver.Write) { w.Event.RequestN = 0 }
+	unasked := func(w *driver.Write) { w.Event.RequestID = "" }
+	creation := func(w *driver.Write) { w.Prev.Rev = 0 }
+	recorded := func(w *driver.Write) { w.Row = nil }
+	whole := func(w *driver.Write) { w.Old = &driver.Row{} }
 	for name, c := range map[string]struct {
-		change func(w *fsm.Write)
+		change func(w *driver.Write)
 		cause  error
 		logged bool
 		finds  string // the one statement that finds something besides held
@@ -49,19 +50,19 @@ func TestWhyAWriteDidNothing(t *testing.T) {
 		want   error // nil: no more than that it changed nothing
 		asked  []string
 	}{
-		"a known request":             {change: plain, finds: "requestInLog", want: fsm.ErrRequestTaken, asked: []string{"requestInLog"}},
-		"a known place in a batch":    {change: batch, finds: "batchInLog", want: fsm.ErrRequestTaken, asked: []string{"requestInLog", "batchInLog"}},
-		"a known request of a batch":  {change: batch, finds: "requestInLog", want: fsm.ErrRequestTaken, asked: []string{"requestInLog"}},
+		"a known request":             {change: plain, finds: "requestInLog", want: driver.ErrRequestTaken, asked: []string{"requestInLog"}},
+		"a known place in a batch":    {change: batch, finds: "batchInLog", want: driver.ErrRequestTaken, asked: []string{"requestInLog", "batchInLog"}},
+		"a known request of a batch":  {change: batch, finds: "requestInLog", want: driver.ErrRequestTaken, asked: []string{"requestInLog"}},
 		"the request cannot be found": {change: batch, fails: "requestInLog", want: fsm.ErrBusy, asked: []string{"requestInLog"}},
 		"the batch cannot be found":   {change: batch, fails: "batchInLog", want: fsm.ErrBusy, asked: []string{"requestInLog", "batchInLog"}},
-		"it moved":                    {change: plain, moved: true, want: fsm.ErrMoved, asked: []string{"requestInLog", "held"}},
-		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: fsm.ErrMoved, asked: []string{"held"}},
-		"it moved, without a request": {change: unasked, moved: true, want: fsm.ErrMoved, asked: []string{"held"}},
+		"it moved":                    {change: plain, moved: true, want: driver.ErrMoved, asked: []string{"requestInLog", "held"}},
+		"it moved, and is logged":     {change: plain, moved: true, logged: true, want: driver.ErrMoved, asked: []string{"held"}},
+		"it moved, without a request": {change: unasked, moved: true, want: driver.ErrMoved, asked: []string{"held"}},
 		"the row cannot be found":     {change: unasked, fails: "held", want: fsm.ErrBusy, asked: []string{"held"}},
-		"another row was decided on":  {change: whole, logged: true, want: fsm.ErrMoved, asked: []string{"held"}},
+		"another row was decided on":  {change: whole, logged: true, want: driver.ErrMoved, asked: []string{"held"}},
 		"a rule against a whole row":  {change: whole, cause: constraint, logged: true, want: fsm.ErrInvariant, asked: []string{"held"}},
-		"the id is taken":             {change: creation, finds: "exists", want: fsm.ErrIDTaken, asked: []string{"requestInLog", "exists"}},
-		"the id was taken":            {change: creation, finds: "logged", want: fsm.ErrIDTaken, asked: []string{"requestInLog", "exists", "logged"}},
+		"the id is taken":             {change: creation, finds: "exists", want: driver.ErrIDTaken, asked: []string{"requestInLog", "exists"}},
+		"the id was taken":            {change: creation, finds: "logged", want: driver.ErrIDTaken, asked: []string{"requestInLog", "exists", "logged"}},
 		"the id is this one's":        {change: creation, cause: constraint, logged: true, finds: "logged", want: fsm.ErrInvariant, asked: []string{"exists"}},
 		"the id cannot be found":      {change: creation, fails: "exists", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists"}},
 		"the log cannot be found":     {change: creation, fails: "logged", want: fsm.ErrBusy, asked: []string{"requestInLog", "exists", "logged"}},
@@ -119,12 +120,12 @@ func TestGroupsAreLocked(t *testing.T) {
 	t.Parallel()
 	const serializable, peers = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", `SELECT count(*) FROM "m" WHERE "state" IN ('on') AND "a" = $1 AND "id" <> $2`
 	lock, try := Postgres().lockGroup(`"m_groups"`, false), Postgres().lockGroup(`"m_groups"`, true)
-	group := func(v any) fsm.PeerQuery {
-		return fsm.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{v}, States: []string{"on"}, Except: "x"}
+	group := func(v any) driver.PeerQuery {
+		return driver.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{v}, States: []string{"on"}, Except: "x"}
 	}
 	begin := func(d Dialect) (*txn, *script) {
 		x, s := scriptedTx(t, d, mode{})
-		x.t.schema.Columns = []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString, Optional: true}}
+		x.t.schema.Columns = []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString, Optional: true}}
 		s.numbers = map[string]int64{peers: 4, x.t.sql.number: 6, lock: 1, try: 0}
 		return x, s
 	}
@@ -136,7 +137,7 @@ func TestGroupsAreLocked(t *testing.T) {
 	x, s = begin(Postgres())
 	tried := group("v")
 	tried.Try = true
-	if n, err := x.Peers(tried); !errors.Is(err, fsm.ErrHeld) || x.err != nil {
+	if n, err := x.Peers(tried); !errors.Is(err, driver.ErrHeld) || x.err != nil {
 		t.Errorf("of a group that another one has it got %d, %v, want ErrHeld and a transaction that goes on", n, err)
 	}
 	s.want(t, serializable, try)
@@ -178,7 +179,7 @@ func TestGroupOfAnInstant(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC)
 	for _, v := range []time.Time{at, at.In(time.FixedZone("elsewhere", 3600))} {
-		key, whole, err := groupKey(&fsm.PeerQuery{Values: []any{"a", v, int64(7)}})
+		key, whole, err := groupKey(&driver.PeerQuery{Values: []any{"a", v, int64(7)}})
 		if key != `["a",1772366400000005,7]` || !whole || err != nil {
 			t.Errorf("%v: %s, %t, %v", v, key, whole, err)
 		}
@@ -188,14 +189,14 @@ func TestGroupOfAnInstant(t *testing.T) {
 // The other records of a group are counted whatever it is a group by.
 func TestOthersOfAnyGroup(t *testing.T) {
 	t.Parallel()
-	for want, q := range map[string]fsm.PeerQuery{
+	for want, q := range map[string]driver.PeerQuery{
 		`SELECT count(*) FROM "main"."m" WHERE "id" <> ?`:                                                    {},
 		`SELECT count(*) FROM "main"."m" WHERE "state" IN ('on') AND "id" <> ?`:                              {States: []string{"on"}},
 		`SELECT count(*) FROM "main"."m" WHERE "a" = ? AND "id" <> ?`:                                        {Columns: []string{"a"}, Values: []any{"v"}},
 		`SELECT count(*) FROM "main"."m" WHERE likelihood("state" IN ('on'), 0.9) AND "a" = ? AND "id" <> ?`: {States: []string{"on"}, Columns: []string{"a"}, Values: []any{"v"}},
 	} {
 		x, s := scriptedTx(t, SQLite(), mode{})
-		x.t.schema.Columns = []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString}}
+		x.t.schema.Columns = []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString}}
 		s.numbers = map[string]int64{want: 4}
 		if n, err := x.Peers(q); n != 4 || err != nil {
 			t.Errorf("%s: got %d, %v, want 4", want, n, err)

@@ -2,7 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 var classNames = map[class]string{ambiguous: "ambiguous", definite: "definite", busy: "busy", stop: "stop"}
@@ -52,8 +53,8 @@ func TestEachCodeHasOneClass(t *testing.T) {
 		if d.writers() != 1 {
 			s.file = ""
 		}
-		tab := &table{store: s, dialect: d, schema: &fsm.Schema{Machine: "m"}}
-		w := step(func(*fsm.Write) {})
+		tab := &table{store: s, dialect: d, schema: &driver.Schema{Machine: "m"}}
+		w := step(func(*driver.Write) {})
 		within, atCommit := tab.blame(w, err), tab.lost(w, err)
 		var refused *fsm.Refusal
 		refuses := errors.As(within, &refused)
@@ -101,7 +102,7 @@ func TestWithoutACode(t *testing.T) {
 		err  error
 		want failure
 	}{
-		{driver.ErrBadConn, failLost}, {context.DeadlineExceeded, failLost}, {errors.New("conn closed"), failLost},
+		{sqldriver.ErrBadConn, failLost}, {context.DeadlineExceeded, failLost}, {errors.New("conn closed"), failLost},
 		{errors.New("commit unexpectedly resulted in rollback"), failGone}, {errors.New("?"), failOpen}, {nil, failOpen}, {state("?"), failOpen},
 	} {
 		if got := Postgres().failure(c.err); got != c.want {
@@ -118,7 +119,7 @@ func TestDatabaseError(t *testing.T) {
 		if want == "8" {
 			d = SQLite()
 		}
-		tab := &table{store: &Store{dialect: d}, dialect: d, schema: &fsm.Schema{Machine: "m"}}
+		tab := &table{store: &Store{dialect: d}, dialect: d, schema: &driver.Schema{Machine: "m"}}
 		refused := tab.fault("write", err)
 		var said *DatabaseError
 		if !errors.Is(refused, fsm.ErrDenied) || !errors.As(refused, &said) || said.Code != want || !errors.Is(refused, err) || !strings.Contains(refused.Error(), err.Error()) {

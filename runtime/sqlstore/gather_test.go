@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // hall is a desk whose only session the test holds until it opens: meanwhile the
@@ -165,12 +166,12 @@ func TestWhoIsAloneCommits(t *testing.T) {
 
 // places gives the machine of a desk a unique rule.
 func places(d *desk) {
-	d.t.schema.Columns = []fsm.Column{{Name: "v", Stored: "v", Kind: fsm.KindString}}
-	d.t.schema.Uniques = []fsm.UniqueRule{{Name: "u", Columns: []string{"v"}}}
+	d.t.schema.Columns = []driver.Column{{Name: "v", Stored: "v", Kind: driver.KindString}}
+	d.t.schema.Uniques = []driver.UniqueRule{{Name: "u", Columns: []string{"v"}}}
 }
 
-func placed(id string, v any) *fsm.Write {
-	return &fsm.Write{Prev: fsm.Ref{ID: id}, Row: &fsm.Row{ID: id, Values: []any{v}}, Event: fsm.Event{ID: id}}
+func placed(id string, v any) *driver.Write {
+	return &driver.Write{Prev: driver.Ref{ID: id}, Row: &driver.Row{ID: id, Values: []any{v}}, Event: driver.Event{ID: id}}
 }
 
 // told is a value that tells when it is written as a text.
@@ -246,7 +247,7 @@ func TestContextsOfABatch(t *testing.T) {
 	d.waiting(t, 1)
 	first, leave := context.WithCancel(t.Context()) // the first in the queue may leave, too
 	group.Go(func() {
-		if err := d.commit(fading(t.Context(), 1), d.t, &fsm.Write{Prev: fsm.Ref{ID: "gone"}, Row: &fsm.Row{}}); !errors.Is(err, context.Canceled) {
+		if err := d.commit(fading(t.Context(), 1), d.t, &driver.Write{Prev: driver.Ref{ID: "gone"}, Row: &driver.Row{}}); !errors.Is(err, context.Canceled) {
 			t.Errorf("who has gone got %v", err)
 		}
 	})
@@ -279,7 +280,7 @@ func TestContextsOfABatch(t *testing.T) {
 	group.Wait()
 
 	// Who leads, too.
-	if err := d.commit(fading(t.Context(), 2), d.t, &fsm.Write{Prev: fsm.Ref{ID: "gone"}, Row: &fsm.Row{}}); !errors.Is(err, context.Canceled) {
+	if err := d.commit(fading(t.Context(), 2), d.t, &driver.Write{Prev: driver.Ref{ID: "gone"}, Row: &driver.Row{}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who led and has gone got %v", err)
 	}
 	if s, err = d.slots.take(t.Context()); err != nil {
@@ -341,12 +342,12 @@ type dead struct {
 	hold  chan struct{}
 }
 
-func (d *dead) Connect(context.Context) (driver.Conn, error) {
+func (d *dead) Connect(context.Context) (sqldriver.Conn, error) {
 	d.tries.Add(1)
 	<-d.hold
 	return nil, errors.New("nobody there")
 }
-func (*dead) Driver() driver.Driver { return nil }
+func (*dead) Driver() sqldriver.Driver { return nil }
 
 // Where no session is to be had, it is tried once for all who wait.
 func TestNoSessionForAnybody(t *testing.T) {
@@ -378,16 +379,16 @@ func TestNoSessionForAnybody(t *testing.T) {
 // places under unique rules that the row takes and held.
 func TestTouches(t *testing.T) {
 	t.Parallel()
-	tab, err := newTable(&Store{dialect: SQLite()}, &fsm.Schema{Machine: "m", Table: "m",
-		Columns: []fsm.Column{{Name: "v", Stored: "v"}, {Name: "w", Stored: "w"}},
-		Uniques: []fsm.UniqueRule{{Name: "any", Columns: []string{"v"}}, {Name: "on", Columns: []string{"v", "w"}, States: []string{"on"}}},
+	tab, err := newTable(&Store{dialect: SQLite()}, &driver.Schema{Machine: "m", Table: "m",
+		Columns: []driver.Column{{Name: "v", Stored: "v"}, {Name: "w", Stored: "w"}},
+		Uniques: []driver.UniqueRule{{Name: "any", Columns: []string{"v"}}, {Name: "on", Columns: []string{"v", "w"}, States: []string{"on"}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(state string, values ...any) *fsm.Row { return &fsm.Row{State: state, Values: values} }
+	row := func(state string, values ...any) *driver.Row { return &driver.Row{State: state, Values: values} }
 	for name, c := range map[string]struct {
-		row, old *fsm.Row
+		row, old *driver.Row
 		request  string
 		n        int64
 		want     []string
@@ -406,7 +407,7 @@ func TestTouches(t *testing.T) {
 		"a place that is given up":   {row: row("off", "a", "b"), old: row("on", "a", "b"), want: []string{"id x", "unique any a", "unique on a b"}},
 		"a place that was not there": {row: row("off", "a", nil), old: row("off", nil, nil), want: []string{"id x", "unique any a"}},
 	} {
-		j := &job{t: tab, w: &fsm.Write{Prev: fsm.Ref{ID: "x"}, Row: c.row, Old: c.old, Event: fsm.Event{RequestID: c.request, RequestN: c.n}}}
+		j := &job{t: tab, w: &driver.Write{Prev: driver.Ref{ID: "x"}, Row: c.row, Old: c.old, Event: driver.Event{RequestID: c.request, RequestN: c.n}}}
 		var got []string
 		for _, key := range j.touches() {
 			got = append(got, strings.Join(slices.DeleteFunc(strings.Split(key, "\x00"), func(s string) bool { return s == tab.name }), " "))

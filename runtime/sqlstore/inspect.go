@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
-
-var _ fsm.Inspector = (*reader)(nil)
 
 // Doubles returns the groups of rows that hold one place of a unique rule. It
 // reads the rows themselves and trusts no index.
-func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+func (r *reader) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
 	b := &text{d: r.t.dialect}
 	fmt.Fprintf(b, `SELECT min("id"), max("id"), count(*) FROM %s`, r.t.name)
 	word := " WHERE "
@@ -33,9 +31,9 @@ func (r *reader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Doub
 		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
 	}
 	fmt.Fprintf(b, ` HAVING count(*) > 1 AND min("id") > %s ORDER BY 1%s`, b.arg(after), r.t.dialect.limit(b.arg(unlimited(limit))))
-	var list []fsm.Double
+	var list []driver.Double
 	err := r.each(b.String(), b.args, func(rows Rows) error {
-		var d fsm.Double
+		var d driver.Double
 		err := rows.Scan(&d.First, &d.Last, &d.Count)
 		list = append(list, d)
 		return err

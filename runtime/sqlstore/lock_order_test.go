@@ -17,6 +17,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -85,17 +88,17 @@ type watchedStore struct {
 }
 
 type watchedTable struct {
-	fsm.Table
+	driver.Table
 	s *watchedStore
 }
 
 type watchedTx struct {
-	fsm.Tx
+	driver.Tx
 	s    *watchedStore
 	last bool // all that are to be locked first have been asked for
 }
 
-func (s *watchedStore) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *watchedStore) Table(schema *driver.Schema) (driver.Table, error) {
 	t, err := s.Store.Table(schema)
 	switch {
 	case s.after == nil:
@@ -106,23 +109,23 @@ func (s *watchedStore) Table(schema *fsm.Schema) (fsm.Table, error) {
 	return &watchedTable{t, s}, err
 }
 
-func (t *watchedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
-	return t.Table.Update(ctx, func(tx fsm.Tx) error { return f(&watchedTx{Tx: tx, s: t.s}) })
+func (t *watchedTable) Update(ctx context.Context, f func(driver.Tx) error) error {
+	return t.Table.Update(ctx, func(tx driver.Tx) error { return f(&watchedTx{Tx: tx, s: t.s}) })
 }
 
 type pairedTable struct{ watchedTable }
 
 // UpdateMany writes two records with one statement, then the next two.
-func (t *pairedTable) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
-	return t.Table.(fsm.Bulk).UpdateMany(ctx, func(tx fsm.ManyTx) error { return f(&pairs{tx, t.s}) })
+func (t *pairedTable) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
+	return t.Table.(driver.Bulk).UpdateMany(ctx, func(tx driver.ManyTx) error { return f(&pairs{tx, t.s}) })
 }
 
 type pairs struct {
-	fsm.ManyTx
+	driver.ManyTx
 	s *watchedStore
 }
 
-func (x *pairs) WriteMany(ws []*fsm.Write) error {
+func (x *pairs) WriteMany(ws []*driver.Write) error {
 	for some := range slices.Chunk(ws, 2) {
 		if err := x.ManyTx.WriteMany(some); err != nil {
 			return err
@@ -132,18 +135,18 @@ func (x *pairs) WriteMany(ws []*fsm.Write) error {
 	return nil
 }
 
-func (x *watchedTx) Row(id string) (fsm.Row, error) {
+func (x *watchedTx) Row(id string) (driver.Row, error) {
 	if x.s.blind && !x.last {
 		x.last = id == "p2"
-		return fsm.Row{}, fsm.ErrNotFound
+		return driver.Row{}, driver.ErrNotFound
 	}
 	row, err := x.Tx.Row(id)
 	x.s.after("row")
 	return row, err
 }
 
-func (x *watchedTx) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
-	return func(yield func(fsm.Row, error) bool) {
+func (x *watchedTx) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
+	return func(yield func(driver.Row, error) bool) {
 		for row, err := range x.Tx.Rows(q) {
 			if !yield(row, err) {
 				break
@@ -155,7 +158,7 @@ func (x *watchedTx) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 	}
 }
 
-func (x *watchedTx) Write(w *fsm.Write) error {
+func (x *watchedTx) Write(w *driver.Write) error {
 	err := x.Tx.Write(w)
 	if err == nil {
 		x.s.after("write")
@@ -163,7 +166,7 @@ func (x *watchedTx) Write(w *fsm.Write) error {
 	return err
 }
 
-func (x *watchedTx) Peers(q fsm.PeerQuery) (int64, error) {
+func (x *watchedTx) Peers(q driver.PeerQuery) (int64, error) {
 	n, err := x.Tx.Peers(q)
 	if err == nil {
 		x.s.after("peers")
@@ -178,7 +181,7 @@ type order struct {
 	*crossing
 	dialect loose
 	dsn     string
-	schema  *fsm.Schema
+	schema  *driver.Schema
 }
 
 // open opens the machine over a store that says to after what its transactions have
@@ -202,9 +205,9 @@ func (o *order) open(after func(what string), how watchedStore) parcelMachine {
 		o.t.Fatal(err)
 	}
 	how.Store, how.after = store, after
-	nothing := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+	nothing := func(context.Context, driver.Tx, storetest.Parcel, string, driver.Event) error { return nil }
 	m, err := fsm.NewMachine(o.t.Context(), &how, storetest.Descriptor(o.schema),
-		map[string]fsm.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing})
+		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": nothing, "carry": nothing, "notify": nothing})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -254,19 +257,19 @@ func (o *order) both(first, second func() error) {
 	all.Wait()
 }
 
-func bills(ids ...string) (items []fsm.Item[storetest.Parcel]) {
+func bills(ids ...string) (items []fsmimpl.Item[storetest.Parcel]) {
 	for _, id := range ids {
-		items = append(items, fsm.Item[storetest.Parcel]{At: fsm.Ref{ID: id}, Call: storetest.Bill(storetest.Meta{})})
+		items = append(items, fsmimpl.Item[storetest.Parcel]{At: driver.Ref{ID: id}, Call: storetest.Bill(storetest.Meta{})})
 	}
 	return items
 }
 
 // relabel is a call that gives a parcel another label, which stands for its place.
-func relabel(label string) fsm.Call[storetest.Parcel] {
-	c := storetest.Annotate(storetest.Meta{}, fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Optional[bool]{})
-	c.Inputs = append(c.Inputs, fsm.Input{Name: "label", Value: label, Kind: fsm.KindString})
+func relabel(label string) fsmimpl.Call[storetest.Parcel] {
+	c := storetest.Annotate(storetest.Meta{}, fsm.Optional[driver.JSON]{}, fsm.Optional[string]{}, fsm.Optional[bool]{})
+	c.Inputs = append(c.Inputs, driver.Input{Name: "label", Value: label, Kind: driver.KindString})
 	decide := c.Decide
-	c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *storetest.Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		step, err := decide(p, id, peers, now)
 		p.Label = fsm.Some(label)
 		return step, err
@@ -275,7 +278,7 @@ func relabel(label string) fsm.Call[storetest.Parcel] {
 }
 
 // ofOneNumber returns two labels whose places have one number.
-func ofOneNumber(t *testing.T, schema *fsm.Schema) (x, y string) {
+func ofOneNumber(t *testing.T, schema *driver.Schema) (x, y string) {
 	t.Helper()
 	tab := &table{schema: schema}
 	known := map[int]string{}
@@ -359,10 +362,10 @@ func TestOrderOfLocks(t *testing.T) {
 			first, second := o.open(o.at(0, "some", 1), watchedStore{pairs: true}), o.open(o.at(1, "some", 1), watchedStore{pairs: true})
 			held := o.make(first, false, "a", "a", "a", "a")
 			annotate := func(m parcelMachine, places ...int) error {
-				var items []fsm.Item[storetest.Parcel]
+				var items []fsmimpl.Item[storetest.Parcel]
 				for _, i := range places {
-					items = append(items, fsm.Item[storetest.Parcel]{At: held[i],
-						Call: storetest.Annotate(storetest.Meta{}, fsm.Some(fsm.MustJSON(`1`)), fsm.Optional[string]{}, fsm.Optional[bool]{})})
+					items = append(items, fsmimpl.Item[storetest.Parcel]{At: held[i],
+						Call: storetest.Annotate(storetest.Meta{}, fsm.Some(driver.MustJSON(`1`)), fsm.Optional[string]{}, fsm.Optional[bool]{})})
 				}
 				_, err := m.ApplyMany(o.t.Context(), items)
 				return err
@@ -388,9 +391,9 @@ func TestOrderOfLocks(t *testing.T) {
 			first, second := o.open(o.at(0, "peers", 1), watchedStore{}), o.open(o.at(1, "peers", 1), watchedStore{})
 			held := o.make(first, true, "a", "b", "b", "a")
 			shelve := func(m parcelMachine, list ...storetest.Parcel) error {
-				var items []fsm.Item[storetest.Parcel]
+				var items []fsmimpl.Item[storetest.Parcel]
 				for _, p := range list {
-					items = append(items, fsm.Item[storetest.Parcel]{At: p, Call: storetest.Shelve(storetest.Meta{}, "slot "+p.ID, "t")})
+					items = append(items, fsmimpl.Item[storetest.Parcel]{At: p, Call: storetest.Shelve(storetest.Meta{}, "slot "+p.ID, "t")})
 				}
 				_, err := m.ApplyMany(o.t.Context(), items)
 				return err
@@ -401,7 +404,7 @@ func TestOrderOfLocks(t *testing.T) {
 		{"4, several places are locked before they are taken", func(d *loose) { d.places = true }, func(o *order, _ bool) {
 			first, second := o.open(o.at(0, "write", 2), watchedStore{}), o.open(o.at(1, "write", 2), watchedStore{})
 			register := func(m parcelMachine, labels ...string) error {
-				var calls []fsm.Call[storetest.Parcel]
+				var calls []fsmimpl.Call[storetest.Parcel]
 				for _, label := range labels {
 					calls = append(calls, storetest.Register(storetest.Meta{}, storetest.RegisterInput{Label: fsm.Some(label), Lane: "a"}))
 				}
@@ -440,13 +443,13 @@ func TestOrderOfLocks(t *testing.T) {
 				for !o.arrived[1].Load() && o.t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)
 				}
-				_, repaired, err := repairs.Repair(o.t.Context(), id, "root", "asked")
+				_, repaired, err := audit.Repair(o.t.Context(), repairs, id, "root", "asked")
 				if err == nil && !repaired {
 					err = errors.New("nothing was repaired")
 				}
 				return err
 			}, func() error {
-				items := []fsm.Item[storetest.Parcel]{{At: fsm.Ref{ID: "p1"}, Call: relabel("x")}, {At: fsm.Ref{ID: "p2"}, Call: relabel("y")}}
+				items := []fsmimpl.Item[storetest.Parcel]{{At: driver.Ref{ID: "p1"}, Call: relabel("x")}, {At: driver.Ref{ID: "p2"}, Call: relabel("y")}}
 				if _, err := batches.ApplyMany(o.t.Context(), items); err != nil && !errors.Is(err, fsm.ErrNotUnique) {
 					return err // else the repair came first
 				}

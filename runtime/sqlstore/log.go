@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // logOrder is how a dialect orders the log of all records.
@@ -18,9 +18,9 @@ type logOrder struct {
 	// first is the cursor before everything.
 	first []any
 	// parse returns a cursor's parameters.
-	parse func(fsm.Cursor) (args []any, ok bool)
+	parse func(driver.Cursor) (args []any, ok bool)
 	// cursor is the cursor behind an event at a place.
-	cursor func(place string, e *fsm.Event) fsm.Cursor
+	cursor func(place string, e *driver.Event) driver.Cursor
 	// lost asks, with the cursor's first parameter, for something that the log
 	// cannot hold on this server; empty: nothing can.
 	lost string
@@ -28,19 +28,17 @@ type logOrder struct {
 	// its record, whose id is the parameter; empty: it stands there anyway.
 	column, behind string
 	// blurred is fsm.Blurred; nil: the order is that in which events were made.
-	blurred func(a, b *fsm.Entry) bool
+	blurred func(a, b *driver.Entry) bool
 }
 
-var _ fsm.Blurred = (*reader)(nil)
-
 // Blurred reports whether the log may give two events the wrong way round.
-func (r *reader) Blurred(a, b *fsm.Entry) bool {
+func (r *reader) Blurred(a, b *driver.Entry) bool {
 	o := &r.t.order
 	return o.blurred != nil && o.blurred(a, b)
 }
 
 // Log returns the events of all records behind the cursor.
-func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 	o := &r.t.order
 	args := o.first
 	if after != "" {
@@ -49,12 +47,12 @@ func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 			return nil, r.noCursor(after)
 		}
 	}
-	var list []fsm.Entry
+	var list []driver.Entry
 	text := "SELECT " + quoted(eventColumns) + `, "chain", ` + o.place + o.query
 	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
-		list = append(list, fsm.Entry{Event: e, Cursor: o.cursor(place, &e)})
+		list = append(list, driver.Entry{Event: e, Cursor: o.cursor(place, &e)})
 		return err
 	})
 	if err != nil || len(list) > 0 || o.lost == "" {
@@ -66,7 +64,7 @@ func (r *reader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 // logIsWhole looks, where nothing new is found, whether that can be: a log or a
 // cursor that came from another server counts other transactions, so events
 // would be passed over without a word.
-func (r *reader) logIsWhole(o *logOrder, after fsm.Cursor, args []any) error {
+func (r *reader) logIsWhole(o *logOrder, after driver.Cursor, args []any) error {
 	var ahead, cursor bool
 	err := r.each(o.lost, args[:1], func(rows Rows) error { return rows.Scan(&ahead, &cursor) })
 	switch {
@@ -81,8 +79,8 @@ func (r *reader) logIsWhole(o *logOrder, after fsm.Cursor, args []any) error {
 	return nil
 }
 
-func (r *reader) noCursor(after fsm.Cursor) error {
-	return fmt.Errorf("sqlstore: %s: %q: %w", r.t.schema.Machine, after, fsm.ErrCursor)
+func (r *reader) noCursor(after driver.Cursor) error {
+	return fmt.Errorf("sqlstore: %s: %q: %w", r.t.schema.Machine, after, driver.ErrCursor)
 }
 
 // ordered: there is one writer, so the places are given in the order of the commits.
@@ -91,11 +89,11 @@ func (d sqlite) ordered(table string) logOrder {
 		place: `CAST("seq" AS TEXT)`,
 		query: " FROM " + d.qualified(table) + ` WHERE "seq" > ? ORDER BY "seq"` + d.limit("?"),
 		first: []any{int64(0)},
-		parse: func(c fsm.Cursor) ([]any, bool) {
+		parse: func(c driver.Cursor) ([]any, bool) {
 			seq, ok := natural(string(c))
 			return []any{seq}, ok
 		},
-		cursor: func(place string, _ *fsm.Event) fsm.Cursor { return fsm.Cursor(place) },
+		cursor: func(place string, _ *driver.Event) driver.Cursor { return driver.Cursor(place) },
 		lost:   `SELECT 0, ? > coalesce((SELECT max("seq") FROM "sqlite_sequence" WHERE "name" = ` + literal(table) + `), 0)`,
 	}
 }
@@ -109,9 +107,9 @@ func (p *postgres) ordered(table string) logOrder {
 		query: " FROM " + p.qualified(table) + ` WHERE ("xid", "id", "rev", "n") > ($1::text::xid8, $2, $3, $4)
 			AND "xid" < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY "xid", "id", "rev", "n" LIMIT $5`,
 		first: []any{"0", "", int64(0), int64(0)},
-		parse: func(c fsm.Cursor) ([]any, bool) {
+		parse: func(c driver.Cursor) ([]any, bool) {
 			parts := strings.SplitN(string(c), ".", 4)
-			if len(parts) != 4 || fsm.CheckID(parts[3]) != nil {
+			if len(parts) != 4 || driver.CheckID(parts[3]) != nil {
 				return nil, false
 			}
 			args := []any{parts[0], parts[3]}
@@ -126,12 +124,12 @@ func (p *postgres) ordered(table string) logOrder {
 			}
 			return args, true
 		},
-		cursor: func(place string, e *fsm.Event) fsm.Cursor {
-			return fsm.Cursor(fmt.Sprintf("%s.%d.%d.%s", place, e.Rev, e.N, e.ID))
+		cursor: func(place string, e *driver.Event) driver.Cursor {
+			return driver.Cursor(fmt.Sprintf("%s.%d.%d.%s", place, e.Rev, e.N, e.ID))
 		},
 		lost: `SELECT EXISTS (SELECT 1 FROM ` + p.qualified(table) + ` WHERE "xid" >= pg_snapshot_xmax(pg_current_snapshot())),
 			$1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot())`,
-		blurred: func(a, b *fsm.Entry) bool {
+		blurred: func(a, b *driver.Entry) bool {
 			first, _, _ := strings.Cut(string(a.Cursor), ".")
 			second, _, _ := strings.Cut(string(b.Cursor), ".")
 			return first == second || b.At.Before(a.At.Add(blur))
@@ -159,7 +157,7 @@ func (t *table) insertBehind(events, columns, places string) string {
 }
 
 // insertion returns the statement and the arguments that append an event.
-func (x *txn) insertion(e *fsm.Event) (string, []any, error) {
+func (x *txn) insertion(e *driver.Event) (string, []any, error) {
 	args, err := x.t.eventArgs(e)
 	rev, n := chainedTo(e)
 	args = append(args, e.ID, rev, n, int64(e.Sum))
@@ -180,3 +178,6 @@ func natural(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
 }
+
+// Misindexed finds nothing: the database keeps its own indexes.
+func (r *reader) Misindexed(string) ([]driver.Misindexed, string, error) { return nil, "", nil }

@@ -4,22 +4,22 @@ import (
 	"context"
 	"slices"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // maxMany bounds the writes of one statement of a transaction.
 const maxMany = 1000
 
-var _ fsm.Bulk = (*table)(nil)
+var _ driver.Bulk = (*table)(nil)
 
 // UpdateMany runs f in one transaction.
-func (t *table) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+func (t *table) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	return t.transact(ctx, t.dialect.claim(), func(x *txn) error { return f(x) })
 }
 
 // WriteMany makes writes of different records part of the transaction. On a server
 // those of the same kind are one statement.
-func (x *txn) WriteMany(ws []*fsm.Write) error {
+func (x *txn) WriteMany(ws []*driver.Write) error {
 	if err := x.reserve(ws...); err != nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func (x *txn) WriteMany(ws []*fsm.Write) error {
 }
 
 // writeSome makes writes that one statement can hold.
-func (x *txn) writeSome(ws []*fsm.Write) error {
+func (x *txn) writeSome(ws []*driver.Write) error {
 	if len(ws) == 1 {
 		return x.write(ws[0])
 	}
-	if i := slices.IndexFunc(ws, func(w *fsm.Write) bool { return x.t.fits(w) != nil }); i >= 0 {
+	if i := slices.IndexFunc(ws, func(w *driver.Write) bool { return x.t.fits(w) != nil }); i >= 0 {
 		return x.t.fits(ws[i])
 	}
 	if x.err != nil {
@@ -58,7 +58,7 @@ func (x *txn) writeSome(ws []*fsm.Write) error {
 	case err == nil || x.t.dialect.failure(err) == failConstraint:
 		// Some are elsewhere, or a rule speaks against one. What was written of the
 		// others must not stay.
-		x.err = fsm.ErrMoved
+		x.err = driver.ErrMoved
 		return x.err
 	}
 	return x.fail(err)

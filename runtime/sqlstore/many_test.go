@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // moves are writes of the script's machine: creations, or changes of what is on at
 // revision 3.
-func moves(create bool, ids ...string) []*fsm.Write {
-	var list []*fsm.Write
+func moves(create bool, ids ...string) []*driver.Write {
+	var list []*driver.Write
 	for _, id := range ids {
-		w := &fsm.Write{Prev: fsm.Ref{ID: id, Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: id, State: "off", Rev: 4},
-			Event: fsm.Event{ID: id, Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
+		w := &driver.Write{Prev: driver.Ref{ID: id, Rev: 3}, PrevState: "on", Row: &driver.Row{ID: id, State: "off", Rev: 4},
+			Event: driver.Event{ID: id, Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
 		if create {
 			w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From = 0, "", 1, 1, ""
 		}
@@ -82,9 +83,9 @@ func TestManyWritesAreAllOrNone(t *testing.T) {
 		refuse error
 		want   error
 	}{
-		"one is elsewhere":  {[]string{"a"}, nil, fsm.ErrMoved},
-		"one record twice":  {[]string{"a", "a"}, nil, fsm.ErrMoved},
-		"a rule":            {nil, constraint, fsm.ErrMoved},
+		"one is elsewhere":  {[]string{"a"}, nil, driver.ErrMoved},
+		"one record twice":  {[]string{"a", "a"}, nil, driver.ErrMoved},
+		"a rule":            {nil, constraint, driver.ErrMoved},
 		"another writer":    {nil, deadlock, fsm.ErrBusy},
 		"the server ends":   {nil, state("57P01"), fsm.ErrBusy},
 		"something unknown": {nil, state("22P02"), state("22P02")},
@@ -124,7 +125,7 @@ func TestManyWritesOnSQLite(t *testing.T) {
 		t.Errorf("%v, asked %q, want an event and a row for each", err, s.asked)
 	}
 	s.asked, s.changed = nil, 0
-	if err := x.WriteMany(moves(false, "a", "b")); !errors.Is(err, fsm.ErrMoved) || len(s.asked) != 3 {
+	if err := x.WriteMany(moves(false, "a", "b")); !errors.Is(err, driver.ErrMoved) || len(s.asked) != 3 {
 		t.Errorf("%v, asked %q, want the first one alone, and why", err, s.asked)
 	}
 }

@@ -3,13 +3,13 @@ package sqlstore
 import (
 	"slices"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // version is a revision of a record that a write is decided on.
 type version struct {
 	t   *table
-	ref fsm.Ref
+	ref driver.Ref
 }
 
 // version returns what a job moves its record away from; false when it moves none.
@@ -37,7 +37,7 @@ func (c *committer) overtake(batch []*job) {
 		if !moves || !gone[v] {
 			return false
 		}
-		j.answer(fsm.ErrMoved)
+		j.answer(driver.ErrMoved)
 		j.wake <- j.fate
 		return true
 	})

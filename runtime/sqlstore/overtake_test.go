@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // A write of a revision that is gone is answered without a batch; each that the
@@ -16,12 +16,12 @@ import (
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
-	move := func(id string, rev int64) *fsm.Write {
-		return &fsm.Write{Prev: fsm.Ref{ID: id, Rev: rev}, Row: &fsm.Row{ID: id, Rev: rev + 1}}
+	move := func(id string, rev int64) *driver.Write {
+		return &driver.Write{Prev: driver.Ref{ID: id, Rev: rev}, Row: &driver.Row{ID: id, Rev: rev + 1}}
 	}
-	note := func(id string, rev int64) *fsm.Write { return &fsm.Write{Prev: fsm.Ref{ID: id, Rev: rev}} }
+	note := func(id string, rev int64) *driver.Write { return &driver.Write{Prev: driver.Ref{ID: id, Rev: rev}} }
 	for what, tt := range map[string]struct {
-		first, then *fsm.Write
+		first, then *driver.Write
 		answer      error
 		fate        fate
 		elsewhere   bool // then is of another machine
@@ -60,11 +60,11 @@ func TestOvertaken(t *testing.T) {
 			other := d.t
 			if tt.elsewhere {
 				var err error
-				if other, err = newTable(d.t.store, &fsm.Schema{Machine: "n", Table: "n"}); err != nil {
+				if other, err = newTable(d.t.store, &driver.Schema{Machine: "n", Table: "n"}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			commit := func(in *table, w *fsm.Write) error {
+			commit := func(in *table, w *driver.Write) error {
 				if tt.fate == alone && w == tt.first {
 					defer func() { _ = recover() }() // there is no database to try it alone
 				}
@@ -82,7 +82,7 @@ func TestOvertaken(t *testing.T) {
 			if tt.overtaken {
 				want = want[:1]
 			}
-			if diff := cmp.Diff(want, seen); diff != "" || errors.Is(err, fsm.ErrMoved) != tt.overtaken || !tt.overtaken && err != nil {
+			if diff := cmp.Diff(want, seen); diff != "" || errors.Is(err, driver.ErrMoved) != tt.overtaken || !tt.overtaken && err != nil {
 				t.Errorf("answered %v; writes (-want +got):\n%s", err, diff)
 			}
 		})

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-var _ fsm.ParkingTx = (*txn)(nil)
+var _ driver.ParkingTx = (*txn)(nil)
 
 // stirred reports whether Wake has something to do: a time has come, or somebody has
 // noted that there may be room.
-func (r *reader) stirred(p *fsm.Parking, now time.Time) (bool, error) {
+func (r *reader) stirred(p *driver.Parking, now time.Time) (bool, error) {
 	b := &text{d: r.t.dialect}
 	var parts []string
 	if len(p.Due) > 0 {
@@ -29,12 +29,12 @@ func (r *reader) stirred(p *fsm.Parking, now time.Time) (bool, error) {
 }
 
 // due is the condition that the time of a parked row has come.
-func due(b *text, p *fsm.Parking, now time.Time) string {
+func due(b *text, p *driver.Parking, now time.Time) string {
 	col := quote(p.Column)
 	return col + " > 0 AND " + col + " <= " + b.arg(now.UnixMicro())
 }
 
-func notesOf(p *fsm.Parking) string {
+func notesOf(p *driver.Parking) string {
 	names := make([]string, len(p.Rules))
 	for i, r := range p.Rules {
 		names[i] = literal(r.Note)
@@ -51,7 +51,7 @@ type note struct {
 
 // Park parks records. Who stands in the way of a group is locked before, and stays
 // there until the transaction ends: a record that moves on later sees what was parked.
-func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
+func (x *txn) Park(p *driver.Parking, list []driver.Parked) (int, error) {
 	var rows []parkedRow
 	full := map[string]bool{}
 	for _, b := range list {
@@ -90,14 +90,14 @@ func (x *txn) Park(p *fsm.Parking, list []fsm.Parked) (int, error) {
 }
 
 // blocked locks those who leave no room in a group; false when another writer has one.
-func (x *txn) blocked(r *fsm.ParkRule, values []any, full map[string]bool) (bool, error) {
+func (x *txn) blocked(r *driver.ParkRule, values []any, full map[string]bool) (bool, error) {
 	key := fmt.Sprintf("%s %q", r.Note, values)
 	if known, ok := full[key]; ok {
 		return known, nil
 	}
 	b := &text{d: x.t.dialect}
 	b.WriteString("SELECT 1 FROM " + x.t.name)
-	if err := x.t.where(b, &fsm.Query{States: r.States, Where: equal(r.Columns, values)}); err != nil {
+	if err := x.t.where(b, &driver.Query{States: r.States, Where: equal(r.Columns, values)}); err != nil {
 		return false, err
 	}
 	b.WriteString(x.t.dialect.limit(b.arg(r.Than)) + x.t.dialect.lock())
@@ -107,10 +107,10 @@ func (x *txn) blocked(r *fsm.ParkRule, values []any, full map[string]bool) (bool
 	return full[key], err
 }
 
-func equal(columns []string, values []any) []fsm.Cond {
-	where := make([]fsm.Cond, len(columns))
+func equal(columns []string, values []any) []driver.Cond {
+	where := make([]driver.Cond, len(columns))
 	for i, c := range columns {
-		where[i] = fsm.Cond{Column: c, Op: fsm.OpEq, Value: values[i]}
+		where[i] = driver.Cond{Column: c, Op: driver.OpEq, Value: values[i]}
 	}
 	return where
 }
@@ -134,7 +134,7 @@ type parkedRow struct {
 }
 
 // parkRows parks rows and returns the ids of those that nobody else has.
-func (x *txn) parkRows(p *fsm.Parking, rows []parkedRow) (map[string]bool, error) {
+func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, error) {
 	col, parked := quote(p.Column), map[string]bool{}
 	if x.t.dialect.writers() == 1 {
 		text := x.t.statement(`UPDATE %s SET %s = ? WHERE "id" = ? AND "rev" = ? AND %[2]s IS NULL`, x.t.name, col)
@@ -192,7 +192,7 @@ func (x *txn) parkFault(err error) error {
 }
 
 // Wake shows parked records again.
-func (x *txn) Wake(q fsm.Query) (n int, held string, err error) {
+func (x *txn) Wake(q driver.Query) (n int, held string, err error) {
 	p, lock := q.Park, x.t.dialect.hold() // nothing is held yet, and who has a note waits for nothing
 	if q.Lock {
 		lock = x.t.dialect.lock()
@@ -221,7 +221,7 @@ func (x *txn) Wake(q fsm.Query) (n int, held string, err error) {
 }
 
 // notes reads and locks what may have made room.
-func (x *txn) notes(p *fsm.Parking, lock string) (list []note, err error) {
+func (x *txn) notes(p *driver.Parking, lock string) (list []note, err error) {
 	text := x.t.statement(`SELECT "name", "key" FROM %s WHERE "name" IN (%s) ORDER BY "name", "key"%s`,
 		x.t.part("_groups"), notesOf(p), x.t.dialect.limit("?"))
 	err = x.each(text+lock, []any{maxMany}, func(rows Rows) error {
@@ -233,7 +233,7 @@ func (x *txn) notes(p *fsm.Parking, lock string) (list []note, err error) {
 	return list, err
 }
 
-func (x *txn) wakeDue(p *fsm.Parking, now time.Time) (int, string, error) {
+func (x *txn) wakeDue(p *driver.Parking, now time.Time) (int, string, error) {
 	b, col := &text{d: x.t.dialect}, quote(p.Column)
 	if x.t.dialect.writers() == 1 {
 		b.WriteString("UPDATE " + x.t.name + " SET " + col + " = NULL WHERE " + due(b, p, now))
@@ -275,7 +275,7 @@ func byGroup(notes []note) [][]note {
 
 // wakeGroup shows as many of a group's records again as there are notes, and removes
 // the notes that nobody waits for any more.
-func (x *txn) wakeGroup(of *fsm.Query, notes []note) (n int, held string, err error) {
+func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err error) {
 	p, i := of.Park, 0
 	for p.Rules[i].Note != notes[0].Name {
 		i++
@@ -285,7 +285,7 @@ func (x *txn) wakeGroup(of *fsm.Query, notes []note) (n int, held string, err er
 		return 0, "", err
 	}
 	waiting := func(limit int, lock string) (ids []string, err error) {
-		q := fsm.Query{States: of.States, Where: equal(p.Rules[i].Columns, values), Order: of.Order, Limit: limit}
+		q := driver.Query{States: of.States, Where: equal(p.Rules[i].Columns, values), Order: of.Order, Limit: limit}
 		b, err := x.t.selectWhere(`"id"`, &q, fmt.Sprintf("%s = -%d", quote(p.Column), i+1))
 		if err != nil {
 			return nil, err
@@ -317,7 +317,7 @@ func (x *txn) wakeGroup(of *fsm.Query, notes []note) (n int, held string, err er
 }
 
 // valuesOf reads the values of the group of a note.
-func (t *table) valuesOf(r *fsm.ParkRule, key string) ([]any, error) {
+func (t *table) valuesOf(r *driver.ParkRule, key string) ([]any, error) {
 	wrong := fmt.Errorf("sqlstore: the note %q of %s is none", key, r.Note)
 	var parts []json.RawMessage
 	if err := json.Unmarshal([]byte(key), &parts); err != nil || len(parts) != 2+len(r.Columns) {
@@ -331,14 +331,14 @@ func (t *table) valuesOf(r *fsm.ParkRule, key string) ([]any, error) {
 		}
 		raw, word, n := parts[2+i], "", int64(0)
 		switch kind {
-		case fsm.KindString, fsm.KindEnum:
+		case driver.KindString, driver.KindEnum:
 			err = json.Unmarshal(raw, &word)
 			values[i] = word
-		case fsm.KindBool:
+		case driver.KindBool:
 			values[i] = string(raw) == "1" || string(raw) == "true"
 		default:
 			err = json.Unmarshal(raw, &n)
-			if values[i] = n; kind == fsm.KindTime {
+			if values[i] = n; kind == driver.KindTime {
 				values[i] = time.UnixMicro(n).UTC()
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Several writes are one statement to a server too: a column is one parameter,
@@ -55,19 +55,19 @@ func togetherInStatement(first, j *job) bool {
 
 // waits reports whether a write is a move that takes a place of a unique rule. It goes
 // alone, for it has its row while it waits for the place.
-func (t *table) waits(w *fsm.Write) bool {
+func (t *table) waits(w *driver.Write) bool {
 	enters, _ := t.enters(w)
 	return enters && w.Prev.Rev > 0
 }
 
 // alike reports whether two writes fit in one statement of their machine.
-func alike(first, w *fsm.Write) bool {
+func alike(first, w *driver.Write) bool {
 	return plain(first) && plain(w) && (first.Prev.Rev == 0) == (w.Prev.Rev == 0)
 }
 
 // plain reports whether the event of a write says what its row says, as the
 // engine makes them, so that the statement needs to hear it once only.
-func plain(w *fsm.Write) bool {
+func plain(w *driver.Write) bool {
 	e := &w.Event
 	return w.Row != nil && e.N == 0 && e.ID == w.Row.ID && e.ID == w.Prev.ID && e.Rev == w.Row.Rev && e.Rev == w.Prev.Rev+1 &&
 		e.To == w.Row.State && e.From == w.PrevState && (w.Outbox == nil || w.Outbox.ID == e.ID && w.Outbox.Rev == e.Rev)
@@ -75,7 +75,7 @@ func plain(w *fsm.Write) bool {
 
 // commitMany runs the statement of a batch and returns the ids it wrote.
 func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[string]bool, error) {
-	writes := make([]*fsm.Write, len(batch))
+	writes := make([]*driver.Write, len(batch))
 	for i, j := range batch {
 		writes[i] = j.w
 	}
@@ -83,7 +83,7 @@ func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[
 }
 
 // writeMany writes what can be written of the same kind and returns the ids.
-func (t *table) writeMany(ctx context.Context, on querier, writes []*fsm.Write, behind bool) (map[string]bool, error) {
+func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Write, behind bool) (map[string]bool, error) {
 	text, args, err := t.many(writes, behind)
 	if err != nil {
 		return nil, err
@@ -135,11 +135,11 @@ func (g *grid) from() {
 
 // many returns the statement of writes of the same kind, and its arguments. Its
 // rows are the ids it wrote. Behind is that of single.
-func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
+func (t *table) many(writes []*driver.Write, behind bool) (string, []any, error) {
 	n := len(writes)
 	// Rows and places are passed over; ids are waited for, in one order for all batches.
-	writes = slices.SortedFunc(slices.Values(writes), func(a, b *fsm.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
-	w := func(i int) *fsm.Write { return writes[i] }
+	writes = slices.SortedFunc(slices.Values(writes), func(a, b *driver.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
+	w := func(i int) *driver.Write { return writes[i] }
 	labels, absent := make([]any, n), make([]uint32, n)
 	for i := range writes {
 		var err error
@@ -151,7 +151,7 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 	key, general := t.shapeOfMany(writes)
 	key.behind = behind && t.order.behind != ""
 	general.behind = key.behind
-	key.places = key.create && slices.ContainsFunc(writes, func(w *fsm.Write) bool { return len(t.placesOf(w.Row)) > 0 })
+	key.places = key.create && slices.ContainsFunc(writes, func(w *driver.Write) bool { return len(t.placesOf(w.Row)) > 0 })
 	general.places = key.places
 	known, silent := t.texts.Load(key)
 	if !silent && t.kept.Load() >= maxTexts {
@@ -181,11 +181,11 @@ func (t *table) many(writes []*fsm.Write, behind bool) (string, []any, error) {
 		}
 	}
 	if key.outbox {
-		g.column("o_effect", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *fsm.Delivery) any { return d.Effect })) })
-		g.column("o_key", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *fsm.Delivery) any { return d.Key })) })
-		g.column("o_attempts", "bigint", n, func(a *array, i int) { a.add(asked(w(i), func(d *fsm.Delivery) any { return int64(d.Attempts) })) })
-		g.column("o_due", "timestamptz", n, func(a *array, i int) { a.add(asked(w(i), func(d *fsm.Delivery) any { return d.Due })) })
-		g.column("o_error", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *fsm.Delivery) any { return d.LastError })) })
+		g.column("o_effect", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *driver.Delivery) any { return d.Effect })) })
+		g.column("o_key", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *driver.Delivery) any { return d.Key })) })
+		g.column("o_attempts", "bigint", n, func(a *array, i int) { a.add(asked(w(i), func(d *driver.Delivery) any { return int64(d.Attempts) })) })
+		g.column("o_due", "timestamptz", n, func(a *array, i int) { a.add(asked(w(i), func(d *driver.Delivery) any { return d.Due })) })
+		g.column("o_error", "text", n, func(a *array, i int) { a.add(asked(w(i), func(d *driver.Delivery) any { return d.LastError })) })
 	}
 	if key.create {
 		t.manyCreations(g, n, w, &key)
@@ -237,7 +237,7 @@ const (
 
 // shapeOfMany returns the shape of writes of the same kind: what all of them have in
 // common stands in the text. general is that of any such writes.
-func (t *table) shapeOfMany(writes []*fsm.Write) (key, general shape) {
+func (t *table) shapeOfMany(writes []*driver.Write) (key, general shape) {
 	first := writes[0]
 	changed, cleared := make([]byte, len(t.schema.Columns)), slices.Repeat([]byte{cleared}, len(t.schema.Columns))
 	lacks := slices.Repeat([]byte{1}, len(t.schema.Columns))
@@ -328,7 +328,7 @@ func (s *shape) said(c int) (text string, said bool) {
 }
 
 // asked returns a part of what a write puts into the outbox, or nothing.
-func asked(w *fsm.Write, part func(*fsm.Delivery) any) any {
+func asked(w *driver.Write, part func(*driver.Delivery) any) any {
 	if w.Outbox == nil {
 		return nil
 	}
@@ -339,7 +339,7 @@ func asked(w *fsm.Write, part func(*fsm.Delivery) any) any {
 // left out before, and so is what another one is about to take; what is taken by others at the same time fails the statement.
 // OFFSET 0 makes the planner look for each record by an index, where it would join
 // the whole table or read all rows that hold a place.
-func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape) {
+func (t *table) manyCreations(g *grid, n int, w func(int) *driver.Write, key *shape) {
 	created, state := `"updated_at"`, `"state"`
 	if !key.words.born {
 		created = `"created_at"`
@@ -398,7 +398,7 @@ func (t *table) manyCreations(g *grid, n int, w func(int) *fsm.Write, key *shape
 // manyMoves writes the part that changes rows. It passes over those that another
 // transaction has locked: they go alone, and wait while they hold nothing. A column that one of the writes changes is set for all:
 // what is not changed is what was there.
-func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
+func (t *table) manyMoves(g *grid, n int, w func(int) *driver.Write, key *shape) {
 	to := `i."state"`
 	g.column("from", "text", n, func(a *array, i int) { a.add(w(i).PrevState) })
 	if key.mixed&mixedTo == 0 {
@@ -423,9 +423,9 @@ func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
 		if !key.each {
 			g.column("compare", "boolean", n, func(a *array, i int) { a.add(w(i).Old != nil) })
 		}
-		compare := func(name string, kind fsm.Kind, value func(old *fsm.Row) any) {
+		compare := func(name string, kind driver.Kind, value func(old *driver.Row) any) {
 			as := columnType(kind)
-			if kind == fsm.KindJSON || kind == fsm.KindSet {
+			if kind == driver.KindJSON || kind == driver.KindSet {
 				as = "text"
 			}
 			g.column("x_"+name, as, n, func(a *array, i int) {
@@ -440,14 +440,14 @@ func (t *table) manyMoves(g *grid, n int, w func(int) *fsm.Write, key *shape) {
 			}
 			fmt.Fprintf(&same, " AND %s IS NOT DISTINCT FROM i.%s", t.dialect.operand("r."+quote(name), kind), quote("x_"+name))
 		}
-		compare("created_at", fsm.KindTime, func(old *fsm.Row) any { return old.CreatedAt })
-		compare("updated_at", fsm.KindTime, func(old *fsm.Row) any { return old.UpdatedAt })
+		compare("created_at", driver.KindTime, func(old *driver.Row) any { return old.CreatedAt })
+		compare("updated_at", driver.KindTime, func(old *driver.Row) any { return old.UpdatedAt })
 		for c := range t.schema.Columns {
 			if key.lacking(c) {
 				same.WriteString(" AND " + lacked("r."+quote(t.schema.Columns[c].Stored)))
 				continue
 			}
-			compare(t.schema.Columns[c].Stored, t.schema.Columns[c].Kind, func(old *fsm.Row) any { return old.Values[c] })
+			compare(t.schema.Columns[c].Stored, t.schema.Columns[c].Kind, func(old *driver.Row) any { return old.Values[c] })
 		}
 	}
 	if g.silent {

@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"io"
 	"strings"
@@ -13,13 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // step is a write as the engine makes them: its event says what its row says.
-func step(change func(w *fsm.Write)) *fsm.Write {
-	w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: "x", State: "off", Rev: 4},
-		Event:  fsm.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1},
-		Outbox: &fsm.Delivery{ID: "x", Rev: 4, Effect: "e", Key: "k"}}
+func step(change func(w *driver.Write)) *driver.Write {
+	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x", State: "off", Rev: 4},
+		Event:  driver.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1},
+		Outbox: &driver.Delivery{ID: "x", Rev: 4, Effect: "e", Key: "k"}}
 	change(w)
 	return w
 }
@@ -29,23 +30,23 @@ func step(change func(w *fsm.Write)) *fsm.Write {
 func TestWhoSharesAStatement(t *testing.T) {
 	t.Parallel()
 	unique := func(n int, states ...string) *table {
-		s := &fsm.Schema{Columns: []fsm.Column{{Name: "a", Stored: "a"}}}
+		s := &driver.Schema{Columns: []driver.Column{{Name: "a", Stored: "a"}}}
 		for range n {
-			s.Uniques = append(s.Uniques, fsm.UniqueRule{States: states, Columns: []string{"a"}})
+			s.Uniques = append(s.Uniques, driver.UniqueRule{States: states, Columns: []string{"a"}})
 		}
 		return &table{schema: s}
 	}
 	tab, other := unique(0), unique(0)
 	one, two, enters, within := unique(1), unique(2), unique(1, "off"), unique(1, "on", "off")
-	moved := step(func(w *fsm.Write) { w.Row.Values, w.Changed = []any{"v"}, []int{0} })
-	creation := step(func(w *fsm.Write) {
+	moved := step(func(w *driver.Write) { w.Row.Values, w.Changed = []any{"v"}, []int{0} })
+	creation := step(func(w *driver.Write) {
 		w.Prev.Rev, w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From, w.Outbox.Rev = 0, "", 1, 1, "", 1
 	})
-	base := step(func(*fsm.Write) {})
-	valued := func(w *fsm.Write) *fsm.Write { row := *w.Row; row.Values, w.Row = []any{"v"}, &row; return w }
-	made, kept := valued(step(func(w *fsm.Write) { *w = *creation })), valued(step(func(*fsm.Write) {}))
+	base := step(func(*driver.Write) {})
+	valued := func(w *driver.Write) *driver.Write { row := *w.Row; row.Values, w.Row = []any{"v"}, &row; return w }
+	made, kept := valued(step(func(w *driver.Write) { *w = *creation })), valued(step(func(*driver.Write) {}))
 	for name, c := range map[string]struct {
-		a, b *fsm.Write
+		a, b *driver.Write
 		t    *table
 		want bool
 	}{
@@ -60,18 +61,18 @@ func TestWhoSharesAStatement(t *testing.T) {
 		"a move and a creation":       {base, creation, tab, false},
 		"a creation and a move":       {creation, base, tab, false},
 		"of two machines":             {base, base, other, false},
-		"without an effect":           {base, step(func(w *fsm.Write) { w.Outbox = nil }), tab, true},
-		"no row":                      {base, step(func(w *fsm.Write) { w.Row = nil }), tab, false},
-		"a later event of a revision": {base, step(func(w *fsm.Write) { w.Event.N = 1 }), tab, false},
-		"an event of another record":  {base, step(func(w *fsm.Write) { w.Event.ID, w.Outbox.ID = "y", "y" }), tab, false},
-		"a row of another record":     {base, step(func(w *fsm.Write) { w.Row.ID = "y" }), tab, false},
-		"after another record":        {base, step(func(w *fsm.Write) { w.Prev.ID = "y" }), tab, false},
-		"a row of another revision":   {base, step(func(w *fsm.Write) { w.Row.Rev = 5 }), tab, false},
-		"a revision left out":         {base, step(func(w *fsm.Write) { w.Row.Rev, w.Event.Rev, w.Outbox.Rev = 5, 5, 5 }), tab, false},
-		"an event to elsewhere":       {base, step(func(w *fsm.Write) { w.Event.To = "on" }), tab, false},
-		"an event from elsewhere":     {base, step(func(w *fsm.Write) { w.Event.From = "off" }), tab, false},
-		"an effect of another record": {base, step(func(w *fsm.Write) { w.Outbox.ID = "y" }), tab, false},
-		"an effect of another step":   {base, step(func(w *fsm.Write) { w.Outbox.Rev = 3 }), tab, false},
+		"without an effect":           {base, step(func(w *driver.Write) { w.Outbox = nil }), tab, true},
+		"no row":                      {base, step(func(w *driver.Write) { w.Row = nil }), tab, false},
+		"a later event of a revision": {base, step(func(w *driver.Write) { w.Event.N = 1 }), tab, false},
+		"an event of another record":  {base, step(func(w *driver.Write) { w.Event.ID, w.Outbox.ID = "y", "y" }), tab, false},
+		"a row of another record":     {base, step(func(w *driver.Write) { w.Row.ID = "y" }), tab, false},
+		"after another record":        {base, step(func(w *driver.Write) { w.Prev.ID = "y" }), tab, false},
+		"a row of another revision":   {base, step(func(w *driver.Write) { w.Row.Rev = 5 }), tab, false},
+		"a revision left out":         {base, step(func(w *driver.Write) { w.Row.Rev, w.Event.Rev, w.Outbox.Rev = 5, 5, 5 }), tab, false},
+		"an event to elsewhere":       {base, step(func(w *driver.Write) { w.Event.To = "on" }), tab, false},
+		"an event from elsewhere":     {base, step(func(w *driver.Write) { w.Event.From = "off" }), tab, false},
+		"an effect of another record": {base, step(func(w *driver.Write) { w.Outbox.ID = "y" }), tab, false},
+		"an effect of another step":   {base, step(func(w *driver.Write) { w.Outbox.Rev = 3 }), tab, false},
 	} {
 		first := tab
 		if c.t != other {
@@ -97,18 +98,18 @@ type writtenDB struct {
 	strange bool // it answers with what is no id
 }
 
-func (d *writtenDB) Connect(context.Context) (driver.Conn, error) { return d, nil }
-func (d *writtenDB) Driver() driver.Driver                        { return nil }
-func (*writtenDB) Prepare(string) (driver.Stmt, error)            { return nil, driver.ErrSkip }
-func (*writtenDB) Close() error                                   { return nil }
-func (*writtenDB) Begin() (driver.Tx, error)                      { return nil, driver.ErrSkip }
+func (d *writtenDB) Connect(context.Context) (sqldriver.Conn, error) { return d, nil }
+func (d *writtenDB) Driver() sqldriver.Driver                        { return nil }
+func (*writtenDB) Prepare(string) (sqldriver.Stmt, error)            { return nil, sqldriver.ErrSkip }
+func (*writtenDB) Close() error                                      { return nil }
+func (*writtenDB) Begin() (sqldriver.Tx, error)                      { return nil, sqldriver.ErrSkip }
 
-func (d *writtenDB) ExecContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Result, error) {
+func (d *writtenDB) ExecContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Result, error) {
 	d.asked = append(d.asked, text)
-	return driver.RowsAffected(d.events), d.refuse
+	return sqldriver.RowsAffected(d.events), d.refuse
 }
 
-func (d *writtenDB) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
+func (d *writtenDB) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	d.asked = append(d.asked, text)
 	if !strings.HasPrefix(text, "WITH ") { // why nothing was written: nobody is there
 		return noRows{}, nil
@@ -123,7 +124,7 @@ type idRows struct {
 
 func (*idRows) Columns() []string { return []string{"id"} }
 func (*idRows) Close() error      { return nil }
-func (r *idRows) Next(values []driver.Value) error {
+func (r *idRows) Next(values []sqldriver.Value) error {
 	if len(r.left) == 0 {
 		if r.spoilt != nil {
 			return r.spoilt
@@ -156,7 +157,7 @@ func TestCommitStatement(t *testing.T) {
 		"the end of the answer is lost": {db: writtenDB{ids: []string{"a", "b"}, spoilt: died}, writes: "ab", want: []error{fsm.ErrAmbiguous, fsm.ErrAmbiguous}, broken: true},
 		"an answer that makes no sense": {db: writtenDB{ids: []string{"a", "b"}, strange: true}, writes: "ab", want: []error{fsm.ErrAmbiguous, fsm.ErrAmbiguous}, broken: true},
 		"alone":                         {db: writtenDB{events: 1}, writes: "a", want: []error{nil}},
-		"alone, and elsewhere":          {writes: "a", want: []error{fsm.ErrMoved}},
+		"alone, and elsewhere":          {writes: "a", want: []error{driver.ErrMoved}},
 		"alone, and taken back":         {db: writtenDB{refuse: deadlock}, writes: "a", want: []error{errTries}},
 		"alone, and the answer is lost": {db: writtenDB{refuse: died}, writes: "a", want: []error{fsm.ErrAmbiguous}, broken: true},
 	} {
@@ -170,14 +171,16 @@ func TestCommitStatement(t *testing.T) {
 			}
 			t.Cleanup(func() { conn.Close() })
 			s := &Store{dialect: Postgres()}
-			tab, err := newTable(s, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+			tab, err := newTable(s, &driver.Schema{Machine: "m", Table: "m", Columns: []driver.Column{}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			var batch []*job
 			for _, r := range c.writes {
-				batch = append(batch, &job{ctx: ctx, t: tab, w: step(func(w *fsm.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox = string(r), string(r), string(r), nil })})
+				batch = append(batch, &job{ctx: ctx, t: tab, w: step(func(w *driver.Write) {
+					w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox = string(r), string(r), string(r), nil
+				})})
 			}
 			cancel() // the caller of the first write has gone: the batch goes on
 			if broken := s.commitStatement(&session{conn: conn}, batch); broken != c.broken {
@@ -222,15 +225,15 @@ func TestArrays(t *testing.T) {
 // Where a log has no order of transactions, no write is put behind another.
 func TestNothingIsBehindWithoutAnOrder(t *testing.T) {
 	t.Parallel()
-	tab, err := newTable(&Store{dialect: Postgres()}, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m", Columns: []driver.Column{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tab.order = logOrder{}
-	a, b := step(func(*fsm.Write) {}), step(func(w *fsm.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox.ID = "y", "y", "y", "y" })
+	a, b := step(func(*driver.Write) {}), step(func(w *driver.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox.ID = "y", "y", "y", "y" })
 	for name, f := range map[string]func(behind bool) (string, []any, error){
 		"one":  func(behind bool) (string, []any, error) { return tab.single(a, behind) },
-		"many": func(behind bool) (string, []any, error) { return tab.many([]*fsm.Write{a, b}, behind) },
+		"many": func(behind bool) (string, []any, error) { return tab.many([]*driver.Write{a, b}, behind) },
 	} {
 		want, _, err := f(false)
 		if err != nil {
@@ -245,8 +248,8 @@ func TestNothingIsBehindWithoutAnOrder(t *testing.T) {
 // The text of a write is made once for each shape.
 func TestTextsAreKept(t *testing.T) {
 	t.Parallel()
-	tab, err := newTable(&Store{dialect: Postgres()}, &fsm.Schema{Machine: "m", Table: "m",
-		Columns: []fsm.Column{{Name: "a", Stored: "a", Kind: fsm.KindString}, {Name: "b", Stored: "b", Kind: fsm.KindString}}})
+	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m",
+		Columns: []driver.Column{{Name: "a", Stored: "a", Kind: driver.KindString}, {Name: "b", Stored: "b", Kind: driver.KindString}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,20 +257,20 @@ func TestTextsAreKept(t *testing.T) {
 		tab.texts.Range(func(any, any) bool { n++; return true })
 		return n
 	}
-	row := func(w *fsm.Write) { w.Row.Values = []any{"v", "w"} }
+	row := func(w *driver.Write) { w.Row.Values = []any{"v", "w"} }
 	texts := map[string]string{}
-	for name, change := range map[string]func(w *fsm.Write){
-		"plain":      func(w *fsm.Write) { row(w); w.Outbox = nil },
-		"a changed":  func(w *fsm.Write) { row(w); w.Outbox, w.Changed = nil, []int{0} },
-		"b changed":  func(w *fsm.Write) { row(w); w.Outbox, w.Changed = nil, []int{1} },
+	for name, change := range map[string]func(w *driver.Write){
+		"plain":      func(w *driver.Write) { row(w); w.Outbox = nil },
+		"a changed":  func(w *driver.Write) { row(w); w.Outbox, w.Changed = nil, []int{0} },
+		"b changed":  func(w *driver.Write) { row(w); w.Outbox, w.Changed = nil, []int{1} },
 		"an effect":  row,
-		"left":       func(w *fsm.Write) { row(w); w.Outbox, w.Leave = nil, true },
-		"held":       func(w *fsm.Write) { row(w); w.Outbox, w.Old = nil, &fsm.Row{Values: []any{"v", "w"}} },
-		"stays":      func(w *fsm.Write) { row(w); w.Outbox, w.Row.State, w.Event.To = nil, "on", "on" },
-		"a creation": func(w *fsm.Write) { row(w); w.Outbox, w.Prev.Rev = nil, 0 },
-		"strange":    func(w *fsm.Write) { row(w); w.Outbox, w.Event.Rev = nil, 9 },
-		"a request":  func(w *fsm.Write) { row(w); w.Outbox, w.Event.RequestID = nil, "r" },
-		"a guard":    func(w *fsm.Write) { row(w); w.Outbox, w.Event.Guard = nil, "g" },
+		"left":       func(w *driver.Write) { row(w); w.Outbox, w.Leave = nil, true },
+		"held":       func(w *driver.Write) { row(w); w.Outbox, w.Old = nil, &driver.Row{Values: []any{"v", "w"}} },
+		"stays":      func(w *driver.Write) { row(w); w.Outbox, w.Row.State, w.Event.To = nil, "on", "on" },
+		"a creation": func(w *driver.Write) { row(w); w.Outbox, w.Prev.Rev = nil, 0 },
+		"strange":    func(w *driver.Write) { row(w); w.Outbox, w.Event.Rev = nil, 9 },
+		"a request":  func(w *driver.Write) { row(w); w.Outbox, w.Event.RequestID = nil, "r" },
+		"a guard":    func(w *driver.Write) { row(w); w.Outbox, w.Event.Guard = nil, "g" },
 	} {
 		before := kept()
 		first, args, err := tab.single(step(change), false)
@@ -293,14 +296,14 @@ func TestTextsAreKept(t *testing.T) {
 	}
 	before := kept()
 	for range 2 {
-		ws := []*fsm.Write{step(row), step(func(w *fsm.Write) { row(w); w.Prev.ID, w.Row.ID, w.Event.ID = "y", "y", "y" })}
+		ws := []*driver.Write{step(row), step(func(w *driver.Write) { row(w); w.Prev.ID, w.Row.ID, w.Event.ID = "y", "y", "y" })}
 		if _, _, err := tab.many(ws, false); err != nil || kept() != before+1 {
 			t.Errorf("%v, and %d texts are kept, want one more than %d", err, kept(), before)
 		}
 	}
 	l := &line{silent: true}
 	l.put("a", "b")
-	l.val(1, fsm.KindInt)
+	l.val(1, driver.KindInt)
 	if l.Len() != 0 || len(l.args) != 1 {
 		t.Errorf("a silent line says %q with %d arguments", l.String(), len(l.args))
 	}

@@ -12,6 +12,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -38,12 +41,12 @@ func TestOlderPostgresLogGetsItsChain(t *testing.T) {
 	ctx := t.Context()
 	s := storetest.Schema()
 	s.SQL = map[string]string{"postgres": string(text)}
-	none := func(context.Context, fsm.Tx, storetest.Parcel, string, fsm.Event) error { return nil }
+	none := func(context.Context, driver.Tx, storetest.Parcel, string, driver.Event) error { return nil }
 	open := func() (*fsm.Machine[storetest.Parcel], error) {
 		return fsm.NewMachine(ctx, store, storetest.Descriptor(s),
-			map[string]fsm.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none})
+			map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none})
 	}
-	if err := fsm.Migrate(ctx, store, s); err != nil {
+	if err := fsmimpl.Migrate(ctx, store, s); err != nil {
 		t.Fatal(err)
 	}
 	m, err := open()
@@ -66,13 +69,13 @@ func TestOlderPostgresLogGetsItsChain(t *testing.T) {
 	if _, err := open(); !errors.Is(err, fsm.ErrSchemaMismatch) {
 		t.Fatalf("an older log was taken: %v", err)
 	}
-	if err := fsm.Migrate(ctx, store, s); err != nil {
+	if err := fsmimpl.Migrate(ctx, store, s); err != nil {
 		t.Fatal(err)
 	}
 	if m, err = open(); err != nil {
 		t.Fatal(err)
 	}
-	for f, err := range m.Audit(ctx) {
+	for f, err := range audit.Run(ctx, m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 	chained := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // looseParcels returns a session on a server with the tables of parcels, without any
@@ -70,11 +70,11 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 	s, texts := looseParcels(t)
 	tab := parcels(t, Postgres())
 	ctx := context.Background()
-	born := func(id string) *fsm.Write {
-		return parcelStep(id, func(w *fsm.Write) { w.Prev.Rev, w.Event.RequestID = 0, id+" is made" })
+	born := func(id string) *driver.Write {
+		return parcelStep(id, func(w *driver.Write) { w.Prev.Rev, w.Event.RequestID = 0, id+" is made" })
 	}
-	moved := func(id string, change func(w *fsm.Write)) *fsm.Write {
-		w := parcelStep(id, func(w *fsm.Write) { w.PrevState, w.Event.From = "held", "held" })
+	moved := func(id string, change func(w *driver.Write)) *driver.Write {
+		w := parcelStep(id, func(w *driver.Write) { w.PrevState, w.Event.From = "held", "held" })
 		w.Prev.Rev, w.Row.Rev, w.Event.Rev = 1, 2, 2
 		w.Row.State, w.Event.To = "sent", "sent"
 		change(w)
@@ -83,39 +83,39 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 	kinds := []struct {
 		name   string
 		create bool
-		change func(w *fsm.Write)
+		change func(w *driver.Write)
 	}{
-		{"a move", false, func(*fsm.Write) {}},
-		{"another operation", false, func(w *fsm.Write) { w.Event.Operation, w.Event.Name, w.Event.Version = "send", "was_sent", 2 }},
-		{"a call that stays", false, func(w *fsm.Write) { w.Row.State, w.Event.To = "held", "held" }},
-		{"of a held record", false, func(w *fsm.Write) { w.Old = born(w.Prev.ID).Row }},
-		{"of one that is another", false, func(w *fsm.Write) { w.Old = born(w.Prev.ID).Row; w.Old.Values[2] = nil }},
-		{"of one that has a holder", false, func(w *fsm.Write) { w.Old = born(w.Prev.ID).Row; w.Old.Values[3] = "eve" }},
-		{"out of another state", false, func(w *fsm.Write) { w.PrevState, w.Event.From = "waiting", "waiting" }},
-		{"columns that change", false, func(w *fsm.Write) { w.Changed = []int{0, 4, 6}; w.Row.Values[6] = nil }},
-		{"columns that become absent", false, func(w *fsm.Write) { w.Changed = []int{4, 6}; w.Row.Values[4], w.Row.Values[6] = nil, nil }},
-		{"at the time of the row, without a reason", false, func(w *fsm.Write) { w.Event.At, w.Event.Reason = w.Row.UpdatedAt, "" }},
-		{"changes like the inputs, a place in a batch", false, func(w *fsm.Write) { w.Event.Changes, w.Event.RequestN = w.Event.Inputs, 5 }},
-		{"an event that says little", false, func(w *fsm.Write) {
+		{"a move", false, func(*driver.Write) {}},
+		{"another operation", false, func(w *driver.Write) { w.Event.Operation, w.Event.Name, w.Event.Version = "send", "was_sent", 2 }},
+		{"a call that stays", false, func(w *driver.Write) { w.Row.State, w.Event.To = "held", "held" }},
+		{"of a held record", false, func(w *driver.Write) { w.Old = born(w.Prev.ID).Row }},
+		{"of one that is another", false, func(w *driver.Write) { w.Old = born(w.Prev.ID).Row; w.Old.Values[2] = nil }},
+		{"of one that has a holder", false, func(w *driver.Write) { w.Old = born(w.Prev.ID).Row; w.Old.Values[3] = "eve" }},
+		{"out of another state", false, func(w *driver.Write) { w.PrevState, w.Event.From = "waiting", "waiting" }},
+		{"columns that change", false, func(w *driver.Write) { w.Changed = []int{0, 4, 6}; w.Row.Values[6] = nil }},
+		{"columns that become absent", false, func(w *driver.Write) { w.Changed = []int{4, 6}; w.Row.Values[4], w.Row.Values[6] = nil, nil }},
+		{"at the time of the row, without a reason", false, func(w *driver.Write) { w.Event.At, w.Event.Reason = w.Row.UpdatedAt, "" }},
+		{"changes like the inputs, a place in a batch", false, func(w *driver.Write) { w.Event.Changes, w.Event.RequestN = w.Event.Inputs, 5 }},
+		{"an event that says little", false, func(w *driver.Write) {
 			e := &w.Event
-			e.RequestID, e.Labels, e.Inputs, e.Changes, e.Image = "", nil, fsm.JSON{}, fsm.JSON{}, fsm.JSON{}
+			e.RequestID, e.Labels, e.Inputs, e.Changes, e.Image = "", nil, driver.JSON{}, driver.JSON{}, driver.JSON{}
 		}},
-		{"what led to it", false, func(w *fsm.Write) { w.Event.Cause, w.Event.Guard = "other", "late" }},
-		{"an effect", false, func(w *fsm.Write) {
-			w.Outbox = &fsm.Delivery{ID: w.Prev.ID, Rev: 2, Effect: "carry", Key: "k", Attempts: 1, Due: w.Row.UpdatedAt}
+		{"what led to it", false, func(w *driver.Write) { w.Event.Cause, w.Event.Guard = "other", "late" }},
+		{"an effect", false, func(w *driver.Write) {
+			w.Outbox = &driver.Delivery{ID: w.Prev.ID, Rev: 2, Effect: "carry", Key: "k", Attempts: 1, Due: w.Row.UpdatedAt}
 		}},
-		{"an effect that is left", false, func(w *fsm.Write) { w.Leave = true }},
-		{"a creation", true, func(*fsm.Write) {}},
-		{"a creation at its time", true, func(w *fsm.Write) { w.Row.CreatedAt, w.Event.At = w.Row.UpdatedAt, w.Row.UpdatedAt }},
-		{"a creation elsewhere", true, func(w *fsm.Write) {
+		{"an effect that is left", false, func(w *driver.Write) { w.Leave = true }},
+		{"a creation", true, func(*driver.Write) {}},
+		{"a creation at its time", true, func(w *driver.Write) { w.Row.CreatedAt, w.Event.At = w.Row.UpdatedAt, w.Row.UpdatedAt }},
+		{"a creation elsewhere", true, func(w *driver.Write) {
 			w.Row.State, w.Event.To, w.Row.Values[3], w.Row.Values[6] = "shelved", "shelved", "bob", nil
 		}},
-		{"a creation with an effect", true, func(w *fsm.Write) {
-			w.Outbox = &fsm.Delivery{ID: w.Prev.ID, Rev: 1, Effect: "carry", Key: "k", Due: w.Row.UpdatedAt.Add(time.Hour)}
+		{"a creation with an effect", true, func(w *driver.Write) {
+			w.Outbox = &driver.Delivery{ID: w.Prev.ID, Rev: 1, Effect: "carry", Key: "k", Due: w.Row.UpdatedAt.Add(time.Hour)}
 		}},
 	}
 	// of returns the write of a kind, ready to be made.
-	of := func(kind int, id string) *fsm.Write {
+	of := func(kind int, id string) *driver.Write {
 		k := kinds[kind]
 		if k.create {
 			w := born(id)
@@ -143,7 +143,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 				continue
 			}
 			n++
-			var batch []*fsm.Write
+			var batch []*driver.Write
 			alone := map[string]bool{}
 			for i, kind := range []int{a, b} {
 				id := fmt.Sprint("one", n, "of", i)

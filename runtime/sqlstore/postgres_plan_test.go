@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // The plan that a server keeps for the statement of a batch finds each record by an
@@ -36,13 +36,13 @@ func TestPlansOfBatches(t *testing.T) {
 		}
 	}
 	tab := parcels(t, Postgres())
-	send := func(id string) *fsm.Write {
-		return parcelStep(id, func(w *fsm.Write) {
-			w.Old, w.Leave = &fsm.Row{Values: make([]any, len(tab.schema.Columns))}, true
-			w.Outbox = &fsm.Delivery{ID: id, Rev: w.Row.Rev}
+	send := func(id string) *driver.Write {
+		return parcelStep(id, func(w *driver.Write) {
+			w.Old, w.Leave = &driver.Row{Values: make([]any, len(tab.schema.Columns))}, true
+			w.Outbox = &driver.Delivery{ID: id, Rev: w.Row.Rev}
 		})
 	}
-	for name, writes := range map[string][]*fsm.Write{
+	for name, writes := range map[string][]*driver.Write{
 		"moves":     {send("a"), send("b"), send("c")},
 		"creations": moves(true, "a", "b", "c"),
 	} {

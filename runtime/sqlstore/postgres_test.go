@@ -12,7 +12,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -24,7 +24,7 @@ func TestTheSeamCarriesPostgres(t *testing.T) {
 	}
 	server := pgtest.DSN(t)
 	var n atomic.Int64
-	storetest.Run(t, func(tb testing.TB) fsm.Store {
+	storetest.Run(t, func(tb testing.TB) driver.Store {
 		schema := fmt.Sprint("s", n.Add(1))
 		db, err := sql.Open("pgx", server+"&synchronous_commit=off&search_path="+schema)
 		if err != nil {

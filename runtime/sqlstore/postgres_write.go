@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // One write is one statement to a server: the row, and from what it returns the
@@ -13,21 +13,21 @@ import (
 // makes it all or nothing.
 
 // eventKinds are the types of eventColumns.
-var eventKinds = map[string]fsm.Kind{
-	"rev": fsm.KindInt, "n": fsm.KindInt, "at": fsm.KindTime, "request_n": fsm.KindInt, "labels": fsm.KindJSON,
-	"inputs": fsm.KindJSON, "changes": fsm.KindJSON, "image": fsm.KindJSON, "version": fsm.KindInt, "sum": fsm.KindInt,
+var eventKinds = map[string]driver.Kind{
+	"rev": driver.KindInt, "n": driver.KindInt, "at": driver.KindTime, "request_n": driver.KindInt, "labels": driver.KindJSON,
+	"inputs": driver.KindJSON, "changes": driver.KindJSON, "image": driver.KindJSON, "version": driver.KindInt, "sum": driver.KindInt,
 }
 
 // columnType returns the server's type of a column.
-func columnType(kind fsm.Kind) string {
+func columnType(kind driver.Kind) string {
 	switch kind {
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
 		return "bigint"
-	case fsm.KindBool:
+	case driver.KindBool:
 		return "boolean"
-	case fsm.KindTime:
+	case driver.KindTime:
 		return "timestamptz"
-	case fsm.KindJSON, fsm.KindSet:
+	case driver.KindJSON, driver.KindSet:
 		return "json"
 	}
 	return "text"
@@ -56,7 +56,7 @@ func (l *line) put(words ...string) {
 }
 
 // val adds a parameter of a type.
-func (l *line) val(v any, kind fsm.Kind) {
+func (l *line) val(v any, kind driver.Kind) {
 	l.args = append(l.args, v)
 	if !l.silent {
 		l.WriteString("$" + strconv.Itoa(len(l.args)) + "::" + columnType(kind))
@@ -64,7 +64,7 @@ func (l *line) val(v any, kind fsm.Kind) {
 }
 
 // again puts a parameter that is there.
-func (l *line) again(place int, kind fsm.Kind) {
+func (l *line) again(place int, kind driver.Kind) {
 	if !l.silent {
 		l.WriteString("$" + strconv.Itoa(place) + "::" + columnType(kind))
 	}
@@ -73,7 +73,7 @@ func (l *line) again(place int, kind fsm.Kind) {
 // ofEvent puts a column of an event. What is absent is not sent; where the event
 // says what its row says, that is not sent twice, and what comes out of the
 // specification stands in the text: each parameter costs the client and the server.
-func (l *line) ofEvent(i int, e *fsm.Event, labels any, s *shape) {
+func (l *line) ofEvent(i int, e *driver.Event, labels any, s *shape) {
 	column := eventColumns[i]
 	kind := eventKinds[column]
 	if s.absent&(1<<i) != 0 {
@@ -87,10 +87,10 @@ func (l *line) ofEvent(i int, e *fsm.Event, labels any, s *shape) {
 
 // known puts a column of an event that its row or the text says, or nothing.
 func (l *line) known(column string, s *shape) bool {
-	place, kind := 0, fsm.KindInt
+	place, kind := 0, driver.KindInt
 	switch column {
 	case "id":
-		place, kind = l.row.id, fsm.KindString
+		place, kind = l.row.id, driver.KindString
 	case "rev":
 		l.again(l.row.rev, kind)
 		if !s.create {
@@ -116,7 +116,7 @@ func (l *line) known(column string, s *shape) bool {
 		l.number(int64(s.words.version))
 		return true
 	case "at":
-		place, kind = l.row.at, fsm.KindTime
+		place, kind = l.row.at, driver.KindTime
 	case "reason":
 		if s.words.silent {
 			l.literal("")
@@ -131,7 +131,7 @@ func (l *line) known(column string, s *shape) bool {
 		l.row.inputs = len(l.args) + 1 // where they are about to be put
 	case "changes":
 		if s.words.echo {
-			place, kind = l.row.inputs, fsm.KindJSON
+			place, kind = l.row.inputs, driver.KindJSON
 		}
 	}
 	if place == 0 {
@@ -157,7 +157,7 @@ func (l *line) number(n int64) {
 
 // same compares a column with a value, absent ones being equal. Where the text is
 // about a row that lacks it, nothing needs to be sent or computed.
-func (l *line) same(d Dialect, column string, kind fsm.Kind, v any, lacks bool) {
+func (l *line) same(d Dialect, column string, kind driver.Kind, v any, lacks bool) {
 	if lacks {
 		if !l.silent {
 			l.put(" AND ", lacked(quote(column)))
@@ -165,8 +165,8 @@ func (l *line) same(d Dialect, column string, kind fsm.Kind, v any, lacks bool) 
 		return
 	}
 	as := kind
-	if kind == fsm.KindJSON || kind == fsm.KindSet {
-		as = fsm.KindString // compared as text
+	if kind == driver.KindJSON || kind == driver.KindSet {
+		as = driver.KindString // compared as text
 	}
 	if !l.silent {
 		l.put(" AND ", d.operand(quote(column), kind), " IS NOT DISTINCT FROM ")
@@ -212,7 +212,7 @@ const cleared = 2
 const maxTexts = 256
 
 // wordingOf returns what the text of a write can say.
-func wordingOf(w *fsm.Write) wording {
+func wordingOf(w *driver.Write) wording {
 	e := &w.Event
 	return wording{
 		operation: e.Operation, name: e.Name, from: e.From, to: e.To, version: e.Version,
@@ -222,7 +222,7 @@ func wordingOf(w *fsm.Write) wording {
 }
 
 // wordsOf makes a text's shape that of one operation.
-func (t *table) wordsOf(w *fsm.Write, s *shape) {
+func (t *table) wordsOf(w *driver.Write, s *shape) {
 	s.plain, s.words = true, wordingOf(w)
 	row := w.Old
 	if s.create {
@@ -251,7 +251,7 @@ func (t *table) wordsOf(w *fsm.Write, s *shape) {
 // lacking reports whether the text is about rows without a column.
 func (s *shape) lacking(i int) bool { return s.lacks != "" && s.lacks[i] == 1 }
 
-func (t *table) shapeOf(w *fsm.Write) shape {
+func (t *table) shapeOf(w *driver.Write) shape {
 	s := shape{create: w.Prev.Rev == 0, outbox: w.Outbox != nil, leave: w.Leave, old: w.Old != nil}
 	if !s.create {
 		s.state = w.Row.State != w.PrevState
@@ -274,7 +274,7 @@ type written struct {
 // counts the events it wrote: one, or none when the record is elsewhere or the
 // id or a place is taken. Behind puts the event behind the last one of its
 // record: see insertBehind.
-func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
+func (t *table) single(w *driver.Write, behind bool) (string, []any, error) {
 	e := &w.Event
 	labels, err := t.labelsOf(e)
 	if err != nil {
@@ -315,9 +315,9 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 	}
 	if w.Leave {
 		l.put(", d AS (DELETE FROM ", t.part("_outbox"), ` WHERE "id" = `)
-		l.again(l.row.id, fsm.KindString)
+		l.again(l.row.id, driver.KindString)
 		l.put(` AND "rev" = `)
-		l.again(l.row.rev, fsm.KindInt)
+		l.again(l.row.rev, driver.KindInt)
 		l.put(" AND EXISTS (SELECT 1 FROM w))")
 	}
 	if !silent {
@@ -336,14 +336,14 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 			l.put(chained(t.part("_events"), place(sum+1, "text"), place(sum+2, "bigint"), place(sum+3, "bigint"), place(sum, "bigint")))
 		}
 	} else if key.create { // the first link
-		l.again(sum, fsm.KindInt)
+		l.again(sum, driver.KindInt)
 	} else if !silent {
 		l.put(chained(t.part("_events"), place(l.row.id, "text"), place(l.row.rev, "bigint"), "0", place(sum, "bigint")))
 	}
 	if key.behind {
 		before, after, _ := strings.Cut(t.order.behind, "?")
 		l.put(", ", before)
-		l.again(l.row.id, fsm.KindString)
+		l.again(l.row.id, driver.KindString)
 		l.put(after)
 	}
 	l.put(" FROM w")
@@ -357,7 +357,7 @@ func (t *table) single(w *fsm.Write, behind bool) (string, []any, error) {
 
 const outboxColumns = `"id", "rev", "effect", "key", "attempts", "due", "last_error"`
 
-var outboxKinds = []fsm.Kind{fsm.KindString, fsm.KindInt, fsm.KindString, fsm.KindString, fsm.KindInt, fsm.KindTime, fsm.KindString}
+var outboxKinds = []driver.Kind{driver.KindString, driver.KindInt, driver.KindString, driver.KindString, driver.KindInt, driver.KindTime, driver.KindString}
 
 func (l *line) comma(i int) {
 	if i > 0 {
@@ -379,26 +379,26 @@ func (t *table) part(suffix string) string { return t.dialect.qualified(t.schema
 
 // putInsert writes the creation of a row. One whose id or place is taken is no
 // error but no row.
-func (t *table) putInsert(l *line, row *fsm.Row, s *shape) {
+func (t *table) putInsert(l *line, row *driver.Row, s *shape) {
 	l.put("INSERT INTO ", t.name, " (", t.columns, ") VALUES (")
-	l.val(row.ID, fsm.KindString)
+	l.val(row.ID, driver.KindString)
 	l.row.id = len(l.args)
 	l.put(", ")
 	if s.plain {
 		l.literal(s.words.to)
 	} else {
-		l.val(row.State, fsm.KindString)
+		l.val(row.State, driver.KindString)
 	}
 	l.put(", ")
-	l.val(row.Rev, fsm.KindInt)
+	l.val(row.Rev, driver.KindInt)
 	l.row.rev = len(l.args)
 	l.put(", ")
-	l.val(row.CreatedAt, fsm.KindTime)
+	l.val(row.CreatedAt, driver.KindTime)
 	l.put(", ")
 	if s.words.born {
-		l.again(len(l.args), fsm.KindTime)
+		l.again(len(l.args), driver.KindTime)
 	} else {
-		l.val(row.UpdatedAt, fsm.KindTime)
+		l.val(row.UpdatedAt, driver.KindTime)
 	}
 	if s.words.at {
 		l.row.at = len(l.args)
@@ -411,7 +411,7 @@ func (t *table) putInsert(l *line, row *fsm.Row, s *shape) {
 }
 
 // column puts the new value of a column.
-func (l *line) column(v any, kind fsm.Kind, lacks bool) {
+func (l *line) column(v any, kind driver.Kind, lacks bool) {
 	if lacks {
 		l.put("NULL::", columnType(kind))
 		return
@@ -421,15 +421,15 @@ func (l *line) column(v any, kind fsm.Kind, lacks bool) {
 
 // putMove writes the change of a row that is at the revision and in the state
 // that it was decided on: the changed columns only.
-func (t *table) putMove(l *line, w *fsm.Write, s *shape) {
+func (t *table) putMove(l *line, w *driver.Write, s *shape) {
 	l.put("UPDATE ", t.name, ` SET "rev" = `)
 	if s.plain {
 		l.put(`"rev" + 1`)
 	} else {
-		l.val(w.Row.Rev, fsm.KindInt)
+		l.val(w.Row.Rev, driver.KindInt)
 	}
 	l.put(`, "updated_at" = `)
-	l.val(w.Row.UpdatedAt, fsm.KindTime)
+	l.val(w.Row.UpdatedAt, driver.KindTime)
 	if s.words.at {
 		l.row.at = len(l.args)
 	}
@@ -438,7 +438,7 @@ func (t *table) putMove(l *line, w *fsm.Write, s *shape) {
 		if s.plain {
 			l.literal(s.words.to)
 		} else {
-			l.val(w.Row.State, fsm.KindString)
+			l.val(w.Row.State, driver.KindString)
 		}
 	}
 	for _, i := range w.Changed {
@@ -449,16 +449,16 @@ func (t *table) putMove(l *line, w *fsm.Write, s *shape) {
 		l.column(w.Row.Values[i], c.Kind, s.changed[i] == cleared)
 	}
 	l.put(` WHERE "id" = `)
-	l.val(w.Prev.ID, fsm.KindString)
+	l.val(w.Prev.ID, driver.KindString)
 	l.row.id = len(l.args)
 	l.put(` AND "rev" = `)
-	l.val(w.Prev.Rev, fsm.KindInt)
+	l.val(w.Prev.Rev, driver.KindInt)
 	l.row.rev = len(l.args)
 	l.put(` AND "state" = `) // no literal, by which the planner would find partial indexes
-	l.val(w.PrevState, fsm.KindString)
+	l.val(w.PrevState, driver.KindString)
 	if w.Old != nil {
-		l.same(t.dialect, "created_at", fsm.KindTime, w.Old.CreatedAt, false)
-		l.same(t.dialect, "updated_at", fsm.KindTime, w.Old.UpdatedAt, false)
+		l.same(t.dialect, "created_at", driver.KindTime, w.Old.CreatedAt, false)
+		l.same(t.dialect, "updated_at", driver.KindTime, w.Old.UpdatedAt, false)
 		for i, v := range w.Old.Values {
 			l.same(t.dialect, t.schema.Columns[i].Stored, t.schema.Columns[i].Kind, v, s.lacking(i))
 		}

@@ -13,29 +13,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/internal/pgtest"
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
 // parcelStep is a write of a parcel: each value says where it comes from.
-func parcelStep(id string, change func(w *fsm.Write)) *fsm.Write {
+func parcelStep(id string, change func(w *driver.Write)) *driver.Write {
 	at := func(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
 	values := func(of string, weight int64) []any {
 		return []any{of + " label", of + " lane", of + " slot", nil, weight, weight > 0, at(int(weight)), `{"of":"` + of + `"}`, "small", `["` + of + `"]`, weight}
 	}
-	w := &fsm.Write{
-		Prev: fsm.Ref{ID: id, Rev: 3}, PrevState: "waiting",
-		Row: &fsm.Row{ID: id, State: "held", Rev: 4, CreatedAt: at(1), UpdatedAt: at(2), Values: values(id+"'s new", 8)},
-		Event: fsm.Event{ID: id, Rev: 4, Operation: "hold", Name: "was_held", From: "waiting", To: "held", At: at(3), Actor: id + "'s actor", Reason: id + "'s reason",
-			RequestID: id + "'s request", RequestN: -1, Fingerprint: id + "'s print", Labels: map[string]string{"l": id}, Inputs: fsm.MustJSON(`{"in":1}`),
-			Changes: fsm.MustJSON(`{"ch":1}`), Image: fsm.MustJSON(`{"im":1}`), Version: 1, Sum: 99},
+	w := &driver.Write{
+		Prev: driver.Ref{ID: id, Rev: 3}, PrevState: "waiting",
+		Row: &driver.Row{ID: id, State: "held", Rev: 4, CreatedAt: at(1), UpdatedAt: at(2), Values: values(id+"'s new", 8)},
+		Event: driver.Event{ID: id, Rev: 4, Operation: "hold", Name: "was_held", From: "waiting", To: "held", At: at(3), Actor: id + "'s actor", Reason: id + "'s reason",
+			RequestID: id + "'s request", RequestN: -1, Fingerprint: id + "'s print", Labels: map[string]string{"l": id}, Inputs: driver.MustJSON(`{"in":1}`),
+			Changes: driver.MustJSON(`{"ch":1}`), Image: driver.MustJSON(`{"im":1}`), Version: 1, Sum: 99},
 	}
 	change(w)
 	if w.Old != nil {
-		w.Old = &fsm.Row{ID: id, State: "waiting", Rev: 3, CreatedAt: at(1), UpdatedAt: at(4), Values: values(id+"'s old", 7)}
+		w.Old = &driver.Row{ID: id, State: "waiting", Rev: 3, CreatedAt: at(1), UpdatedAt: at(4), Values: values(id+"'s old", 7)}
 	}
 	if w.Outbox != nil {
-		w.Outbox = &fsm.Delivery{ID: id, Rev: w.Row.Rev, Effect: "carry", Key: id + "'s key", Attempts: 2, Due: at(5), LastError: id + "'s error"}
+		w.Outbox = &driver.Delivery{ID: id, Rev: w.Row.Rev, Effect: "carry", Key: id + "'s key", Attempts: 2, Due: at(5), LastError: id + "'s error"}
 	}
 	if w.Prev.Rev == 0 {
 		w.PrevState, w.Row.Rev, w.Event.Rev, w.Event.From = "", 1, 1, ""
@@ -47,48 +47,48 @@ func parcelStep(id string, change func(w *fsm.Write)) *fsm.Write {
 // its arguments, for a reader to judge.
 func TestTextsOfWrites(t *testing.T) {
 	t.Parallel()
-	plain := func(*fsm.Write) {}
-	created := func(w *fsm.Write) { w.Prev.Rev = 0 }
-	stays := func(w *fsm.Write) { w.Row.State, w.Event.To, w.Changed = "waiting", "waiting", []int{4, 7} }
-	held := func(w *fsm.Write) { w.Old, w.Changed = &fsm.Row{}, []int{0} }
-	asks := func(w *fsm.Write) { w.Outbox, w.Changed = &fsm.Delivery{}, []int{3, 9} }
-	leaves := func(w *fsm.Write) { w.Leave = true }
-	names := func(w *fsm.Write) { w.Changed = []int{3} }
-	strange := func(w *fsm.Write) { w.Event.ID, w.Event.Rev, w.Event.To = "z", 9, "lost" }
-	bareEvent := func(w *fsm.Write) {
+	plain := func(*driver.Write) {}
+	created := func(w *driver.Write) { w.Prev.Rev = 0 }
+	stays := func(w *driver.Write) { w.Row.State, w.Event.To, w.Changed = "waiting", "waiting", []int{4, 7} }
+	held := func(w *driver.Write) { w.Old, w.Changed = &driver.Row{}, []int{0} }
+	asks := func(w *driver.Write) { w.Outbox, w.Changed = &driver.Delivery{}, []int{3, 9} }
+	leaves := func(w *driver.Write) { w.Leave = true }
+	names := func(w *driver.Write) { w.Changed = []int{3} }
+	strange := func(w *driver.Write) { w.Event.ID, w.Event.Rev, w.Event.To = "z", 9, "lost" }
+	bareEvent := func(w *driver.Write) {
 		e := &w.Event
-		e.RequestID, e.Labels, e.Inputs, e.Image = "", nil, fsm.JSON{}, fsm.JSON{}
+		e.RequestID, e.Labels, e.Inputs, e.Image = "", nil, driver.JSON{}, driver.JSON{}
 	}
-	both := func(a, b func(*fsm.Write)) func(*fsm.Write) { return func(w *fsm.Write) { a(w); b(w) } }
+	both := func(a, b func(*driver.Write)) func(*driver.Write) { return func(w *driver.Write) { a(w); b(w) } }
 	bare := storetest.Schema()
-	bare.Uniques = append(bare.Uniques, fsm.UniqueRule{Name: "nowhere", Columns: []string{"lane"}, States: []string{}})
+	bare.Uniques = append(bare.Uniques, driver.UniqueRule{Name: "nowhere", Columns: []string{"lane"}, States: []string{}})
 	var b strings.Builder
 	for _, c := range []struct {
 		name   string
-		writes []func(*fsm.Write) // one: a statement for it
+		writes []func(*driver.Write) // one: a statement for it
 		behind bool
-		schema *fsm.Schema // nil: that of parcels
+		schema *driver.Schema // nil: that of parcels
 	}{
-		{"a move that changes no column", []func(*fsm.Write){plain}, false, nil},
-		{"the same in a transaction", []func(*fsm.Write){plain}, true, nil},
-		{"a call that stays", []func(*fsm.Write){stays}, false, nil},
-		{"a move of a held record", []func(*fsm.Write){held}, false, nil},
-		{"a move that asks for an effect", []func(*fsm.Write){asks}, false, nil},
-		{"a move that leaves an effect behind", []func(*fsm.Write){leaves}, false, nil},
-		{"a creation", []func(*fsm.Write){created}, false, nil},
-		{"a creation that counts what it lacks as changed", []func(*fsm.Write){both(created, names)}, false, nil},
-		{"a creation that asks for an effect, in a transaction", []func(*fsm.Write){both(created, asks)}, true, nil},
-		{"a move whose event says something else", []func(*fsm.Write){strange}, false, nil},
-		{"a move whose event says little", []func(*fsm.Write){bareEvent}, false, nil},
-		{"moves", []func(*fsm.Write){plain, plain}, false, nil},
-		{"moves in a transaction", []func(*fsm.Write){plain, plain}, true, nil},
-		{"calls that stay", []func(*fsm.Write){stays, stays}, false, nil},
-		{"a move, one of a held record, and one that stays", []func(*fsm.Write){plain, held, stays}, false, nil},
-		{"a move, and a call that stays", []func(*fsm.Write){stays, plain}, false, nil},
-		{"a move, and one that asks for an effect", []func(*fsm.Write){plain, asks}, false, nil},
-		{"a move, and one that leaves an effect behind", []func(*fsm.Write){plain, leaves}, false, nil},
-		{"creations", []func(*fsm.Write){created, both(created, asks)}, false, nil},
-		{"creations where a rule is over no state", []func(*fsm.Write){created, created}, false, bare},
+		{"a move that changes no column", []func(*driver.Write){plain}, false, nil},
+		{"the same in a transaction", []func(*driver.Write){plain}, true, nil},
+		{"a call that stays", []func(*driver.Write){stays}, false, nil},
+		{"a move of a held record", []func(*driver.Write){held}, false, nil},
+		{"a move that asks for an effect", []func(*driver.Write){asks}, false, nil},
+		{"a move that leaves an effect behind", []func(*driver.Write){leaves}, false, nil},
+		{"a creation", []func(*driver.Write){created}, false, nil},
+		{"a creation that counts what it lacks as changed", []func(*driver.Write){both(created, names)}, false, nil},
+		{"a creation that asks for an effect, in a transaction", []func(*driver.Write){both(created, asks)}, true, nil},
+		{"a move whose event says something else", []func(*driver.Write){strange}, false, nil},
+		{"a move whose event says little", []func(*driver.Write){bareEvent}, false, nil},
+		{"moves", []func(*driver.Write){plain, plain}, false, nil},
+		{"moves in a transaction", []func(*driver.Write){plain, plain}, true, nil},
+		{"calls that stay", []func(*driver.Write){stays, stays}, false, nil},
+		{"a move, one of a held record, and one that stays", []func(*driver.Write){plain, held, stays}, false, nil},
+		{"a move, and a call that stays", []func(*driver.Write){stays, plain}, false, nil},
+		{"a move, and one that asks for an effect", []func(*driver.Write){plain, asks}, false, nil},
+		{"a move, and one that leaves an effect behind", []func(*driver.Write){plain, leaves}, false, nil},
+		{"creations", []func(*driver.Write){created, both(created, asks)}, false, nil},
+		{"creations where a rule is over no state", []func(*driver.Write){created, created}, false, bare},
 	} {
 		tab := parcels(t, Postgres())
 		if c.schema != nil {
@@ -97,7 +97,7 @@ func TestTextsOfWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var list []*fsm.Write
+		var list []*driver.Write
 		for i, change := range c.writes {
 			list = append(list, parcelStep(string(rune('c'-i)), change))
 		}
@@ -162,8 +162,8 @@ func TestAWriteFindsItsRecordByItsID(t *testing.T) {
 	}
 	tab := parcels(t, Postgres())
 	for i, from := range []string{"waiting", "held", "shelved"} { // of each there is an index
-		text, args, err := tab.single(parcelStep("a", func(w *fsm.Write) {
-			w.PrevState, w.Event.From, w.Old = from, from, &fsm.Row{}
+		text, args, err := tab.single(parcelStep("a", func(w *driver.Write) {
+			w.PrevState, w.Event.From, w.Old = from, from, &driver.Row{}
 		}), false)
 		if err != nil {
 			t.Fatal(err)
@@ -198,12 +198,12 @@ func TestAWriteFindsItsRecordByItsID(t *testing.T) {
 // beyond fit any.
 func TestTextsOfOperationsAreBounded(t *testing.T) {
 	t.Parallel()
-	tab, err := newTable(&Store{dialect: Postgres()}, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	tab, err := newTable(&Store{dialect: Postgres()}, &driver.Schema{Machine: "m", Table: "m", Columns: []driver.Column{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := func(i int) string {
-		text, args, err := tab.single(step(func(w *fsm.Write) { w.Event.Operation, w.Outbox = fmt.Sprint("op", i), nil }), false)
+		text, args, err := tab.single(step(func(w *driver.Write) { w.Event.Operation, w.Outbox = fmt.Sprint("op", i), nil }), false)
 		if err != nil || len(args) == 0 {
 			t.Fatal(err)
 		}

@@ -3,10 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Rows are what a query returns, such as Rows. Scan must take whatever
@@ -29,7 +29,7 @@ type Querier interface {
 }
 
 // AdoptQuerier is Adopt for a transaction of another driver; fsm.JoinBy takes it.
-func (s *Store) AdoptQuerier(ctx context.Context, schema *fsm.Schema, q Querier) (fsm.Tx, error) {
+func (s *Store) AdoptQuerier(ctx context.Context, schema *driver.Schema, q Querier) (driver.Tx, error) {
 	x, err := s.adoption(ctx, schema)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *Store) AdoptQuerier(ctx context.Context, schema *fsm.Schema, q Querier)
 }
 
 // adoption begins the adoption of a transaction.
-func (s *Store) adoption(ctx context.Context, schema *fsm.Schema) (*txn, error) {
+func (s *Store) adoption(ctx context.Context, schema *driver.Schema) (*txn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Store) adoption(ctx context.Context, schema *fsm.Schema) (*txn, error) 
 
 // adopt makes sure that a caller's transaction is one in which the store's
 // promises hold.
-func (s *Store) adopt(x *txn) (fsm.Tx, error) {
+func (s *Store) adopt(x *txn) (driver.Tx, error) {
 	x.adopted = true
 	if err := s.dialect.settings(x.ctx, x.q, forTransaction); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (f foreignQuerier) exec(ctx context.Context, text string, args ...any) (sql
 	ctx, done := f.bound(ctx)
 	defer done()
 	n, err := f.q.Exec(ctx, text, args...)
-	return driver.RowsAffected(n), err
+	return sqldriver.RowsAffected(n), err
 }
 
 func (f foreignQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // reader reads one machine's tables in one transaction.
@@ -72,10 +72,10 @@ func (r *reader) integer(text string, args ...any) (n int64, ok bool, err error)
 }
 
 // Row returns the row, or ErrNotFound.
-func (r *reader) Row(id string) (fsm.Row, error) { return r.one(r.t.sql.row, id) }
+func (r *reader) Row(id string) (driver.Row, error) { return r.one(r.t.sql.row, id) }
 
-func (r *reader) one(text, id string) (fsm.Row, error) {
-	var row fsm.Row
+func (r *reader) one(text, id string) (driver.Row, error) {
+	var row driver.Row
 	found := false
 	err := r.each(text, []any{id}, func(rows Rows) (err error) {
 		found = true
@@ -83,12 +83,12 @@ func (r *reader) one(text, id string) (fsm.Row, error) {
 		return err
 	})
 	if err == nil && !found {
-		err = fsm.ErrNotFound
+		err = driver.ErrNotFound
 	}
 	return row, err
 }
 
-func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
+func (r *reader) rows(q *driver.Query) ([]driver.Row, error) {
 	b, err := r.t.selectRows(q)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
 	if q.Lock {
 		statement += r.t.dialect.lock()
 	}
-	var list []fsm.Row
+	var list []driver.Row
 	err = r.each(statement, b.args, func(rows Rows) error {
 		row, err := r.t.rowOf(rows)
 		list = append(list, row)
@@ -108,8 +108,8 @@ func (r *reader) rows(q *fsm.Query) ([]fsm.Row, error) {
 
 // Rows returns the rows that fit the query, in its order. In the order of ids
 // it fetches chunk after chunk; in another order, all up to the limit at once.
-func (r *reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
-	return func(yield func(fsm.Row, error) bool) {
+func (r *reader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
+	return func(yield func(driver.Row, error) bool) {
 		left := q.Limit
 		if left <= 0 {
 			left = math.MaxInt
@@ -117,10 +117,10 @@ func (r *reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 		if q.Park != nil && !q.Stir.IsZero() {
 			stirred, err := r.stirred(q.Park, q.Stir)
 			if err == nil && stirred {
-				err = fsm.ErrStir
+				err = driver.ErrStir
 			}
 			if err != nil {
-				yield(fsm.Row{}, err)
+				yield(driver.Row{}, err)
 				return
 			}
 		}
@@ -130,7 +130,7 @@ func (r *reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 			}
 			list, err := r.rows(&q)
 			if err != nil {
-				yield(fsm.Row{}, err)
+				yield(driver.Row{}, err)
 				return
 			}
 			for _, row := range list {
@@ -148,7 +148,7 @@ func (r *reader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
 }
 
 // Count returns how many rows fit the query.
-func (r *reader) Count(q fsm.Query) (int64, error) {
+func (r *reader) Count(q driver.Query) (int64, error) {
 	b := &text{d: r.t.dialect}
 	b.WriteString("SELECT count(*) FROM " + r.t.name)
 	if err := r.t.where(b, &q); err != nil {
@@ -158,8 +158,8 @@ func (r *reader) Count(q fsm.Query) (int64, error) {
 	return n, err
 }
 
-func (r *reader) events(text string, args ...any) ([]fsm.Event, error) {
-	var list []fsm.Event
+func (r *reader) events(text string, args ...any) ([]driver.Event, error) {
+	var list []driver.Event
 	err := r.each(text, args, func(rows Rows) error {
 		e, err := r.t.eventOf(rows)
 		list = append(list, e)
@@ -173,13 +173,13 @@ func (r *reader) events(text string, args ...any) ([]fsm.Event, error) {
 const few = 4
 
 // Events returns the log of a record from revision from on, chunk after chunk.
-func (r *reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
-	return func(yield func(fsm.Event, error) bool) {
+func (r *reader) Events(id string, from int64) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
 		rev, n := from, int64(-1)
 		for limit := few; ; limit = min(limit*8, chunk) {
 			list, err := r.events(r.t.sql.events, id, rev, n, limit)
 			if err != nil {
-				yield(fsm.Event{}, err)
+				yield(driver.Event{}, err)
 				return
 			}
 			for _, e := range list {
@@ -197,7 +197,7 @@ func (r *reader) Events(id string, from int64) iter.Seq2[fsm.Event, error] {
 }
 
 // Request returns the events that carry the request id.
-func (r *reader) Request(id, requestID string) ([]fsm.Event, error) {
+func (r *reader) Request(id, requestID string) ([]driver.Event, error) {
 	switch {
 	case requestID == "":
 		return nil, nil
@@ -216,14 +216,14 @@ func unlimited(limit int) int64 {
 }
 
 // Outbox returns deliveries that are due, oldest first.
-func (r *reader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+func (r *reader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	return r.deliveries(r.t.sql.outbox, due, limit)
 }
 
-func (r *reader) deliveries(text string, due time.Time, limit int) ([]fsm.Delivery, error) {
-	var list []fsm.Delivery
+func (r *reader) deliveries(text string, due time.Time, limit int) ([]driver.Delivery, error) {
+	var list []driver.Delivery
 	err := r.each(text, []any{r.t.bind(due), unlimited(limit)}, func(rows Rows) error {
-		var d fsm.Delivery
+		var d driver.Delivery
 		err := rows.Scan(&d.ID, &d.Rev, &d.Effect, &d.Key, &d.Attempts, (*instant)(&d.Due), &d.LastError)
 		list = append(list, d)
 		return err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // ErrReadOnly is what a write gets from a store that was opened for reading only.
@@ -33,7 +33,7 @@ func (s *Store) Installed(ctx context.Context) (list []Installed, err error) {
 		return nil, err
 	}
 	defer func() { s.readers.giveAfter(session, err) }()
-	t := &table{store: s, dialect: s.dialect, schema: &fsm.Schema{Machine: "fsm_meta", Table: "fsm_meta"}}
+	t := &table{store: s, dialect: s.dialect, schema: &driver.Schema{Machine: "fsm_meta", Table: "fsm_meta"}}
 	objects, err := s.dialect.objects(ctx, session)
 	if err != nil {
 		return nil, t.fault("read the schema", err)

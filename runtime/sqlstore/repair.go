@@ -7,19 +7,15 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-var (
-	_ fsm.Forgetter       = (*txn)(nil)
-	_ fsm.TombstoneReader = (*reader)(nil)
-	_ fsm.Redactor        = (*txn)(nil)
-)
+var ()
 
 // Restore puts a row in the place of what is stored under its id. The triggers of the
 // schema let it pass. It needs the rights of the tables' owner.
-func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
-	w := &fsm.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
+func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
+	w := &driver.Write{Prev: row.Ref(), PrevState: row.State, Row: row, Event: *e}
 	x.last = w
 	if err := x.t.fits(w); err != nil {
 		return err
@@ -49,7 +45,7 @@ func (x *txn) Restore(row *fsm.Row, e *fsm.Event) error {
 
 // replace changes a stored row in place: rows of others that refer to it must not
 // go with it.
-func (x *txn) replace(row *fsm.Row) (int64, error) {
+func (x *txn) replace(row *driver.Row) (int64, error) {
 	set := `"state" = ?, "rev" = ?, "created_at" = ?, "updated_at" = ?`
 	args := []any{row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt)}
 	for i, v := range row.Values {
@@ -72,7 +68,7 @@ func (x *txn) repairFault(err error) error {
 
 // Purge removes a finished record in the order that the schema allows: the mark in
 // the log, the row, the events.
-func (x *txn) Purge(w *fsm.Write) (bool, error) {
+func (x *txn) Purge(w *driver.Write) (bool, error) {
 	x.last = w
 	id := w.Prev.ID
 	waiting, err := x.found(x.t.statement(`SELECT 1 FROM %s WHERE "id" = ?`, x.t.part("_outbox")), id)
@@ -85,7 +81,7 @@ func (x *txn) Purge(w *fsm.Write) (bool, error) {
 	events := x.t.part("_events")
 	n, err := x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, x.t.name), id, w.Prev.Rev, w.PrevState)
 	if err == nil && n != 1 {
-		return false, fsm.ErrMoved
+		return false, driver.ErrMoved
 	}
 	if err == nil {
 		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)`, events), id)
@@ -117,14 +113,14 @@ func (t *table) buried() string {
 }
 
 // Tombstones returns the marks of records that were purged before a time.
-func (r *reader) Tombstones(after string, before time.Time, limit int) ([]fsm.Event, error) {
+func (r *reader) Tombstones(after string, before time.Time, limit int) ([]driver.Event, error) {
 	return r.events(r.t.buried(), after, r.t.bind(before), unlimited(limit))
 }
 
 // Forget removes what is left of a purged record in the order that the schema
 // allows: the mark says so, the other events, the mark.
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
-	x.last = &fsm.Write{Prev: fsm.Ref{ID: id}, Event: fsm.Event{ID: id}}
+	x.last = &driver.Write{Prev: driver.Ref{ID: id}, Event: driver.Event{ID: id}}
 	events := x.t.part("_events")
 	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.tombstones()), id, x.t.bind(before))
 	if err == nil && n == 0 {
@@ -147,7 +143,7 @@ var erasable = []string{"actor", "reason", "fingerprint", "labels", "inputs", "c
 
 // Redact puts events with other contents in their places and makes a write. The triggers
 // of the schema let it pass. It needs the rights of the tables' owner.
-func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
+func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	x.last = w
 	if err := x.t.fits(w); err != nil {
 		return false, err
@@ -173,7 +169,7 @@ func (x *txn) Redact(w *fsm.Write, edited []fsm.Event) (bool, error) {
 }
 
 // erase makes the writes of a redaction.
-func (x *txn) erase(w *fsm.Write, edited []fsm.Event) error {
+func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 	for i := range edited {
 		if err := x.edit(&edited[i]); err != nil {
 			return err
@@ -188,13 +184,13 @@ func (x *txn) erase(w *fsm.Write, edited []fsm.Event) error {
 	}
 	text, args = x.t.update(w)
 	if n, err := x.change(text, args...); err != nil || n != 1 {
-		return errors.Join(err, fsm.ErrMoved)
+		return errors.Join(err, driver.ErrMoved)
 	}
 	return nil
 }
 
 // edit puts an event with other contents in its place.
-func (x *txn) edit(e *fsm.Event) error {
+func (x *txn) edit(e *driver.Event) error {
 	all, err := x.t.eventArgs(e)
 	if err != nil {
 		return err
@@ -208,7 +204,7 @@ func (x *txn) edit(e *fsm.Event) error {
 	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?`, x.t.part("_events"), strings.Join(sets, ", "))
 	n, err := x.change(text, append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
 	if err == nil && n != 1 {
-		err = fsm.ErrMoved
+		err = driver.ErrMoved
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Who wants a place of a unique rule waits, on a server, for each transaction that took,
@@ -23,18 +23,18 @@ import (
 const placeNumbers = 1024
 
 // counts reports whether a unique rule counts records in a state.
-func counts(u *fsm.UniqueRule, state string) bool {
+func counts(u *driver.UniqueRule, state string) bool {
 	return u.States == nil || slices.Contains(u.States, state)
 }
 
 // has reports whether a row has a place under a rule.
-func (t *table) has(u *fsm.UniqueRule, row *fsm.Row) bool {
+func (t *table) has(u *driver.UniqueRule, row *driver.Row) bool {
 	return counts(u, row.State) && !slices.ContainsFunc(u.Columns, func(name string) bool { return row.Values[t.schema.Column(name)] == nil })
 }
 
 // enters reports whether a write takes a place, and touches whether its record has one
 // before or afterwards, for all that can be known without the row of before.
-func (t *table) enters(w *fsm.Write) (enters, touches bool) {
+func (t *table) enters(w *driver.Write) (enters, touches bool) {
 	if w.Row == nil || t.fits(w) != nil {
 		return false, false
 	}
@@ -51,7 +51,7 @@ func (t *table) enters(w *fsm.Write) (enters, touches bool) {
 
 // exchanges reports whether a move takes a place and has another one, before or afterwards.
 // A creation by itself has none while it waits for the next: its statement gives way.
-func (t *table) exchanges(w *fsm.Write) bool {
+func (t *table) exchanges(w *driver.Write) bool {
 	if w.Prev.Rev == 0 || len(t.schema.Uniques) == 0 {
 		return false
 	}
@@ -60,7 +60,7 @@ func (t *table) exchanges(w *fsm.Write) bool {
 }
 
 // placesOf returns the places of rows, each once.
-func (t *table) placesOf(rows ...*fsm.Row) (places []string) {
+func (t *table) placesOf(rows ...*driver.Row) (places []string) {
 	for i := range t.schema.Uniques {
 		u := &t.schema.Uniques[i]
 		for _, row := range rows {
@@ -102,7 +102,7 @@ func arrayOf(numbers []int) string {
 // reserve locks the places that writes take, leave or change a record in. A transaction
 // that has come to its first place locks nothing, for it may be the only one; when it is
 // not, it begins again as one that locks.
-func (x *txn) reserve(ws ...*fsm.Write) error {
+func (x *txn) reserve(ws ...*driver.Write) error {
 	enters, touches := false, false
 	for _, w := range ws {
 		e, has := x.t.enters(w)
@@ -112,7 +112,7 @@ func (x *txn) reserve(ws ...*fsm.Write) error {
 }
 
 // reserveAs is reserve where it is known whether the writes take and touch places.
-func (x *txn) reserveAs(enters, touches bool, ws ...*fsm.Write) error {
+func (x *txn) reserveAs(enters, touches bool, ws ...*driver.Write) error {
 	if x.err != nil || x.t.dialect.writers() == 1 {
 		return x.err
 	}
@@ -126,7 +126,7 @@ func (x *txn) reserveAs(enters, touches bool, ws ...*fsm.Write) error {
 		how.places = true
 		return x.again(how)
 	}
-	var rows []*fsm.Row
+	var rows []*driver.Row
 	for _, w := range ws {
 		before, err := x.formerly(w)
 		if err != nil {
@@ -142,7 +142,7 @@ func (x *txn) reserveAs(enters, touches bool, ws ...*fsm.Write) error {
 }
 
 // formerly returns the row that a write changes; nil where there is none.
-func (x *txn) formerly(w *fsm.Write) (*fsm.Row, error) {
+func (x *txn) formerly(w *driver.Write) (*driver.Row, error) {
 	switch {
 	case w.Prev.Rev == 0, w.Old != nil:
 		return w.Old, nil
@@ -150,7 +150,7 @@ func (x *txn) formerly(w *fsm.Write) (*fsm.Row, error) {
 		return x.was, nil
 	}
 	row, err := x.one(x.t.sql.holdRow, w.Prev.ID)
-	if errors.Is(err, fsm.ErrNotFound) {
+	if errors.Is(err, driver.ErrNotFound) {
 		return nil, nil
 	}
 	return &row, err

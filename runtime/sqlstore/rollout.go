@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // versionsTable holds the specifications that the tables were those of, and
@@ -21,8 +22,6 @@ const (
 	beside  standing = "open"    // its programs may work on the tables of the later one
 	retired standing = "retired" // they may not
 )
-
-var _ fsm.Retirer = (*table)(nil)
 
 // standing returns what became of this specification.
 func (t *table) standing(ctx context.Context, q querier) (standing, error) {
@@ -51,7 +50,7 @@ func (t *table) checkBeside(ctx context.Context, q querier, m *meta) error {
 func (t *table) besides(ctx context.Context, q querier, m *meta, st standing) error {
 	switch {
 	case st == retired:
-		return fsm.Retired(t.schema, fsm.SpecID{Version: m.version, Hash: m.hash})
+		return fsm.Retired(t.schema, driver.SpecID{Version: m.version, Hash: m.hash})
 	case st != beside:
 		return t.mismatch("the tables are those of version %d (hash %.12s), the program is version %d (hash %.12s)",
 			m.version, m.hash, t.schema.Version, t.schema.Hash)

@@ -3,12 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"sync"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -163,7 +163,7 @@ func (s *session) close(broken bool) {
 	if !broken {
 		s.impatient()
 	} else {
-		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // this error is the purpose
+		_ = s.conn.Raw(func(any) error { return sqldriver.ErrBadConn }) // this error is the purpose
 	}
 	s.conn.Close()
 }
@@ -216,7 +216,7 @@ func newPool(db *sql.DB, d Dialect, size int) *pool {
 	return &pool{db: db, dialect: d, slots: make(chan struct{}, size)}
 }
 
-var errClosed = fmt.Errorf("sqlstore: %w", fsm.ErrClosed)
+var errClosed = fmt.Errorf("sqlstore: %w", driver.ErrClosed)
 
 // take waits for a session.
 func (p *pool) take(ctx context.Context) (*session, error) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // SQLite is the dialect of SQLite from 3.51.3 on, in WAL mode, by any driver.
@@ -218,7 +218,7 @@ func (sqlite) bind(v any) any {
 	return v
 }
 
-func (sqlite) operand(column string, _ fsm.Kind) string { return column }
+func (sqlite) operand(column string, _ driver.Kind) string { return column }
 
 func (sqlite) present(column string) string { return "(json_array_length(" + column + ") > 0)" }
 
@@ -230,11 +230,11 @@ func (sqlite) often(condition string) string { return "likelihood(" + condition 
 
 func (sqlite) seldom(condition string) string { return "likelihood(" + condition + ", 0.0001)" }
 
-func (d sqlite) walk(column string, kind fsm.Kind, optional bool) string {
+func (d sqlite) walk(column string, kind driver.Kind, optional bool) string {
 	switch {
 	case optional:
 		return d.seldom("(" + column + " IS NULL) >= 0")
-	case kind == fsm.KindString || kind == fsm.KindEnum || kind == fsm.KindJSON || kind == fsm.KindSet:
+	case kind == driver.KindString || kind == driver.KindEnum || kind == driver.KindJSON || kind == driver.KindSet:
 		return d.seldom(column + " >= ''")
 	}
 	return d.seldom(column + " >= -9223372036854775808")

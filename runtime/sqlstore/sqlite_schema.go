@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // object is a table, index, trigger or view as SQLite keeps it.
@@ -321,11 +321,11 @@ func (w *sqliteWork) values(ctx context.Context, q querier, name, fresh string) 
 }
 
 // blank is the value of a field that no operation has set.
-func blank(k fsm.Kind) string {
+func blank(k driver.Kind) string {
 	switch k {
-	case fsm.KindSet:
+	case driver.KindSet:
 		return "'[]'"
-	case fsm.KindCounter:
+	case driver.KindCounter:
 		return "0"
 	}
 	return "NULL"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // code is an error as drivers with a method Code make it.
@@ -100,15 +100,15 @@ func (numbered) placeholder(n int) string { return fmt.Sprintf("$%d", n) }
 
 func TestStatements(t *testing.T) {
 	t.Parallel()
-	s := &fsm.Schema{Machine: "m", Table: "m",
-		Columns: []fsm.Column{{Name: "a b", Stored: `a"b`, Kind: fsm.KindString, Optional: true}, {Name: "n", Stored: "n", Kind: fsm.KindCounter}},
-		States:  []fsm.StateInfo{{Stored: "one"}, {Stored: "t'wo"}, {Stored: "three"}}}
+	s := &driver.Schema{Machine: "m", Table: "m",
+		Columns: []driver.Column{{Name: "a b", Stored: `a"b`, Kind: driver.KindString, Optional: true}, {Name: "n", Stored: "n", Kind: driver.KindCounter}},
+		States:  []driver.StateInfo{{Stored: "one"}, {Stored: "t'wo"}, {Stored: "three"}}}
 	tab, err := newTable(&Store{dialect: numbered{}}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "one", Changed: []int{1},
-		Row: &fsm.Row{ID: "x", State: "one", Rev: 4, Values: []any{nil, int64(7)}}}
+	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "one", Changed: []int{1},
+		Row: &driver.Row{ID: "x", State: "one", Rev: 4, Values: []any{nil, int64(7)}}}
 	text, args := tab.update(w)
 	if want := `UPDATE "main"."m" SET "rev" = $1, "updated_at" = $2, "n" = $3 WHERE "id" = $4 AND "rev" = $5 AND "state" = $6`; text != want || len(args) != 6 {
 		t.Errorf("update:\n got %s\nwant %s", text, want)
@@ -118,17 +118,17 @@ func TestStatements(t *testing.T) {
 		t.Errorf("a move leaves the state alone: %s", text)
 	}
 	for _, c := range []struct {
-		q    fsm.Query
+		q    driver.Query
 		want string
 	}{
-		{fsm.Query{}, ` ORDER BY "id"`},
-		{fsm.Query{States: []string{}}, ` WHERE 1 = 0 ORDER BY "id"`},
-		{fsm.Query{States: []string{"three", "one", "one"}, After: "i", Limit: 2}, ` WHERE "state" IN ('one', 'three') AND "id" > $1 ORDER BY "id" LIMIT $2 + 0`},
-		{fsm.Query{States: []string{"t'wo", "gone"}}, ` WHERE "state" IN ('t''wo', 'gone') ORDER BY "id"`},
-		{fsm.Query{Where: []fsm.Cond{{Column: `a"b`, Op: fsm.OpEq}}}, ` WHERE 1 = 0 ORDER BY "id"`},
-		{fsm.Query{Where: []fsm.Cond{{Column: `a"b`, Op: fsm.OpAbsent}, {Column: "n", Op: fsm.OpGe, Value: int64(2)}}},
+		{driver.Query{}, ` ORDER BY "id"`},
+		{driver.Query{States: []string{}}, ` WHERE 1 = 0 ORDER BY "id"`},
+		{driver.Query{States: []string{"three", "one", "one"}, After: "i", Limit: 2}, ` WHERE "state" IN ('one', 'three') AND "id" > $1 ORDER BY "id" LIMIT $2 + 0`},
+		{driver.Query{States: []string{"t'wo", "gone"}}, ` WHERE "state" IN ('t''wo', 'gone') ORDER BY "id"`},
+		{driver.Query{Where: []driver.Cond{{Column: `a"b`, Op: driver.OpEq}}}, ` WHERE 1 = 0 ORDER BY "id"`},
+		{driver.Query{Where: []driver.Cond{{Column: `a"b`, Op: driver.OpAbsent}, {Column: "n", Op: driver.OpGe, Value: int64(2)}}},
 			` WHERE "a""b" IS NULL AND "n" >= $1 ORDER BY "id"`},
-		{fsm.Query{Order: []fsm.Order{{Column: `a"b`, Descending: true}, {Column: "n"}}}, ` ORDER BY "a""b" IS NULL, "a""b" DESC, "n", "id"`},
+		{driver.Query{Order: []driver.Order{{Column: `a"b`, Descending: true}, {Column: "n"}}}, ` ORDER BY "a""b" IS NULL, "a""b" DESC, "n", "id"`},
 	} {
 		b, err := tab.selectRows(&c.q)
 		if err != nil {
@@ -139,7 +139,7 @@ func TestStatements(t *testing.T) {
 			t.Errorf("query:\n got %s\nwant %s", got, c.want)
 		}
 	}
-	if _, err := tab.selectRows(&fsm.Query{Where: []fsm.Cond{{Column: "missing", Op: fsm.OpEq, Value: "x"}}}); err == nil {
+	if _, err := tab.selectRows(&driver.Query{Where: []driver.Cond{{Column: "missing", Op: driver.OpEq, Value: "x"}}}); err == nil {
 		t.Error("a query by an unknown column was built")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // statements are the texts that do not depend on a call. They are built once
@@ -130,7 +130,7 @@ func (t *table) build() {
 // update returns the statement that moves a row: the changed columns only, and
 // the state only when it changes, so that no index is touched for nothing. It is
 // that of a file; a server's is single.
-func (t *table) update(w *fsm.Write) (string, []any) {
+func (t *table) update(w *driver.Write) (string, []any) {
 	key := t.shapeOf(w)
 	known, silent := t.texts.Load(key)
 	b := &text{d: t.dialect, args: make([]any, 0, 2*len(t.schema.Columns)+8)}
@@ -185,7 +185,7 @@ func (t *table) states(words []string) string {
 	}
 	var unknown []string
 	for _, w := range words {
-		if !slices.ContainsFunc(t.schema.States, func(st fsm.StateInfo) bool { return st.Stored == w }) {
+		if !slices.ContainsFunc(t.schema.States, func(st driver.StateInfo) bool { return st.Stored == w }) {
 			unknown = append(unknown, literal(w))
 		}
 	}
@@ -194,9 +194,9 @@ func (t *table) states(words []string) string {
 }
 
 // kind returns the kind of a column that a query names.
-func (t *table) kind(name string) (fsm.Kind, error) {
+func (t *table) kind(name string) (driver.Kind, error) {
 	if name == "created_at" || name == "updated_at" {
-		return fsm.KindTime, nil
+		return driver.KindTime, nil
 	}
 	if i := t.schema.Column(name); i >= 0 {
 		return t.schema.Columns[i].Kind, nil
@@ -204,15 +204,15 @@ func (t *table) kind(name string) (fsm.Kind, error) {
 	return 0, fmt.Errorf("sqlstore: %s has no column %q", t.schema.Machine, name)
 }
 
-var comparisons = map[fsm.Op]string{
-	fsm.OpEq: "=", fsm.OpNe: "<>", fsm.OpLt: "<", fsm.OpLe: "<=", fsm.OpGt: ">", fsm.OpGe: ">=",
+var comparisons = map[driver.Op]string{
+	driver.OpEq: "=", driver.OpNe: "<>", driver.OpLt: "<", driver.OpLe: "<=", driver.OpGt: ">", driver.OpGe: ">=",
 }
 
 // firstKey returns the column that decides first on the order of a query: one
 // that has one value in all rows asked for does not. It is empty where none does.
-func firstKey(q *fsm.Query) string {
+func firstKey(q *driver.Query) string {
 	for _, o := range q.Order {
-		if !slices.ContainsFunc(q.Where, func(c fsm.Cond) bool { return c.Column == o.Column && c.Op == fsm.OpEq }) {
+		if !slices.ContainsFunc(q.Where, func(c driver.Cond) bool { return c.Column == o.Column && c.Op == driver.OpEq }) {
 			return o.Column
 		}
 	}
@@ -220,14 +220,14 @@ func firstKey(q *fsm.Query) string {
 }
 
 // mayLack reports whether a column may be absent in a row that fits a query.
-func (t *table) mayLack(column string, q *fsm.Query) bool {
+func (t *table) mayLack(column string, q *driver.Query) bool {
 	i := t.schema.Column(column)
 	return i >= 0 && t.schema.Columns[i].Optional &&
-		!slices.ContainsFunc(q.Where, func(c fsm.Cond) bool { return c.Column == column && c.Op != fsm.OpAbsent })
+		!slices.ContainsFunc(q.Where, func(c driver.Cond) bool { return c.Column == column && c.Op != driver.OpAbsent })
 }
 
 // where writes the conditions of a query.
-func (t *table) where(b *text, q *fsm.Query, more ...string) error {
+func (t *table) where(b *text, q *driver.Query, more ...string) error {
 	var parts []string
 	first, ranged := firstKey(q), false
 	if q.States != nil {
@@ -244,13 +244,13 @@ func (t *table) where(b *text, q *fsm.Query, more ...string) error {
 		}
 		col := quote(c.Column)
 		switch {
-		case c.Op == fsm.OpPresent && kind == fsm.KindSet:
+		case c.Op == driver.OpPresent && kind == driver.KindSet:
 			parts = append(parts, t.dialect.present(col))
-		case c.Op == fsm.OpAbsent && kind == fsm.KindSet:
+		case c.Op == driver.OpAbsent && kind == driver.KindSet:
 			parts = append(parts, "NOT "+t.dialect.present(col))
-		case c.Op == fsm.OpPresent:
+		case c.Op == driver.OpPresent:
 			parts = append(parts, col+" IS NOT NULL")
-		case c.Op == fsm.OpAbsent:
+		case c.Op == driver.OpAbsent:
 			parts = append(parts, col+" IS NULL")
 		case c.Value == nil:
 			parts = append(parts, "1 = 0") // a comparison with an absent value is false
@@ -258,7 +258,7 @@ func (t *table) where(b *text, q *fsm.Query, more ...string) error {
 			return fmt.Errorf("sqlstore: unknown comparison %d of column %q", c.Op, c.Column)
 		default:
 			condition := t.dialect.operand(col, kind) + " " + comparisons[c.Op] + " " + b.arg(t.bind(c.Value))
-			if c.Op != fsm.OpEq && c.Op != fsm.OpNe && (c.Column == first || first == "" && kind == fsm.KindTime) {
+			if c.Op != driver.OpEq && c.Op != driver.OpNe && (c.Column == first || first == "" && kind == driver.KindTime) {
 				condition, ranged = t.dialect.seldom(condition), true // a deadline: few are past it
 			}
 			parts = append(parts, condition)
@@ -287,12 +287,12 @@ func (t *table) where(b *text, q *fsm.Query, more ...string) error {
 }
 
 // selectRows returns the statement of a query, for the columns of a row and more.
-func (t *table) selectRows(q *fsm.Query, more ...string) (*text, error) {
+func (t *table) selectRows(q *driver.Query, more ...string) (*text, error) {
 	return t.selectWhere(strings.Join(append([]string{t.columns}, more...), ", "), q)
 }
 
 // selectWhere returns the statement of a query that asks for what, with more conditions.
-func (t *table) selectWhere(what string, q *fsm.Query, conditions ...string) (*text, error) {
+func (t *table) selectWhere(what string, q *driver.Query, conditions ...string) (*text, error) {
 	b := &text{d: t.dialect}
 	b.WriteString("SELECT " + what + " FROM " + t.name)
 	if err := t.where(b, q, conditions...); err != nil {

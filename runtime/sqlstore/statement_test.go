@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -60,77 +60,77 @@ func TestTextsOfAMachine(t *testing.T) {
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMicro(7).UTC()
-	due := func(op fsm.Op) fsm.Cond { return fsm.Cond{Column: "due", Op: op, Value: at} }
-	lane := fsm.Cond{Column: "lane", Op: fsm.OpEq, Value: "a"}
-	heavy := fsm.Cond{Column: "weight", Op: fsm.OpGe, Value: int64(5)}
-	with := func(column string, op fsm.Op) fsm.Cond { return fsm.Cond{Column: column, Op: op} }
-	by := func(columns ...string) []fsm.Order {
-		var list []fsm.Order
+	due := func(op driver.Op) driver.Cond { return driver.Cond{Column: "due", Op: op, Value: at} }
+	lane := driver.Cond{Column: "lane", Op: driver.OpEq, Value: "a"}
+	heavy := driver.Cond{Column: "weight", Op: driver.OpGe, Value: int64(5)}
+	with := func(column string, op driver.Op) driver.Cond { return driver.Cond{Column: column, Op: op} }
+	by := func(columns ...string) []driver.Order {
+		var list []driver.Order
 		for _, c := range columns {
-			list = append(list, fsm.Order{Column: c})
+			list = append(list, driver.Order{Column: c})
 		}
 		return list
 	}
 	held := []string{"held"}
 	for name, c := range map[string]struct {
-		q                fsm.Query
+		q                driver.Query
 		sqlite, postgres string
 	}{
-		"no state": {fsm.Query{States: []string{}, Where: []fsm.Cond{lane}},
+		"no state": {driver.Query{States: []string{}, Where: []driver.Cond{lane}},
 			` WHERE 1 = 0 AND "lane" = ? ORDER BY "id"`,
 			` WHERE 1 = 0 AND "lane" = $1 ORDER BY "id"`},
-		"states alone": {fsm.Query{States: []string{"sent", "held"}, After: "i", Limit: 3},
+		"states alone": {driver.Query{States: []string{"sent", "held"}, After: "i", Limit: 3},
 			` WHERE "state" IN ('held', 'sent') AND "id" > ? ORDER BY "id" LIMIT ? + 0`,
 			` WHERE "state" IN ('held', 'sent') AND "id" > $1 ORDER BY "id" LIMIT $2`},
-		"states that the schema does not know": {fsm.Query{States: []string{"z", "held", "b", "z"}},
+		"states that the schema does not know": {driver.Query{States: []string{"z", "held", "b", "z"}},
 			` WHERE "state" IN ('held', 'b', 'z') ORDER BY "id"`,
 			` WHERE "state" IN ('held', 'b', 'z') ORDER BY "id"`},
-		"a condition that most rows fit": {fsm.Query{States: held, Where: []fsm.Cond{lane}},
+		"a condition that most rows fit": {driver.Query{States: held, Where: []driver.Cond{lane}},
 			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? ORDER BY "id"`,
 			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "id"`},
-		"a walk along an order": {fsm.Query{States: held, Where: []fsm.Cond{lane}, Order: by("due")},
+		"a walk along an order": {driver.Query{States: held, Where: []driver.Cond{lane}, Order: by("due")},
 			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? AND likelihood(("due" IS NULL) >= 0, 0.0001) ORDER BY "due" IS NULL, "due", "id"`,
 			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "due" NULLS LAST, "id"`},
-		"the order's first key has one value": {fsm.Query{States: held, Where: []fsm.Cond{lane}, Order: by("lane", "moves")},
+		"the order's first key has one value": {driver.Query{States: held, Where: []driver.Cond{lane}, Order: by("lane", "moves")},
 			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? AND likelihood("moves" >= -9223372036854775808, 0.0001) ORDER BY "lane", "moves", "id"`,
 			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "lane", "moves", "id"`},
-		"no key of the order decides": {fsm.Query{States: held, Where: []fsm.Cond{lane}, Order: by("lane")},
+		"no key of the order decides": {driver.Query{States: held, Where: []driver.Cond{lane}, Order: by("lane")},
 			` WHERE likelihood("state" IN ('held'), 0.9) AND "lane" = ? ORDER BY "lane", "id"`,
 			` WHERE "state" IN ('held') AND "lane" = $1 ORDER BY "lane", "id"`},
-		"an order without states": {fsm.Query{Order: by("updated_at")},
+		"an order without states": {driver.Query{Order: by("updated_at")},
 			` ORDER BY "updated_at", "id"`,
 			` ORDER BY "updated_at", "id"`},
-		"a deadline": {fsm.Query{States: held, Where: []fsm.Cond{due(fsm.OpLe)}},
+		"a deadline": {driver.Query{States: held, Where: []driver.Cond{due(driver.OpLe)}},
 			` WHERE likelihood("state" IN ('held'), 0.9) AND likelihood("due" <= ?, 0.0001) ORDER BY "id"`,
 			` WHERE "state" IN ('held') AND "due" <= $1 ORDER BY "id"`},
-		"a deadline in its order needs no walk": {fsm.Query{States: held, Where: []fsm.Cond{due(fsm.OpLe)}, Order: by("due")},
+		"a deadline in its order needs no walk": {driver.Query{States: held, Where: []driver.Cond{due(driver.OpLe)}, Order: by("due")},
 			` WHERE likelihood("state" IN ('held'), 0.9) AND likelihood("due" <= ?, 0.0001) ORDER BY "due", "id"`,
 			` WHERE "state" IN ('held') AND "due" <= $1 ORDER BY "due", "id"`},
-		"a deadline in another order": {fsm.Query{Where: []fsm.Cond{due(fsm.OpLt)}, Order: by("moves")},
+		"a deadline in another order": {driver.Query{Where: []driver.Cond{due(driver.OpLt)}, Order: by("moves")},
 			` WHERE "due" < ? ORDER BY "moves", "id"`,
 			` WHERE "due" < $1 ORDER BY "moves", "id"`},
-		"a number in its order": {fsm.Query{Where: []fsm.Cond{heavy}, Order: by("weight")},
+		"a number in its order": {driver.Query{Where: []driver.Cond{heavy}, Order: by("weight")},
 			` WHERE likelihood("weight" >= ?, 0.0001) ORDER BY "weight", "id"`,
 			` WHERE "weight" >= $1 ORDER BY "weight", "id"`},
-		"a number without an order": {fsm.Query{Where: []fsm.Cond{heavy}},
+		"a number without an order": {driver.Query{Where: []driver.Cond{heavy}},
 			` WHERE "weight" >= ? ORDER BY "id"`,
 			` WHERE "weight" >= $1 ORDER BY "id"`},
-		"equal and unequal instants": {fsm.Query{Where: []fsm.Cond{due(fsm.OpEq), due(fsm.OpNe)}},
+		"equal and unequal instants": {driver.Query{Where: []driver.Cond{due(driver.OpEq), due(driver.OpNe)}},
 			` WHERE "due" = ? AND "due" <> ? ORDER BY "id"`,
 			` WHERE "due" = $1 AND "due" <> $2 ORDER BY "id"`},
-		"unequal in its order": {fsm.Query{Where: []fsm.Cond{due(fsm.OpNe)}, Order: by("due")},
+		"unequal in its order": {driver.Query{Where: []driver.Cond{due(driver.OpNe)}, Order: by("due")},
 			` WHERE "due" <> ? ORDER BY "due", "id"`,
 			` WHERE "due" <> $1 ORDER BY "due", "id"`},
-		"the order of what is absent": {fsm.Query{Where: []fsm.Cond{with("due", fsm.OpAbsent)}, Order: by("due")},
+		"the order of what is absent": {driver.Query{Where: []driver.Cond{with("due", driver.OpAbsent)}, Order: by("due")},
 			` WHERE "due" IS NULL ORDER BY "due" IS NULL, "due", "id"`,
 			` WHERE "due" IS NULL ORDER BY "due" NULLS LAST, "id"`},
-		"the order of what is present": {fsm.Query{Where: []fsm.Cond{with("due", fsm.OpPresent)}, Order: by("due")},
+		"the order of what is present": {driver.Query{Where: []driver.Cond{with("due", driver.OpPresent)}, Order: by("due")},
 			` WHERE "due" IS NOT NULL ORDER BY "due", "id"`,
 			` WHERE "due" IS NOT NULL ORDER BY "due", "id"`},
-		"what sets hold": {fsm.Query{Where: []fsm.Cond{with("tags", fsm.OpPresent), with("tags", fsm.OpAbsent), {Column: "tags", Op: fsm.OpEq, Value: "[]"}}},
+		"what sets hold": {driver.Query{Where: []driver.Cond{with("tags", driver.OpPresent), with("tags", driver.OpAbsent), {Column: "tags", Op: driver.OpEq, Value: "[]"}}},
 			` WHERE (json_array_length("tags") > 0) AND NOT (json_array_length("tags") > 0) AND "tags" = ? ORDER BY "id"`,
 			` WHERE (json_array_length("tags") > 0) AND NOT (json_array_length("tags") > 0) AND "tags"::text = $1 ORDER BY "id"`},
-		"compared with what is absent": {fsm.Query{Where: []fsm.Cond{with("lane", fsm.OpEq)}},
+		"compared with what is absent": {driver.Query{Where: []driver.Cond{with("lane", driver.OpEq)}},
 			` WHERE 1 = 0 ORDER BY "id"`,
 			` WHERE 1 = 0 ORDER BY "id"`},
 	} {
@@ -146,9 +146,9 @@ func TestConditions(t *testing.T) {
 			}
 		}
 	}
-	for name, q := range map[string]fsm.Query{
-		"unknown comparison": {Where: []fsm.Cond{{Column: "lane", Op: 99, Value: "a"}}},
-		`no column "x"`:      {Where: []fsm.Cond{{Column: "x", Op: fsm.OpEq, Value: "a"}}},
+	for name, q := range map[string]driver.Query{
+		"unknown comparison": {Where: []driver.Cond{{Column: "lane", Op: 99, Value: "a"}}},
+		`no column "x"`:      {Where: []driver.Cond{{Column: "x", Op: driver.OpEq, Value: "a"}}},
 		`no column "y"`:      {Order: by("y")},
 		`no column "z"`:      {States: held, Order: by("z")},
 	} {
@@ -162,18 +162,18 @@ func TestConditions(t *testing.T) {
 // with the arguments of its own, and no text serves writes of another shape.
 func TestKnownTexts(t *testing.T) {
 	t.Parallel()
-	row := func(state string, lane any) *fsm.Row {
+	row := func(state string, lane any) *driver.Row {
 		r := storetest.Encode(&storetest.Parcel{ID: "p", State: state, Rev: 2})
 		r.Values[storetest.Schema().Column("lane")] = lane
 		return &r
 	}
 	lane := storetest.Schema().Column("lane")
-	writes := []*fsm.Write{
-		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Changed: []int{lane}},
-		{Prev: fsm.Ref{ID: "q", Rev: 1}, PrevState: "waiting", Row: row("waiting", "b"), Changed: []int{lane}},
-		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("held", "a"), Changed: []int{lane}},
-		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a")},
-		{Prev: fsm.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Old: row("waiting", "x"), Changed: []int{lane}},
+	writes := []*driver.Write{
+		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Changed: []int{lane}},
+		{Prev: driver.Ref{ID: "q", Rev: 1}, PrevState: "waiting", Row: row("waiting", "b"), Changed: []int{lane}},
+		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("held", "a"), Changed: []int{lane}},
+		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a")},
+		{Prev: driver.Ref{ID: "p", Rev: 1}, PrevState: "waiting", Row: row("waiting", "a"), Old: row("waiting", "x"), Changed: []int{lane}},
 	}
 	for _, d := range []Dialect{SQLite(), Postgres()} {
 		used, err := newTable(&Store{dialect: d}, storetest.Schema())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Store is a fsm.Store in a relational database.
@@ -33,8 +34,7 @@ type Store struct {
 }
 
 var (
-	_ fsm.Transactional[*sql.Tx] = (*Store)(nil)
-	_ fsm.Patient                = (*Store)(nil)
+	_ driver.Transactional[*sql.Tx] = (*Store)(nil)
 )
 
 // leaders is how many batches are on their way to a server at the same time.
@@ -176,7 +176,7 @@ func (s *Store) Close() error {
 func (s *Store) Patience() time.Duration { return s.wait }
 
 // Table returns the store's part for one machine.
-func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *Store) Table(schema *driver.Schema) (driver.Table, error) {
 	t, err := newTable(s, schema)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (s *Store) Table(schema *fsm.Schema) (fsm.Table, error) {
 
 // Transaction returns the database transaction behind tx, or nil when tx is
 // not of this kind of store.
-func (s *Store) Transaction(tx fsm.Tx) *sql.Tx {
+func (s *Store) Transaction(tx driver.Tx) *sql.Tx {
 	if x, ok := tx.(*txn); ok {
 		return x.tx
 	}
@@ -198,7 +198,7 @@ func (s *Store) Transaction(tx fsm.Tx) *sql.Tx {
 // one of the caller's own database. In the second case the transaction's
 // connection must have the store's settings, and the caller finds out about a
 // lost commit alone: the same calls again, with the same request ids.
-func (s *Store) Adopt(ctx context.Context, schema *fsm.Schema, tx *sql.Tx) (fsm.Tx, error) {
+func (s *Store) Adopt(ctx context.Context, schema *driver.Schema, tx *sql.Tx) (driver.Tx, error) {
 	x, err := s.adoption(ctx, schema)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (s *Store) poisoned(machine string) error {
 		return fmt.Errorf("sqlstore: %s: %w", machine, ErrReadOnly)
 	}
 	if cause := s.poison.Load(); cause != nil {
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodePoisoned, Machine: machine, Cause: *cause}}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrPoisoned, Machine: machine, Cause: *cause}}
 	}
 	return nil
 }

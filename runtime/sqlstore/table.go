@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/call"
 )
 
@@ -16,7 +17,7 @@ import (
 type table struct {
 	store   *Store
 	dialect Dialect
-	schema  *fsm.Schema
+	schema  *driver.Schema
 	name    string // quoted
 	columns string // quoted, of a whole row
 	order   logOrder
@@ -25,9 +26,9 @@ type table struct {
 	kept    atomic.Int64 // texts of them that are one operation's
 }
 
-var _ fsm.Table = (*table)(nil)
+var _ driver.Table = (*table)(nil)
 
-func newTable(s *Store, schema *fsm.Schema) (*table, error) {
+func newTable(s *Store, schema *driver.Schema) (*table, error) {
 	if schema.Table == "" {
 		return nil, fmt.Errorf("sqlstore: the schema of %s names no table", schema.Machine)
 	}
@@ -49,7 +50,7 @@ func (t *table) bind(v any) any { return t.dialect.bind(v) }
 // sequence returns the stored name of a sequence field, or nothing.
 func (t *table) sequence(name string) string {
 	for i := range t.schema.Columns {
-		if c := &t.schema.Columns[i]; c.Kind == fsm.KindSequence && (c.Name == name || c.Stored == name) {
+		if c := &t.schema.Columns[i]; c.Kind == driver.KindSequence && (c.Name == name || c.Stored == name) {
 			return c.Stored
 		}
 	}
@@ -66,26 +67,26 @@ func (t *table) fault(doing string, err error) error {
 	}
 	switch t.dialect.failure(err) {
 	case failConstraint:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrInvariant, Machine: t.schema.Machine, Name: t.dialect.rule(err, t.schema.Machine), Cause: err}}
 	case failBusy, failFull, failSlow, failGone, failLost:
-		return refusal(fsm.CodeBusy)
+		return refusal(fsm.ErrBusy)
 	case failDenied:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrDenied, Machine: t.schema.Machine, Message: doing + ": " + err.Error(), Cause: said(err)}}
 	case failStop:
 		err = damaged(err)
 		t.store.poisonWith(err)
-		return refusal(fsm.CodePoisoned)
+		return refusal(fsm.ErrPoisoned)
 	case failTooLarge:
-		return refusal(fsm.CodeTooLarge)
+		return refusal(fsm.ErrTooLarge)
 	case failSchema:
-		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeSchemaMismatch, Machine: t.schema.Machine, Message: t.remedy() + " (" + err.Error() + ")", Cause: err}}
+		return &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrSchemaMismatch, Machine: t.schema.Machine, Message: t.remedy() + " (" + err.Error() + ")", Cause: err}}
 	}
 	return fmt.Errorf("sqlstore: %s: %s: %w", t.schema.Machine, doing, err)
 }
 
 // Commit makes one write durable, together with those of other callers that wait.
-func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
-	if err := fsm.Inside(ctx, t.store); err != nil {
+func (t *table) Commit(ctx context.Context, w *driver.Write) error {
+	if err := driver.Inside(ctx, t.store); err != nil {
 		return fmt.Errorf("sqlstore: %w", err)
 	}
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
@@ -95,9 +96,9 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 		return err
 	}
 	if several := t.dialect.writers() != 1 && t.exchanges(w); several || w.Row == nil && t.dialect.writers() != 1 {
-		return t.Update(ctx, func(tx fsm.Tx) error {
+		return t.Update(ctx, func(tx driver.Tx) error {
 			if several { // its row comes before its places
-				if _, err := tx.Row(w.Prev.ID); err != nil && !errors.Is(err, fsm.ErrNotFound) {
+				if _, err := tx.Row(w.Prev.ID); err != nil && !errors.Is(err, driver.ErrNotFound) {
 					return err
 				}
 			}
@@ -108,9 +109,9 @@ func (t *table) Commit(ctx context.Context, w *fsm.Write) error {
 }
 
 // View runs f over one consistent snapshot.
-func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
 	if t.store.readers == t.store.writers {
-		if err := fsm.Inside(ctx, t.store); err != nil {
+		if err := driver.Inside(ctx, t.store); err != nil {
 			return fmt.Errorf("sqlstore: %w", err)
 		}
 	}
@@ -149,7 +150,7 @@ func (t *table) View(ctx context.Context, f func(fsm.Reader) error) error {
 }
 
 // Update runs f in one transaction.
-func (t *table) Update(ctx context.Context, f func(fsm.Tx) error) error {
+func (t *table) Update(ctx context.Context, f func(driver.Tx) error) error {
 	return t.transact(ctx, t.dialect.claim(), func(x *txn) error { return f(x) })
 }
 
@@ -215,7 +216,7 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 		if errors.As(err, &held) {
 			err = t.once(ctx, "", mode{}, held.wait)
 			if again = err == nil || errors.Is(err, fsm.ErrBusy); err == nil {
-				err = &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: t.schema.Machine, Cause: held}}
+				err = &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: held}}
 			}
 		}
 		if errors.As(err, &other) {
@@ -232,7 +233,7 @@ func (t *table) transactAs(ctx context.Context, how mode, claim string, f func(*
 
 // once runs f in one transaction.
 func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) error) (err error) {
-	if err := fsm.Inside(ctx, t.store); err != nil {
+	if err := driver.Inside(ctx, t.store); err != nil {
 		return fmt.Errorf("sqlstore: %w", err)
 	}
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
@@ -346,19 +347,19 @@ func (t *table) unopened(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, fsm.ErrClosed):
+	case errors.Is(err, driver.ErrClosed):
 		return err
 	}
-	code := fsm.CodeBusy
+	code := fsm.ErrBusy
 	if errors.Is(err, ErrTables) {
-		code = fsm.CodeSchemaMismatch
+		code = fsm.ErrSchemaMismatch
 	}
 	return &fsm.Refusal{Ground: &fsm.Ground{Code: code, Machine: t.schema.Machine, Cause: err}}
 }
 
 // lost says what an error of the commit means. It is ambiguous unless the
 // database surely took the transaction back.
-func (t *table) lost(w *fsm.Write, err error) error {
+func (t *table) lost(w *driver.Write, err error) error {
 	if t.dialect.aborted(err) {
 		return t.fault("commit", err)
 	}

@@ -12,26 +12,27 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // txn reads and writes one machine's tables in one transaction.
 type txn struct {
 	reader
 	tx      *sql.Tx
-	last    *fsm.Write // the last one, for the error of a lost commit
-	changed bool       // a statement has changed something
-	adopted bool       // the transaction is the caller's
-	alone   bool       // there is no transaction: it asks why a statement by itself wrote nothing
+	last    *driver.Write // the last one, for the error of a lost commit
+	changed bool          // a statement has changed something
+	adopted bool          // the transaction is the caller's
+	alone   bool          // there is no transaction: it asks why a statement by itself wrote nothing
 	mode    mode
-	nested  bool     // there is a savepoint
-	kept    *fsm.Row // a row that is locked and was read, until somebody asks for it or writes
-	grouped bool     // it has locked a group
-	placed  bool     // it has written a record that has a place of a unique rule
-	was     *fsm.Row // the row that was locked last
-	foreign Querier  // where tx is nil: the transaction
+	nested  bool        // there is a savepoint
+	kept    *driver.Row // a row that is locked and was read, until somebody asks for it or writes
+	grouped bool        // it has locked a group
+	placed  bool        // it has written a record that has a place of a unique rule
+	was     *driver.Row // the row that was locked last
+	foreign Querier     // where tx is nil: the transaction
 }
 
-var _ fsm.Tx = (*txn)(nil)
+var _ driver.Tx = (*txn)(nil)
 
 // Ended reports whether the transaction was committed or rolled back.
 func (x *txn) Ended() bool {
@@ -123,7 +124,7 @@ func (x *txn) again(how mode) error {
 }
 
 // Row returns the row and locks it, or ErrNotFound.
-func (x *txn) Row(id string) (fsm.Row, error) {
+func (x *txn) Row(id string) (driver.Row, error) {
 	if x.kept != nil && x.kept.ID == id {
 		row := *x.kept
 		x.kept = nil
@@ -142,12 +143,12 @@ func (x *txn) Row(id string) (fsm.Row, error) {
 // Request returns the events that carry the request id. Where the request is of
 // a record, that is locked before: an earlier try of the request whose commit is
 // on its way is waited for, and found.
-func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
+func (x *txn) Request(id, requestID string) ([]driver.Event, error) {
 	if id != "" && requestID != "" && x.t.dialect.hold() != "" && (x.kept == nil || x.kept.ID != id) {
 		row, err := x.one(x.t.sql.holdRow, id)
 		if err == nil {
 			x.kept, x.was = &row, &row
-		} else if !errors.Is(err, fsm.ErrNotFound) {
+		} else if !errors.Is(err, driver.ErrNotFound) {
 			return nil, err
 		}
 	}
@@ -156,7 +157,7 @@ func (x *txn) Request(id, requestID string) ([]fsm.Event, error) {
 
 // Write makes one write part of the transaction. The event goes first: the
 // schema lets a row change only when the event of its new revision is there.
-func (x *txn) Write(w *fsm.Write) error {
+func (x *txn) Write(w *driver.Write) error {
 	if err := x.reserve(w); err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (x *txn) Write(w *fsm.Write) error {
 }
 
 // write is Write where the places are reserved.
-func (x *txn) write(w *fsm.Write) error {
+func (x *txn) write(w *driver.Write) error {
 	x.last = w
 	if w.Row == nil {
 		return x.record(w)
@@ -194,7 +195,7 @@ func (x *txn) write(w *fsm.Write) error {
 }
 
 // single makes the write in one statement.
-func (x *txn) single(w *fsm.Write) error {
+func (x *txn) single(w *driver.Write) error {
 	text, args, err := x.t.single(w, x.behind())
 	if err != nil {
 		return err
@@ -206,8 +207,8 @@ func (x *txn) single(w *fsm.Write) error {
 }
 
 // fits returns an error unless the rows of w have the table's columns.
-func (t *table) fits(w *fsm.Write) error {
-	for _, row := range []*fsm.Row{w.Row, w.Old} {
+func (t *table) fits(w *driver.Write) error {
+	for _, row := range []*driver.Row{w.Row, w.Old} {
 		if row != nil && len(row.Values) != len(t.schema.Columns) {
 			return fmt.Errorf("sqlstore: the row of %q has %d values, %s has %d columns",
 				w.Prev.ID, len(row.Values), t.schema.Machine, len(t.schema.Columns))
@@ -217,13 +218,13 @@ func (t *table) fits(w *fsm.Write) error {
 }
 
 // record appends an event that changes nothing but the log.
-func (x *txn) record(w *fsm.Write) error {
+func (x *txn) record(w *driver.Write) error {
 	if w.Prev.Rev == 0 {
 		return fmt.Errorf("sqlstore: a creation of %q without a row", w.Prev.ID)
 	}
 	id, rev := w.Prev.ID, w.Prev.Rev
 	if x.t.dialect.hold() != "" { // its numbers are counted one after the other
-		if _, err := x.one(x.t.sql.holdRow, id); err != nil && !errors.Is(err, fsm.ErrNotFound) {
+		if _, err := x.one(x.t.sql.holdRow, id); err != nil && !errors.Is(err, driver.ErrNotFound) {
 			return err
 		}
 	}
@@ -241,7 +242,7 @@ func (x *txn) record(w *fsm.Write) error {
 	return x.ask(w.Outbox)
 }
 
-func (x *txn) log(w *fsm.Write) error {
+func (x *txn) log(w *driver.Write) error {
 	text, args, err := x.insertion(&w.Event)
 	if err != nil {
 		return err
@@ -252,7 +253,7 @@ func (x *txn) log(w *fsm.Write) error {
 	return nil
 }
 
-func (x *txn) insert(w *fsm.Write) error {
+func (x *txn) insert(w *driver.Write) error {
 	row := w.Row
 	args := make([]any, 0, 5+len(row.Values))
 	args = append(args, row.ID, row.State, row.Rev, x.t.bind(row.CreatedAt), x.t.bind(row.UpdatedAt))
@@ -265,7 +266,7 @@ func (x *txn) insert(w *fsm.Write) error {
 	return nil
 }
 
-func (x *txn) move(w *fsm.Write) error {
+func (x *txn) move(w *driver.Write) error {
 	text, args := x.t.update(w)
 	n, err := x.change(text, args...)
 	if err != nil || n != 1 {
@@ -274,7 +275,7 @@ func (x *txn) move(w *fsm.Write) error {
 	return nil
 }
 
-func (x *txn) ask(d *fsm.Delivery) error {
+func (x *txn) ask(d *driver.Delivery) error {
 	if d == nil {
 		return nil
 	}
@@ -290,7 +291,7 @@ func (x *txn) ask(d *fsm.Delivery) error {
 // answer is the first outcome. Logged says that the event is in the log by now,
 // so its request was new. After an error of the database no question is asked: the
 // first one returns it.
-func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
+func (x *txn) explain(w *driver.Write, cause error, logged bool) error {
 	sql, id, e := &x.t.sql, w.Prev.ID, &w.Event
 	if !logged && e.RequestID != "" {
 		taken, err := x.found(sql.requestInLog, id, e.RequestID)
@@ -301,7 +302,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 		if taken {
-			return fsm.ErrRequestTaken
+			return driver.ErrRequestTaken
 		}
 	}
 	if w.Prev.Rev == 0 {
@@ -313,7 +314,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 		if taken {
-			return fsm.ErrIDTaken
+			return driver.ErrIDTaken
 		}
 	} else {
 		held, err := x.found(sql.held, id, w.Prev.Rev, w.PrevState)
@@ -321,13 +322,13 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 			return err
 		}
 		if !held || cause == nil && w.Old != nil { // at its revision, but not the row that was decided on
-			return fsm.ErrMoved
+			return driver.ErrMoved
 		}
 	}
 	if w.Row != nil {
 		if rule, err := x.conflict(w); err != nil || rule != "" {
 			if err == nil {
-				err = &fsm.ConflictError{Rule: rule}
+				err = &driver.ConflictError{Rule: rule}
 			}
 			return err
 		}
@@ -339,7 +340,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 	}
 	if cause == nil && x.t.dialect.writers() != 1 || x.t.dialect.hidden(cause, x.t.schema.Table) {
 		// What stood against it is gone by now. It is busy, whatever the cause was.
-		x.err = &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.CodeBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}}
+		x.err = &fsm.Refusal{ID: id, Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: x.t.schema.Machine, Operation: e.Operation, Cause: cause}}
 		return x.err
 	}
 	return x.t.blame(w, cause)
@@ -348,7 +349,7 @@ func (x *txn) explain(w *fsm.Write, cause error, logged bool) error {
 // against returns what stands against a creation that nothing explains: ON CONFLICT
 // passes over indexes of the users' too, and the plain statement names them. Where
 // nothing stands against it any more, the row is rolled back with its transaction.
-func (x *txn) against(w *fsm.Write) error {
+func (x *txn) against(w *driver.Write) error {
 	if !x.alone {
 		return x.insert(w)
 	}
@@ -364,7 +365,7 @@ func (x *txn) against(w *fsm.Write) error {
 }
 
 // blame is fault for a write.
-func (t *table) blame(w *fsm.Write, cause error) error {
+func (t *table) blame(w *driver.Write, cause error) error {
 	err := t.fault("write", cause)
 	if refusal := (*fsm.Refusal)(nil); errors.As(err, &refusal) {
 		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
@@ -374,15 +375,15 @@ func (t *table) blame(w *fsm.Write, cause error) error {
 
 // conflict returns the unique rule that the new row would break. Two partial
 // indexes may be over the same columns, so the database's message does not say.
-func (x *txn) conflict(w *fsm.Write) (string, error) {
+func (x *txn) conflict(w *driver.Write) (string, error) {
 	for i := range x.t.schema.Uniques {
 		u := &x.t.schema.Uniques[i]
 		if u.States != nil && !slices.Contains(u.States, w.Row.State) {
 			continue
 		}
-		q := fsm.Query{States: u.States}
+		q := driver.Query{States: u.States}
 		for _, name := range u.Columns {
-			q.Where = append(q.Where, fsm.Cond{Column: name, Op: fsm.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
+			q.Where = append(q.Where, driver.Cond{Column: name, Op: driver.OpEq, Value: w.Row.Values[x.t.schema.Column(name)]})
 		}
 		n, err := x.others(q, w.Row.ID)
 		if err != nil {
@@ -396,7 +397,7 @@ func (x *txn) conflict(w *fsm.Write) (string, error) {
 }
 
 // others counts the rows that fit, one id aside.
-func (x *txn) others(q fsm.Query, except string) (int64, error) {
+func (x *txn) others(q driver.Query, except string) (int64, error) {
 	b := &text{d: x.t.dialect}
 	b.WriteString("SELECT count(*) FROM " + x.t.name)
 	if err := x.t.where(b, &q); err != nil {
@@ -413,7 +414,7 @@ func (x *txn) others(q fsm.Query, except string) (int64, error) {
 
 // groupKey returns the text of a group's values; whole is false when one of
 // them is absent.
-func groupKey(q *fsm.PeerQuery) (key string, whole bool, err error) {
+func groupKey(q *driver.PeerQuery) (key string, whole bool, err error) {
 	values := make([]any, len(q.Values))
 	whole = true
 	for i, v := range q.Values {
@@ -439,7 +440,7 @@ func place16(key string) string {
 
 // group locks the group of q. Records with an absent value are in none, except
 // for a sequence: it must give them a number, so they are counted together.
-func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
+func (x *txn) group(q *driver.PeerQuery) (key string, whole bool, err error) {
 	if len(q.Columns) != len(q.Values) {
 		return "", false, fmt.Errorf("sqlstore: group %s has %d columns and %d values", q.Name, len(q.Columns), len(q.Values))
 	}
@@ -467,18 +468,18 @@ func (x *txn) group(q *fsm.PeerQuery) (key string, whole bool, err error) {
 		x.grouped = true
 		return key, whole, nil
 	case q.Try:
-		return key, whole, fsm.ErrHeld
+		return key, whole, driver.ErrHeld
 	}
 	x.err = &met{"a group of " + q.Name, func(x *txn) error { _, _, err := x.group(q); return err }}
 	return key, whole, x.err
 }
 
-func groupQuery(q *fsm.PeerQuery) fsm.Query {
-	fit := fsm.Query{States: q.States}
+func groupQuery(q *driver.PeerQuery) driver.Query {
+	fit := driver.Query{States: q.States}
 	for i, c := range q.Columns {
-		cond := fsm.Cond{Column: c, Op: fsm.OpEq, Value: q.Values[i]}
+		cond := driver.Cond{Column: c, Op: driver.OpEq, Value: q.Values[i]}
 		if cond.Value == nil {
-			cond.Op = fsm.OpAbsent
+			cond.Op = driver.OpAbsent
 		}
 		fit.Where = append(fit.Where, cond)
 	}
@@ -486,7 +487,7 @@ func groupQuery(q *fsm.PeerQuery) fsm.Query {
 }
 
 // Peers counts the other records of a group.
-func (x *txn) Peers(q fsm.PeerQuery) (int64, error) {
+func (x *txn) Peers(q driver.PeerQuery) (int64, error) {
 	if err := x.strict(); err != nil {
 		return 0, err
 	}
@@ -498,7 +499,7 @@ func (x *txn) Peers(q fsm.PeerQuery) (int64, error) {
 
 // NextNumber counts the group's sequence up. A number that a row of the group
 // holds is never given again, even when the group's own row is gone.
-func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
+func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 	q.Sequence = true
 	key, _, err := x.group(&q)
 	if err != nil {
@@ -511,7 +512,7 @@ func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
 	if col := x.t.sequence(q.Name); col != "" {
 		b := &text{d: x.t.dialect}
 		fmt.Fprintf(b, "SELECT coalesce(max(%s), 0) FROM %s", quote(col), x.t.name)
-		fit := groupQuery(&fsm.PeerQuery{Columns: q.Columns, Values: q.Values})
+		fit := groupQuery(&driver.PeerQuery{Columns: q.Columns, Values: q.Values})
 		if err := x.t.where(b, &fit); err != nil {
 			return 0, err
 		}
@@ -529,7 +530,7 @@ func (x *txn) NextNumber(q fsm.PeerQuery) (int64, error) {
 
 // Claim gives deliveries to its caller. Their rows are locked before they change;
 // where the server can, those that are locked already are passed over.
-func (x *txn) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+func (x *txn) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
 	list, err := x.deliveries(x.t.sql.dueLocked, now, limit)
 	if err != nil {
 		return nil, err

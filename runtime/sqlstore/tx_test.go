@@ -3,7 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // state is an error as PostgreSQL makes it.
@@ -38,7 +39,7 @@ func (s *script) answer(text string) error {
 }
 
 func (s *script) exec(_ context.Context, text string, _ ...any) (sql.Result, error) {
-	return driver.RowsAffected(s.changed), s.answer(text)
+	return sqldriver.RowsAffected(s.changed), s.answer(text)
 }
 
 func (s *script) query(_ context.Context, text string, _ ...any) (*rows, error) {
@@ -86,7 +87,7 @@ func (r *scripted) Scan(dest ...any) error {
 
 func scriptedTx(t *testing.T, d Dialect, how mode) (*txn, *script) {
 	t.Helper()
-	tab, err := newTable(&Store{dialect: d}, &fsm.Schema{Machine: "m", Table: "m", Columns: []fsm.Column{}})
+	tab, err := newTable(&Store{dialect: d}, &driver.Schema{Machine: "m", Table: "m", Columns: []driver.Column{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,18 +309,18 @@ func TestEndOfALentTransaction(t *testing.T) {
 // What cannot be written is refused before the database is asked.
 func TestUnfitWrites(t *testing.T) {
 	t.Parallel()
-	ref := fsm.Ref{ID: "x", Rev: 1}
-	row, wide := &fsm.Row{ID: "x"}, &fsm.Row{ID: "x", Values: []any{1}}
+	ref := driver.Ref{ID: "x", Rev: 1}
+	row, wide := &driver.Row{ID: "x"}, &driver.Row{ID: "x", Values: []any{1}}
 	for want, f := range map[string]func(x *txn) error{
-		"1 values":      func(x *txn) error { return x.Write(&fsm.Write{Prev: ref, Row: wide}) },
-		" 1 values, m ": func(x *txn) error { return x.Write(&fsm.Write{Prev: ref, Row: row, Old: wide}) },
-		"without a row": func(x *txn) error { return x.Write(&fsm.Write{Prev: fsm.Ref{ID: "x"}}) },
+		"1 values":      func(x *txn) error { return x.Write(&driver.Write{Prev: ref, Row: wide}) },
+		" 1 values, m ": func(x *txn) error { return x.Write(&driver.Write{Prev: ref, Row: row, Old: wide}) },
+		"without a row": func(x *txn) error { return x.Write(&driver.Write{Prev: driver.Ref{ID: "x"}}) },
 		"group g has 1 columns and 2 values": func(x *txn) error {
-			_, err := x.Peers(fsm.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{1, 2}})
+			_, err := x.Peers(driver.PeerQuery{Name: "g", Columns: []string{"a"}, Values: []any{1, 2}})
 			return err
 		},
 		"group s has 1 columns and 0 values": func(x *txn) error {
-			_, err := x.NextNumber(fsm.PeerQuery{Name: "s", Columns: []string{"a"}})
+			_, err := x.NextNumber(driver.PeerQuery{Name: "s", Columns: []string{"a"}})
 			return err
 		},
 	} {
@@ -336,8 +337,8 @@ func TestUnfitWrites(t *testing.T) {
 // A write to a server is one statement; one that did nothing is explained.
 func TestWriteInOneStatement(t *testing.T) {
 	t.Parallel()
-	w := &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &fsm.Row{ID: "x", State: "off", Rev: 4},
-		Event: fsm.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
+	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x", State: "off", Rev: 4},
+		Event: driver.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
 	x, s := scriptedTx(t, Postgres(), mode{})
 	text, _, err := x.t.single(w, x.behind())
 	if err != nil {
@@ -348,7 +349,7 @@ func TestWriteInOneStatement(t *testing.T) {
 	}
 	s.want(t, text)
 	s.asked, s.changed = nil, 0
-	if err := x.Write(w); !errors.Is(err, fsm.ErrMoved) {
+	if err := x.Write(w); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("got %v, want ErrMoved", err)
 	}
 	s.want(t, text, x.t.sql.held)
@@ -363,10 +364,10 @@ func TestWriteInOneStatement(t *testing.T) {
 // counted, and is written no more when the record has moved.
 func TestRecordedCallLocksItsRecord(t *testing.T) {
 	t.Parallel()
-	begin := func() (*txn, *script, *fsm.Write) {
+	begin := func() (*txn, *script, *driver.Write) {
 		x, s := scriptedTx(t, Postgres(), mode{})
-		return x, s, &fsm.Write{Prev: fsm.Ref{ID: "x", Rev: 3}, PrevState: "on",
-			Event: fsm.Event{ID: "x", Rev: 3, N: 5, Operation: "go", From: "on", To: "on", RequestN: -1}}
+		return x, s, &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on",
+			Event: driver.Event{ID: "x", Rev: 3, N: 5, Operation: "go", From: "on", To: "on", RequestN: -1}}
 	}
 	x, s, w := begin()
 	insert, _, err := x.insertion(&w.Event)
@@ -379,7 +380,7 @@ func TestRecordedCallLocksItsRecord(t *testing.T) {
 	}
 	s.want(t, x.t.sql.holdRow, x.t.sql.nextN, insert)
 	x, s, w = begin() // where nobody is
-	if err := x.Write(w); !errors.Is(err, fsm.ErrMoved) {
+	if err := x.Write(w); !errors.Is(err, driver.ErrMoved) {
 		t.Errorf("got %v, want ErrMoved", err)
 	}
 	s.want(t, x.t.sql.holdRow, x.t.sql.nextN, x.t.sql.held)

@@ -6,27 +6,27 @@ import (
 	"fmt"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // decode returns a column's value as fsm.Row holds it.
-func decode(kind fsm.Kind, raw any) (any, error) {
+func decode(kind driver.Kind, raw any) (any, error) {
 	if raw == nil {
 		return nil, nil
 	}
 	switch kind {
-	case fsm.KindString, fsm.KindEnum, fsm.KindJSON, fsm.KindSet:
+	case driver.KindString, driver.KindEnum, driver.KindJSON, driver.KindSet:
 		switch v := raw.(type) {
 		case string:
 			return v, nil
 		case []byte:
 			return string(v), nil
 		}
-	case fsm.KindInt, fsm.KindCounter, fsm.KindSequence:
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
 		if v, ok := raw.(int64); ok {
 			return v, nil
 		}
-	case fsm.KindBool:
+	case driver.KindBool:
 		switch v := raw.(type) {
 		case bool:
 			return v, nil
@@ -35,10 +35,10 @@ func decode(kind fsm.Kind, raw any) (any, error) {
 				return v == 1, nil
 			}
 		}
-	case fsm.KindTime:
+	case driver.KindTime:
 		switch v := raw.(type) {
 		case time.Time:
-			return fsm.Time(v), nil
+			return driver.Time(v), nil
 		case int64:
 			return time.UnixMicro(v).UTC(), nil
 		}
@@ -51,7 +51,7 @@ type instant time.Time
 
 // Scan reads a column.
 func (i *instant) Scan(raw any) error {
-	v, err := decode(fsm.KindTime, raw)
+	v, err := decode(driver.KindTime, raw)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (i *instant) Scan(raw any) error {
 }
 
 // document scans a JSON text that may be absent: null is the zero JSON.
-type document fsm.JSON
+type document driver.JSON
 
 // Scan reads a column.
 func (d *document) Scan(raw any) error {
@@ -72,7 +72,7 @@ func (d *document) Scan(raw any) error {
 		*d = document{}
 		return nil
 	}
-	return (*fsm.JSON)(d).Scan(raw)
+	return (*driver.JSON)(d).Scan(raw)
 }
 
 // labels scans an event's labels.
@@ -111,11 +111,11 @@ func orNull(text string) any {
 	return text
 }
 
-func documentText(j fsm.JSON) any { return orNull(j.String()) }
+func documentText(j driver.JSON) any { return orNull(j.String()) }
 
 // rowOf scans one row of the machine's table, and what the query returns besides.
-func (t *table) rowOf(rows Rows, more ...any) (fsm.Row, error) {
-	var row fsm.Row
+func (t *table) rowOf(rows Rows, more ...any) (driver.Row, error) {
+	var row driver.Row
 	values := make([]any, len(t.schema.Columns))
 	targets := make([]any, 5, 5+len(values)+len(more))
 	targets[0], targets[1], targets[2] = &row.ID, &row.State, &row.Rev
@@ -143,8 +143,8 @@ var eventColumns = []string{"id", "rev", "n", "operation", "name", "from", "to",
 	"request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum"}
 
 // eventOf scans one event, and what the query returns besides.
-func (t *table) eventOf(rows Rows, more ...any) (fsm.Event, error) {
-	var e fsm.Event
+func (t *table) eventOf(rows Rows, more ...any) (driver.Event, error) {
+	var e driver.Event
 	var from, request, cause, guard sql.NullString
 	err := rows.Scan(append([]any{&e.ID, &e.Rev, &e.N, &e.Operation, &e.Name, &from, &e.To, (*instant)(&e.At), &e.Actor, &e.Reason, &request,
 		&e.RequestN, &e.Fingerprint, (*labels)(&e.Labels), (*document)(&e.Inputs), (*document)(&e.Changes), (*document)(&e.Image),
@@ -156,7 +156,7 @@ func (t *table) eventOf(rows Rows, more ...any) (fsm.Event, error) {
 	return e, nil
 }
 
-func (t *table) eventArgs(e *fsm.Event) ([]any, error) {
+func (t *table) eventArgs(e *driver.Event) ([]any, error) {
 	labels, err := t.labelsOf(e)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (t *table) eventArgs(e *fsm.Event) ([]any, error) {
 }
 
 // labelsOf returns an event's labels as its column holds them.
-func (t *table) labelsOf(e *fsm.Event) (any, error) {
+func (t *table) labelsOf(e *driver.Event) (any, error) {
 	labels, err := labelText(e.Labels)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: labels of %s %q: %w", t.schema.Machine, e.ID, err)
@@ -176,7 +176,7 @@ func (t *table) labelsOf(e *fsm.Event) (any, error) {
 }
 
 // absentOf returns a bit for each of eventColumns that is absent.
-func absentOf(e *fsm.Event) (absent uint32) {
+func absentOf(e *driver.Event) (absent uint32) {
 	for i, column := range eventColumns {
 		lacks := false
 		switch column {
@@ -206,7 +206,7 @@ func absentOf(e *fsm.Event) (absent uint32) {
 
 // eventArg returns what one of eventColumns holds where it is not absent; labels
 // are those of labelsOf.
-func eventArg(column string, e *fsm.Event, labels any) any {
+func eventArg(column string, e *driver.Event, labels any) any {
 	switch column {
 	case "id":
 		return e.ID

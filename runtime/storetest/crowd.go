@@ -9,6 +9,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // crowdTests let many callers commit at once, so that a store that commits
@@ -21,7 +22,7 @@ var crowdTests = []test{
 		b.makeShelved(parcel("taken", "a"), "slot")
 		b.commit(creation(parcel("first", "a"), "used"))
 		type call struct {
-			w    *fsm.Write
+			w    *driver.Write
 			want error
 		}
 		var calls []call
@@ -49,11 +50,11 @@ var crowdTests = []test{
 				call{change(own, own.held("ann", instant), "hold", "hold "+id), nil},
 				call{send, nil},
 				call{annotate, nil},
-				call{mistaken, fsm.ErrMoved},
-				call{change(at, at.held("bob", instant), "hold", ""), fsm.ErrMoved},
-				call{change(rival, rival.shelved("slot"), "shelve", ""), &fsm.ConflictError{}},
-				call{creation(parcel("late-"+id, "a"), "used"), fsm.ErrRequestTaken},
-				call{creation(parcel("first", "b"), ""), fsm.ErrIDTaken},
+				call{mistaken, driver.ErrMoved},
+				call{change(at, at.held("bob", instant), "hold", ""), driver.ErrMoved},
+				call{change(rival, rival.shelved("slot"), "shelve", ""), &driver.ConflictError{}},
+				call{creation(parcel("late-"+id, "a"), "used"), driver.ErrRequestTaken},
+				call{creation(parcel("first", "b"), ""), driver.ErrIDTaken},
 			)
 		}
 		answers := make([]error, len(calls))
@@ -72,7 +73,7 @@ var crowdTests = []test{
 		close(start)
 		group.Wait()
 		for i, c := range calls {
-			var conflict *fsm.ConflictError
+			var conflict *driver.ConflictError
 			switch {
 			case errors.As(c.want, &conflict):
 				if !errors.As(answers[i], &conflict) || conflict.Rule != "one_per_slot" {
@@ -87,7 +88,7 @@ var crowdTests = []test{
 			events := b.events(c.w.Prev.ID)
 			b.same([]string{rowText(*c.w.Row), eventText(c.w.Event)}, []string{rowText(b.row(c.w.Prev.ID)), eventText(events[len(events)-1])})
 		}
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			box, err := r.Outbox(instant.AddDate(100, 0, 0), 1000)
 			if len(box) != each {
 				b.Errorf("the outbox has %d deliveries, want %d", len(box), each)
@@ -106,12 +107,12 @@ var crowdTests = []test{
 			won := b.crowd(rivals, func(i int) error {
 				return b.table.Commit(b.ctx, change(held[i], held[i].shelved(slot), "shelve", ""))
 			}, func(err error) bool {
-				var conflict *fsm.ConflictError
+				var conflict *driver.ConflictError
 				return errors.As(err, &conflict) && conflict.Rule == "one_per_slot"
 			})
 			made := b.crowd(rivals, func(i int) error {
 				return b.table.Commit(b.ctx, creation(parcel(fmt.Sprintf("q%d-%02d", round, i), "a"), slot))
-			}, func(err error) bool { return errors.Is(err, fsm.ErrRequestTaken) })
+			}, func(err error) bool { return errors.Is(err, driver.ErrRequestTaken) })
 			if won != 1 || made != 1 {
 				b.Errorf("%d took the slot and %d the request, want 1 and 1", won, made)
 			}
@@ -129,7 +130,7 @@ var crowdTests = []test{
 			})
 		}
 		group.Wait()
-		ids := b.ids(fsm.Query{})
+		ids := b.ids(driver.Query{})
 		for i, err := range answers {
 			id := fmt.Sprintf("p%02d", i)
 			switch there := slices.Contains(ids, id); {

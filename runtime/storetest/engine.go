@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // engineTests are the guarantees of the engine over the store. After each one
@@ -26,6 +29,27 @@ type depot struct {
 	calls []string // performed effects: "effect key id@rev"
 	fail  func(effect, id string) error
 	inTx  func(ctx context.Context, tx fsm.Tx, p Parcel) error // part of charge
+}
+
+// Audit, Repair, Redact, Purge and Forget are those of package audit.
+func (d *depot) Audit(ctx context.Context, probes ...audit.Probe[Parcel]) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, d.Machine, probes...)
+}
+
+func (d *depot) Repair(ctx context.Context, id, actor, reason string) (Parcel, bool, error) {
+	return audit.Repair(ctx, d.Machine, id, actor, reason)
+}
+
+func (d *depot) Redact(ctx context.Context, id string, o audit.RedactOptions) (Parcel, bool, error) {
+	return audit.Redact(ctx, d.Machine, id, o)
+}
+
+func (d *depot) Purge(ctx context.Context, o audit.PurgeOptions) (int, error) {
+	return audit.Purge(ctx, d.Machine, o)
+}
+
+func (d *depot) Forget(ctx context.Context, o audit.ForgetOptions) (int, error) {
+	return audit.Forget(ctx, d.Machine, o)
 }
 
 // open opens the machine; it is audited when the test ends.
@@ -48,7 +72,7 @@ func (b *bench) open(opts ...fsm.Option) *depot {
 // another opens the machine once more, as another process would.
 func (d *depot) another(opts ...fsm.Option) *fsm.Machine[Parcel] {
 	d.Helper()
-	effects := map[string]fsm.EffectFunc[Parcel]{}
+	effects := map[string]fsmimpl.EffectFunc[Parcel]{}
 	for _, name := range []string{"charge", "carry", "notify"} {
 		effects[name] = func(ctx context.Context, tx fsm.Tx, p Parcel, key string, e fsm.Event) error {
 			if (tx != nil) != (name == "charge") {
@@ -135,7 +159,7 @@ func (d *depot) code(err error, want fsm.Code) *fsm.Refusal {
 	if !errors.As(err, &r) || r.Code != want {
 		d.Fatalf("got %v, want a refusal with code %s", err, want)
 	}
-	if r.Machine != "parcel" || r.Operation == "" && want != fsm.CodeNotFound {
+	if r.Machine != "parcel" || r.Operation == "" && want != fsm.ErrNotFound {
 		d.Errorf("the refusal names machine %q and operation %q", r.Machine, r.Operation)
 	}
 	return r

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Each cause of a refusal has its own code, and a refused call leaves no trace.
@@ -19,7 +21,7 @@ var callTests = []test{
 			RegisterInput{Label: fsm.Some("l"), Lane: "a", Weight: fsm.Some(int64(3)), Tags: fsm.NewSet("y", "x")})))
 		d.fresh(out)
 		p, e := out.Record, out.Events[0]
-		if p.Rev != 1 || p.State != "waiting" || !p.CreatedAt.Equal(instant) || !p.UpdatedAt.Equal(instant) || fsm.CheckID(p.ID) != nil {
+		if p.Rev != 1 || p.State != "waiting" || !p.CreatedAt.Equal(instant) || !p.UpdatedAt.Equal(instant) || driver.CheckID(p.ID) != nil {
 			d.Errorf("got %+v", p)
 		}
 		want := fsm.Event{
@@ -33,7 +35,7 @@ var callTests = []test{
 				`"tags":["x","y"],"moves":0}`),
 			Version: 1,
 		}
-		want.Sum = fsm.Checksum(&want)
+		want.Sum = driver.Checksum(&want)
 		d.same([]string{eventText(want)}, []string{eventText(e)})
 		d.same([]string{eventText(want)}, []string{eventText(d.events(p.ID)[0])})
 	}},
@@ -104,10 +106,10 @@ var callTests = []test{
 			"a creation as a pick": func() error { _, err := d.Pick(d.ctx, 1, Register(Meta{}, RegisterInput{Lane: "a"})); return err },
 			"a step as a pick":     func() error { _, err := d.Pick(d.ctx, 1, Bill(Meta{})); return err },
 			"an unknown operation": func() error {
-				_, err := d.Apply(d.ctx, out, fsm.Call[Parcel]{Operation: &fsm.Operation[Parcel]{Name: "bill"}})
+				_, err := d.Apply(d.ctx, out, fsmimpl.Call[Parcel]{Operation: &fsmimpl.Operation[Parcel]{Name: "bill"}})
 				return err
 			},
-			"a call of no operation": func() error { _, err := d.Apply(d.ctx, out, fsm.Call[Parcel]{}); return err },
+			"a call of no operation": func() error { _, err := d.Apply(d.ctx, out, fsmimpl.Call[Parcel]{}); return err },
 			"a call of a nil record": func() error { _, err := d.Apply(d.ctx, (*Parcel)(nil), Bill(Meta{})); return err },
 			"a call of no record":    func() error { _, err := d.Apply(d.ctx, nil, Bill(Meta{})); return err },
 		} {
@@ -124,8 +126,8 @@ var callTests = []test{
 		}
 	}},
 	{"a broken unique rule does not hide the existing record", func(b *bench) {
-		b.schema.Uniques = append([]fsm.UniqueRule{{Name: "one_per_lane", Columns: []string{"lane"}}}, b.schema.Uniques...)
-		if err := fsm.Migrate(b.ctx, b.store, b.schema); err != nil {
+		b.schema.Uniques = append([]driver.UniqueRule{{Name: "one_per_lane", Columns: []string{"lane"}}}, b.schema.Uniques...)
+		if err := fsmimpl.Migrate(b.ctx, b.store, b.schema); err != nil {
 			b.Fatal(err)
 		}
 		d := b.open()
@@ -190,13 +192,13 @@ var callTests = []test{
 	{"exists", func(b *bench) {
 		d := b.open()
 		d.register("p1", "a")
-		d.refused(fsm.CodeExists, func() (outcome, error) {
+		d.refused(fsm.ErrExists, func() (outcome, error) {
 			return d.Create(d.ctx, Register(Meta{RequestID: "r"}, RegisterInput{ID: "p1", Lane: "a"}))
 		})
 	}},
 	{"not found", func(b *bench) {
 		d := b.open()
-		r := d.refused(fsm.CodeNotFound, func() (outcome, error) {
+		r := d.refused(fsm.ErrNotFound, func() (outcome, error) {
 			return d.Apply(d.ctx, fsm.Ref{ID: "p1", Rev: 1}, annotation("x"))
 		})
 		if r.ID != "p1" {
@@ -216,7 +218,7 @@ var callTests = []test{
 		old := d.register("p1", "a")
 		d.must(d.Apply(d.ctx, old, annotation("x")))
 		for _, at := range []fsm.Target{old, old.Record, old.Ref(), fsm.Ref{ID: "p1", Rev: 9}} {
-			r := d.refused(fsm.CodeStale, func() (outcome, error) { return d.Apply(d.ctx, at, annotation("y")) })
+			r := d.refused(fsm.ErrStale, func() (outcome, error) { return d.Apply(d.ctx, at, annotation("y")) })
 			if r.Rev != 2 || r.Expected != at.Ref().Rev || !errors.Is(r, fsm.ErrStale) || r.Retry() != fsm.ReadAgain {
 				d.Errorf("got %+v", r)
 			}
@@ -227,7 +229,7 @@ var callTests = []test{
 		made := d.register("p1", "a")
 		held := d.must(d.Apply(d.ctx, made, Hold(Meta{Actor: "ann"}, "a", instant)))
 		last := d.must(d.Apply(d.ctx, d.must(d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t"))), Send(Meta{})))
-		touch := func(id string) fsm.Call[Parcel] { return Touch(Meta{Actor: "ann", RequestID: id}, instant) }
+		touch := func(id string) fsmimpl.Call[Parcel] { return Touch(Meta{Actor: "ann", RequestID: id}, instant) }
 		for i, at := range []fsm.Target{held, held.Record, held.Ref(), fsm.Ref{ID: "p1", Rev: 99}, last, fsm.Ref{ID: "p1"}} {
 			out := d.must(d.Apply(d.ctx, at, touch(fmt.Sprint("r", i))))
 			if !out.RecordOnly || out.Replayed || out.Ref() != last.Ref() || out.Events[0].N != int64(i+1) || out.Events[0].Rev != last.Ref().Rev {
@@ -237,8 +239,8 @@ var callTests = []test{
 		if out := d.must(d.Apply(d.ctx, held, touch("r0"))); !out.Replayed || !out.RecordOnly || out.Events[0].N != 1 {
 			d.Errorf("got %+v, want the first call again", out)
 		}
-		d.refused(fsm.CodeStale, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
-		outs, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{{At: held, Call: touch("m0")}, {At: made, Call: touch("m1")}})
+		d.refused(fsm.ErrStale, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
+		outs, err := d.ApplyMany(d.ctx, []fsmimpl.Item[Parcel]{{At: held, Call: touch("m0")}, {At: made, Call: touch("m1")}})
 		if err != nil || !outs[0].RecordOnly || !outs[1].RecordOnly {
 			d.Errorf("together: %+v, %v", outs, err)
 		}
@@ -248,25 +250,25 @@ var callTests = []test{
 		d := b.open()
 		old := d.shelve("p1", "a")
 		d.must(d.Apply(d.ctx, old, Send(Meta{})))
-		d.refused(fsm.CodeStale, func() (outcome, error) { return d.Apply(d.ctx, old, Send(Meta{})) })
+		d.refused(fsm.ErrStale, func() (outcome, error) { return d.Apply(d.ctx, old, Send(Meta{})) })
 		// what the old copy refuses is not what counts
 		waiting := d.register("p2", "a")
 		held := d.must(d.Apply(d.ctx, waiting, Hold(Meta{Actor: "ann"}, "a", instant)))
-		d.refused(fsm.CodeStale, func() (outcome, error) { return d.Apply(d.ctx, waiting, Shelve(Meta{}, "s", "t")) })
-		d.refused(fsm.CodeStale, func() (outcome, error) { return d.Apply(d.ctx, waiting, Expel(Meta{Actor: "op", Reason: "x"})) })
+		d.refused(fsm.ErrStale, func() (outcome, error) { return d.Apply(d.ctx, waiting, Shelve(Meta{}, "s", "t")) })
+		d.refused(fsm.ErrStale, func() (outcome, error) { return d.Apply(d.ctx, waiting, Expel(Meta{Actor: "op", Reason: "x"})) })
 		d.fresh(held)
 	}},
 	{"wrong state and terminal", func(b *bench) {
 		d := b.open()
 		out := d.register("p1", "a")
-		r := d.refused(fsm.CodeWrongState, func() (outcome, error) { return d.Apply(d.ctx, out, Send(Meta{})) })
+		r := d.refused(fsm.ErrWrongState, func() (outcome, error) { return d.Apply(d.ctx, out, Send(Meta{})) })
 		if r.State() != "waiting" || r.Operation != "send" || strings.Join(r.Allowed, " ") != "shelved" {
 			d.Errorf("got %+v", r)
 		}
 		sent := d.must(d.Apply(d.ctx, d.shelve("p2", "a"), Send(Meta{})))
 		for _, at := range []fsm.Target{sent, sent.Ref(), fsm.Ref{ID: "p2"}} {
-			d.refused(fsm.CodeTerminal, func() (outcome, error) { return d.Apply(d.ctx, at, annotation("x")) })
-			d.refused(fsm.CodeTerminal, func() (outcome, error) { return d.Apply(d.ctx, at, Bill(Meta{})) })
+			d.refused(fsm.ErrTerminal, func() (outcome, error) { return d.Apply(d.ctx, at, annotation("x")) })
+			d.refused(fsm.ErrTerminal, func() (outcome, error) { return d.Apply(d.ctx, at, Bill(Meta{})) })
 		}
 	}},
 	{"guard over other records", func(b *bench) {
@@ -275,7 +277,7 @@ var callTests = []test{
 			d.shelve(fmt.Sprint("p", i), "a")
 		}
 		held := d.hold("p4", "a")
-		r := d.refused(fsm.CodeGuard, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
+		r := d.refused(fsm.ErrGuard, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
 		if r.Guard != "lane_open" || !errors.Is(r, ErrLaneFull) || !errors.Is(r, fsm.ErrGuard) {
 			d.Errorf("got %+v", r)
 		}
@@ -287,7 +289,7 @@ var callTests = []test{
 		d := b.open()
 		d.must(d.Apply(d.ctx, d.hold("p1", "a"), Shelve(Meta{}, "s", "t")))
 		held := d.hold("p2", "b")
-		r := d.refused(fsm.CodeNotUnique, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
+		r := d.refused(fsm.ErrNotUnique, func() (outcome, error) { return d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")) })
 		if r.Name != "one_per_slot" || !errors.Is(r, ErrSlotTaken) || !errors.Is(r, fsm.ErrNotUnique) || r.ID != "p2" || r.State() != "held" {
 			d.Errorf("got %+v", r)
 		}
@@ -298,35 +300,35 @@ var callTests = []test{
 		note := func(m Meta) func() (outcome, error) {
 			return func() (outcome, error) { return d.Apply(d.ctx, out, bare(m)) }
 		}
-		long := strings.Repeat("x", fsm.MaxID+1)
+		long := strings.Repeat("x", driver.MaxID+1)
 		for _, c := range []struct {
 			name string
 			code fsm.Code
 			call func() (outcome, error)
 		}{
-			{"request_id", fsm.CodeInvalidInput, note(Meta{RequestID: "sys:release:2"})},
-			{"request_id", fsm.CodeInvalidInput, note(Meta{RequestID: long})},
-			{"request_id", fsm.CodeInvalidInput, note(Meta{RequestID: "a\x00b"})},
-			{"request_id", fsm.CodeInvalidInput, note(Meta{RequestID: "a\xffb"})},
-			{"actor", fsm.CodeInvalidInput, note(Meta{Actor: long})},
-			{"", fsm.CodeSystemActor, note(Meta{Actor: fsm.SystemActor})},
-			{"", fsm.CodeSystemActor, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Actor: "system", Reason: "x"})) }},
-			{"", fsm.CodeSystemActor, func() (outcome, error) {
+			{"request_id", fsm.ErrInvalidInput, note(Meta{RequestID: "sys:release:2"})},
+			{"request_id", fsm.ErrInvalidInput, note(Meta{RequestID: long})},
+			{"request_id", fsm.ErrInvalidInput, note(Meta{RequestID: "a\x00b"})},
+			{"request_id", fsm.ErrInvalidInput, note(Meta{RequestID: "a\xffb"})},
+			{"actor", fsm.ErrInvalidInput, note(Meta{Actor: long})},
+			{"", fsm.ErrSystemActor, note(Meta{Actor: driver.SystemActor})},
+			{"", fsm.ErrSystemActor, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Actor: "system", Reason: "x"})) }},
+			{"", fsm.ErrSystemActor, func() (outcome, error) {
 				return d.Create(d.ctx, Register(Meta{Actor: "system"}, RegisterInput{Lane: "a"}))
 			}},
-			{"reason", fsm.CodeInvalidInput, note(Meta{Reason: "\xff"})},
-			{"labels", fsm.CodeInvalidInput, note(Meta{Labels: map[string]string{"a": "\x00"}})},
-			{"at", fsm.CodeInvalidInput, note(Meta{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})},
-			{"", fsm.CodeTooLarge, note(Meta{Reason: strings.Repeat("x", fsm.MaxCall+1)})},
-			{"", fsm.CodeActorMissing, func() (outcome, error) { return d.Apply(d.ctx, out, Hold(Meta{}, "a", instant)) }},
-			{"", fsm.CodeActorMissing, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Reason: "x"})) }},
-			{"", fsm.CodeReasonMissing, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Actor: "op"})) }},
-			{"id", fsm.CodeInvalidInput, func() (outcome, error) { return d.Apply(d.ctx, fsm.Ref{}, bare(Meta{})) }},
-			{"id", fsm.CodeInvalidInput, func() (outcome, error) {
+			{"reason", fsm.ErrInvalidInput, note(Meta{Reason: "\xff"})},
+			{"labels", fsm.ErrInvalidInput, note(Meta{Labels: map[string]string{"a": "\x00"}})},
+			{"at", fsm.ErrInvalidInput, note(Meta{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})},
+			{"", fsm.ErrTooLarge, note(Meta{Reason: strings.Repeat("x", driver.MaxCall+1)})},
+			{"", fsm.ErrActorMissing, func() (outcome, error) { return d.Apply(d.ctx, out, Hold(Meta{}, "a", instant)) }},
+			{"", fsm.ErrActorMissing, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Reason: "x"})) }},
+			{"", fsm.ErrReasonMissing, func() (outcome, error) { return d.Apply(d.ctx, out, Expel(Meta{Actor: "op"})) }},
+			{"id", fsm.ErrInvalidInput, func() (outcome, error) { return d.Apply(d.ctx, fsm.Ref{}, bare(Meta{})) }},
+			{"id", fsm.ErrInvalidInput, func() (outcome, error) {
 				return d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "a\x00", Lane: "a"}))
 			}},
-			{"lane", fsm.CodeInvalidInput, func() (outcome, error) { return d.Create(d.ctx, Register(Meta{}, RegisterInput{})) }},
-			{"request_id", fsm.CodeInvalidInput, func() (outcome, error) {
+			{"lane", fsm.ErrInvalidInput, func() (outcome, error) { return d.Create(d.ctx, Register(Meta{}, RegisterInput{})) }},
+			{"request_id", fsm.ErrInvalidInput, func() (outcome, error) {
 				c := Release()
 				c.RequestID = "mine"
 				return d.Apply(d.ctx, out, c)
@@ -373,7 +375,7 @@ var callTests = []test{
 	}},
 	{"batches are all or nothing", func(b *bench) {
 		d := b.open()
-		calls := []fsm.Call[Parcel]{
+		calls := []fsmimpl.Call[Parcel]{
 			Register(Meta{RequestID: "r1"}, RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")}),
 			Register(Meta{RequestID: "r2"}, RegisterInput{ID: "p2", Lane: "a"}),
 			Register(Meta{RequestID: "r1"}, RegisterInput{ID: "p1", Lane: "a", Label: fsm.Some("l")}),
@@ -384,19 +386,19 @@ var callTests = []test{
 			d.Fatalf("got %+v, %v", outs, err)
 		}
 		before := d.dump()
-		_, err = d.CreateMany(d.ctx, []fsm.Call[Parcel]{
+		_, err = d.CreateMany(d.ctx, []fsmimpl.Call[Parcel]{
 			Register(Meta{}, RegisterInput{ID: "q1", Lane: "a"}), Register(Meta{}, RegisterInput{ID: "p1", Lane: "a"}),
 		})
-		d.code(err, fsm.CodeExists)
+		d.code(err, fsm.ErrExists)
 		if !strings.Contains(err.Error(), "item 1") {
 			d.Errorf("%q does not name the item", err)
 		}
-		_, err = d.ApplyMany(d.ctx, []fsm.Item[Parcel]{
+		_, err = d.ApplyMany(d.ctx, []fsmimpl.Item[Parcel]{
 			{At: outs[0], Call: annotation("x")}, {At: outs[1], Call: Send(Meta{})},
 		})
-		d.code(err, fsm.CodeWrongState)
+		d.code(err, fsm.ErrWrongState)
 		d.same(before, d.dump())
-		items := []fsm.Item[Parcel]{
+		items := []fsmimpl.Item[Parcel]{
 			{At: outs[0], Call: Annotate(Meta{RequestID: "m1"}, fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Optional[bool]{})},
 			{At: outs[1], Call: Hold(Meta{RequestID: "m2", Actor: "ann"}, "a", instant)},
 		}
@@ -431,7 +433,7 @@ var callTests = []test{
 	}},
 	{"list, count and history in pages", func(b *bench) {
 		d := b.open()
-		var calls []fsm.Call[Parcel]
+		var calls []fsmimpl.Call[Parcel]
 		for i := range 300 {
 			calls = append(calls, Register(Meta{}, RegisterInput{ID: fmt.Sprintf("p%03d", i), Lane: "a", Weight: fsm.Some(int64(i % 7))}))
 		}
@@ -439,15 +441,15 @@ var callTests = []test{
 			d.Fatal(err)
 		}
 		for _, c := range []struct {
-			q     fsm.Query
+			q     driver.Query
 			n     int
 			first string
 		}{
-			{fsm.Query{}, 300, "p000"},
-			{fsm.Query{Limit: 270}, 270, "p000"},
-			{fsm.Query{After: "p009"}, 290, "p010"},
-			{fsm.Query{States: []string{"held"}}, 0, ""},
-			{fsm.Query{Order: []fsm.Order{{Column: "weight", Descending: true}}, Limit: 5}, 5, "p006"},
+			{driver.Query{}, 300, "p000"},
+			{driver.Query{Limit: 270}, 270, "p000"},
+			{driver.Query{After: "p009"}, 290, "p010"},
+			{driver.Query{States: []string{"held"}}, 0, ""},
+			{driver.Query{Order: []driver.Order{{Column: "weight", Descending: true}}, Limit: 5}, 5, "p006"},
 		} {
 			n, first := 0, ""
 			for p, err := range d.List(d.ctx, c.q) {
@@ -505,7 +507,7 @@ func (m mixture) Held() Parcel { return m.held }
 func (m mixture) Ref() fsm.Ref { return m.ref }
 
 // annotation is a call that always works while a parcel is not sent.
-func annotation(text string) fsm.Call[Parcel] {
+func annotation(text string) fsmimpl.Call[Parcel] {
 	j, err := fsm.MarshalValue(text)
 	if err != nil {
 		panic(err)
@@ -514,6 +516,6 @@ func annotation(text string) fsm.Call[Parcel] {
 }
 
 // bare is an annotation of nothing, by m.
-func bare(m Meta) fsm.Call[Parcel] {
+func bare(m Meta) fsmimpl.Call[Parcel] {
 	return Annotate(m, fsm.Optional[fsm.JSON]{}, fsm.Optional[string]{}, fsm.Optional[bool]{})
 }

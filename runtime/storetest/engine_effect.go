@@ -11,6 +11,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 var errDown = errors.New("it is down")
@@ -131,7 +132,7 @@ var effectTests = []test{
 
 		d.inTx = func(ctx context.Context, tx fsm.Tx, _ Parcel) error { // refused before anything is written
 			_, err := d.ApplyIn(ctx, tx, fsm.Ref{ID: "p2", Rev: 1}, Send(Meta{}))
-			d.code(err, fsm.CodeWrongState)
+			d.code(err, fsm.ErrWrongState)
 			return nil
 		}
 		d.must(d.Apply(d.ctx, out, Bill(Meta{RequestID: "r"})))
@@ -201,7 +202,7 @@ var effectTests = []test{
 				d.Errorf("performed %q", got)
 			}
 		}
-		d.view(func(r fsm.Reader) error {
+		d.view(func(r driver.Reader) error {
 			list, err := r.Outbox(d.now.Add(time.Hour), 10)
 			if len(list) != 1 || list[0].Attempts != 5 || list[0].LastError != errDown.Error() {
 				d.Errorf("the outbox holds %+v", list)
@@ -302,7 +303,7 @@ var effectTests = []test{
 		p := d.parcel("p1")
 		log := d.events("p1")
 		e := log[len(log)-1]
-		if p.State != "sent" || e.Operation != "arrive" || e.Cause != "dispatch" || e.RequestID != "sys:arrive:4" || e.Actor != fsm.SystemActor {
+		if p.State != "sent" || e.Operation != "arrive" || e.Cause != "dispatch" || e.RequestID != "sys:arrive:4" || e.Actor != driver.SystemActor {
 			d.Errorf("state %s by %+v", p.State, e)
 		}
 		again := d.must(d.Apply(d.ctx, fsm.Ref{ID: "p1"}, Dispatch(Meta{RequestID: "r"})))

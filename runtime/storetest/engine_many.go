@@ -8,21 +8,22 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // A batch is all or nothing, however the store writes it.
 var manyTests = []test{
 	{"what stands against one of a batch", func(b *bench) {
 		d := b.open()
-		labelled := func(rid, id, label string) fsm.Call[Parcel] {
+		labelled := func(rid, id, label string) fsmimpl.Call[Parcel] {
 			return Register(Meta{RequestID: rid}, RegisterInput{ID: id, Lane: "a", Label: fsm.Some(label)})
 		}
-		p, err := d.CreateMany(d.ctx, []fsm.Call[Parcel]{labelled("c1", "p1", "l1"), labelled("c2", "p2", "l2"), labelled("c3", "p3", "l3")})
+		p, err := d.CreateMany(d.ctx, []fsmimpl.Call[Parcel]{labelled("c1", "p1", "l1"), labelled("c2", "p2", "l2"), labelled("c3", "p3", "l3")})
 		if err != nil {
 			d.Fatal(err)
 		}
-		item := func(at outcome, rid string) fsm.Item[Parcel] {
-			return fsm.Item[Parcel]{At: at, Call: Annotate(Meta{RequestID: rid}, fsm.Some(fsm.MustJSON(`"`+rid+`"`)), fsm.Optional[string]{}, fsm.Optional[bool]{})}
+		item := func(at outcome, rid string) fsmimpl.Item[Parcel] {
+			return fsmimpl.Item[Parcel]{At: at, Call: Annotate(Meta{RequestID: rid}, fsm.Some(fsm.MustJSON(`"`+rid+`"`)), fsm.Optional[string]{}, fsm.Optional[bool]{})}
 		}
 		p0 := d.must(d.Apply(d.ctx, p[0], item(p[0], "m0").Call))
 		before := d.dump()
@@ -30,17 +31,17 @@ var manyTests = []test{
 		cancel()
 		for name, c := range map[string]struct {
 			ctx   context.Context
-			items []fsm.Item[Parcel]
+			items []fsmimpl.Item[Parcel]
 			want  error
 			code  fsm.Code
 			index string
 		}{
-			"stale":            {d.ctx, []fsm.Item[Parcel]{item(p[1], "m1"), item(p[0], "m2"), item(p[2], "m3")}, nil, fsm.CodeStale, "item 1"},
-			"one record twice": {d.ctx, []fsm.Item[Parcel]{item(p[1], "m1"), item(p[2], "m3"), item(p[1], "m2")}, nil, fsm.CodeStale, "item 2"},
-			"a reused request": {d.ctx, []fsm.Item[Parcel]{item(p[1], "m1"), {At: p0, Call: Annotate(Meta{RequestID: "m0"}, fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Optional[bool]{})}, item(p[2], "m3")}, nil, fsm.CodeRequestReused, "item 1"},
-			"the wrong state":  {d.ctx, []fsm.Item[Parcel]{item(p[1], "m1"), {At: p[2], Call: Send(Meta{})}}, nil, fsm.CodeWrongState, "item 1"},
-			"nobody knows it":  {d.ctx, []fsm.Item[Parcel]{item(p[1], "m1"), {At: fsm.Ref{ID: "x", Rev: 1}, Call: annotation("x")}}, nil, fsm.CodeNotFound, "item 1"},
-			"an ended context": {ended, []fsm.Item[Parcel]{item(p[1], "m1"), item(p[2], "m3")}, context.Canceled, "", ""},
+			"stale":            {d.ctx, []fsmimpl.Item[Parcel]{item(p[1], "m1"), item(p[0], "m2"), item(p[2], "m3")}, nil, fsm.ErrStale, "item 1"},
+			"one record twice": {d.ctx, []fsmimpl.Item[Parcel]{item(p[1], "m1"), item(p[2], "m3"), item(p[1], "m2")}, nil, fsm.ErrStale, "item 2"},
+			"a reused request": {d.ctx, []fsmimpl.Item[Parcel]{item(p[1], "m1"), {At: p0, Call: Annotate(Meta{RequestID: "m0"}, fsm.Optional[fsm.JSON]{}, fsm.Some("small"), fsm.Optional[bool]{})}, item(p[2], "m3")}, nil, fsm.ErrRequestReused, "item 1"},
+			"the wrong state":  {d.ctx, []fsmimpl.Item[Parcel]{item(p[1], "m1"), {At: p[2], Call: Send(Meta{})}}, nil, fsm.ErrWrongState, "item 1"},
+			"nobody knows it":  {d.ctx, []fsmimpl.Item[Parcel]{item(p[1], "m1"), {At: fsm.Ref{ID: "x", Rev: 1}, Call: annotation("x")}}, nil, fsm.ErrNotFound, "item 1"},
+			"an ended context": {ended, []fsmimpl.Item[Parcel]{item(p[1], "m1"), item(p[2], "m3")}, context.Canceled, "", ""},
 		} {
 			_, err := d.ApplyMany(c.ctx, c.items)
 			if c.want != nil && !errors.Is(err, c.want) {
@@ -58,7 +59,7 @@ var manyTests = []test{
 		first := d.must(d.Apply(d.ctx, p[1], item(p[1], "m1").Call))
 		edited := p[2].Record // what the caller made of it is not what is decided on
 		edited.Lane = "z"
-		outs, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{item(p0, "m4"), item(p[1], "m1"), {At: edited, Call: item(p[2], "m3").Call}})
+		outs, err := d.ApplyMany(d.ctx, []fsmimpl.Item[Parcel]{item(p0, "m4"), item(p[1], "m1"), {At: edited, Call: item(p[2], "m3").Call}})
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -69,12 +70,12 @@ var manyTests = []test{
 			d.Errorf("got %+v, want the note alone changed", got)
 		}
 		before = d.dump()
-		_, err = d.CreateMany(d.ctx, []fsm.Call[Parcel]{labelled("c4", "p4", "l4"), labelled("m1", "p5", "l5"), labelled("c1", "p6", "l6")})
-		d.code(err, fsm.CodeRequestReused)
-		_, err = d.CreateMany(d.ctx, []fsm.Call[Parcel]{labelled("c4", "p4", "l4"), labelled("c5", "p4", "l5")})
-		d.code(err, fsm.CodeExists)
+		_, err = d.CreateMany(d.ctx, []fsmimpl.Call[Parcel]{labelled("c4", "p4", "l4"), labelled("m1", "p5", "l5"), labelled("c1", "p6", "l6")})
+		d.code(err, fsm.ErrRequestReused)
+		_, err = d.CreateMany(d.ctx, []fsmimpl.Call[Parcel]{labelled("c4", "p4", "l4"), labelled("c5", "p4", "l5")})
+		d.code(err, fsm.ErrExists)
 		d.same(before, d.dump())
-		made, err := d.CreateMany(d.ctx, []fsm.Call[Parcel]{labelled("c4", "p4", "l4"), labelled("c5", "p5", "l4"), labelled("c6", "p6", "l1"), labelled("c2", "p2", "l2")})
+		made, err := d.CreateMany(d.ctx, []fsmimpl.Call[Parcel]{labelled("c4", "p4", "l4"), labelled("c5", "p5", "l4"), labelled("c6", "p6", "l1"), labelled("c2", "p2", "l2")})
 		if err != nil || made[0].Existing || !made[1].Existing || made[1].Record.ID != "p4" || !made[2].Existing || made[2].Record.ID != "p1" || !made[3].Replayed {
 			d.Errorf("got %+v, %v", made, err)
 		}
@@ -84,11 +85,11 @@ var manyTests = []test{
 	}},
 	{"a place is passed on in the order of the calls", func(b *bench) {
 		d := b.open()
-		shelve := func(slot string) fsm.Call[Parcel] { // without its guard, so that one write could do it
+		shelve := func(slot string) fsmimpl.Call[Parcel] { // without its guard, so that one write could do it
 			c := Shelve(Meta{}, slot, "t")
 			decide := c.Decide
 			c.Peers = nil
-			c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+			c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 				return decide(p, id, []int64{0}, now)
 			}
 			return c
@@ -102,23 +103,23 @@ var manyTests = []test{
 		before := d.dump()
 		for _, taker := range []int{0, 1} { // whichever a store would write first
 			giver := 1 - taker
-			_, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{
+			_, err := d.ApplyMany(d.ctx, []fsmimpl.Item[Parcel]{
 				{At: on[taker], Call: shelve(on[giver].Record.Slot.Or(""))}, {At: on[giver], Call: shelve("s3")},
 			})
-			d.code(err, fsm.CodeNotUnique)
+			d.code(err, fsm.ErrNotUnique)
 			if err == nil || !strings.Contains(err.Error(), "item 0") {
 				d.Errorf("%v does not name item 0", err)
 			}
 			d.same(before, d.dump())
 		}
-		if _, err := d.ApplyMany(d.ctx, []fsm.Item[Parcel]{{At: on[0], Call: shelve("s3")}, {At: on[1], Call: shelve("s1")}}); err != nil {
+		if _, err := d.ApplyMany(d.ctx, []fsmimpl.Item[Parcel]{{At: on[0], Call: shelve("s3")}, {At: on[1], Call: shelve("s1")}}); err != nil {
 			d.Errorf("a place that was given up before: %v", err)
 		}
 	}},
 	{"a large batch is made of writes like any other", func(b *bench) {
 		d := b.open()
 		const n = 60 // below what etcd takes in one transaction
-		calls := make([]fsm.Call[Parcel], n)
+		calls := make([]fsmimpl.Call[Parcel], n)
 		for i := range calls {
 			calls[i] = Register(Meta{RequestID: fmt.Sprint("c", i), Labels: map[string]string{"i": fmt.Sprint(i)}}, RegisterInput{ID: fmt.Sprint("p", i), Lane: "a", Weight: fsm.Some(int64(i))})
 		}
@@ -126,10 +127,10 @@ var manyTests = []test{
 		if err != nil {
 			d.Fatal(err)
 		}
-		items := make([]fsm.Item[Parcel], n)
+		items := make([]fsmimpl.Item[Parcel], n)
 		for i, out := range made {
 			d.fresh(out)
-			items[i] = fsm.Item[Parcel]{At: out, Call: Hold(Meta{RequestID: "h", Actor: "ann"}, "a", instant)}
+			items[i] = fsmimpl.Item[Parcel]{At: out, Call: Hold(Meta{RequestID: "h", Actor: "ann"}, "a", instant)}
 			if i%2 == 0 {
 				items[i].Call = Annotate(Meta{RequestID: "h"}, fsm.Some(fsm.MustJSON(`{"a":"\\\"}"}`)), fsm.Optional[string]{}, fsm.Some(true))
 			}

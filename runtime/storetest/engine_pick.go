@@ -6,6 +6,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // queue makes waiting parcels "p0", "p1", ... of these weights.
@@ -42,7 +43,7 @@ var pickTests = []test{
 		d.same(strings.Fields("p1 p3 p2 p0"), got)
 		before := d.dump()
 		_, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "r9", Actor: "ann"}, "a", instant))
-		d.code(err, fsm.CodeNothingToDo)
+		d.code(err, fsm.ErrNothingToDo)
 		d.same(before, d.dump())
 		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p9", Lane: "a"})))
 		outs, err := d.Pick(d.ctx, 1, Hold(Meta{RequestID: "r9", Actor: "ann"}, "a", instant)) // not remembered
@@ -75,7 +76,7 @@ var pickTests = []test{
 		}
 		d.same(before, d.dump())
 		_, err = d.Pick(d.ctx, 3, Hold(Meta{RequestID: "r", Actor: "bob"}, "a", instant))
-		d.code(err, fsm.CodeRequestReused)
+		d.code(err, fsm.ErrRequestReused)
 		rest, err := d.Pick(d.ctx, 7, Hold(Meta{RequestID: "r2", Actor: "ann"}, "a", instant))
 		if err != nil || picked(rest) != "p1 p0" {
 			d.Errorf("got %q, %v, want what was left", picked(rest), err)
@@ -100,9 +101,9 @@ var pickTests = []test{
 		d.queue("a", 9, 8, 7)
 		call := Hold(Meta{Actor: "ann"}, "a", instant)
 		decide := call.Decide
-		call.Decide = func(p *Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		call.Decide = func(p *Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			if p.ID == "p0" {
-				return fsm.Step{}, p.refuse(opHold, fsm.CodeGuard, "")
+				return fsmimpl.Step{}, p.refuse(opHold, fsm.ErrGuard, "")
 			}
 			return decide(p, id, peers, now)
 		}
@@ -125,7 +126,7 @@ var pickTests = []test{
 	}},
 	{"an odd number is refused", func(b *bench) {
 		d := b.open()
-		r := d.refused(fsm.CodeInvalidInput, func() (outcome, error) {
+		r := d.refused(fsm.ErrInvalidInput, func() (outcome, error) {
 			_, err := d.Pick(d.ctx, 0, Hold(Meta{Actor: "ann"}, "a", instant))
 			return outcome{}, err
 		})

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // The same request gives the same outcome, whatever has happened since.
 var replayTests = []test{
 	{"creation is replayed", func(b *bench) {
 		d := b.open()
-		c := func() fsm.Call[Parcel] {
+		c := func() fsmimpl.Call[Parcel] {
 			return Register(Meta{RequestID: "r"}, RegisterInput{Lane: "a", Tags: fsm.NewSet("x"), Label: fsm.Some("l")})
 		}
 		first := d.must(d.Create(d.ctx, c()))
@@ -23,7 +25,7 @@ var replayTests = []test{
 		named.ID = first.Record.ID
 		d.replays(first, d.must(d.Create(d.ctx, named)), moved.Ref(), "held")
 		named.ID = "another"
-		d.refused(fsm.CodeRequestReused, func() (outcome, error) { return d.Create(d.ctx, named) })
+		d.refused(fsm.ErrRequestReused, func() (outcome, error) { return d.Create(d.ctx, named) })
 	}},
 	{"a step is replayed after the terminal state", func(b *bench) {
 		d := b.open()
@@ -46,18 +48,18 @@ var replayTests = []test{
 		d := b.open()
 		out := d.register("p1", "a")
 		out = d.must(d.Apply(d.ctx, out, Hold(Meta{RequestID: "r", Actor: "ann", Reason: "x"}, "a", instant)))
-		for name, c := range map[string]fsm.Call[Parcel]{
+		for name, c := range map[string]fsmimpl.Call[Parcel]{
 			"actor":     Hold(Meta{RequestID: "r", Actor: "bob", Reason: "x"}, "a", instant),
 			"reason":    Hold(Meta{RequestID: "r", Actor: "ann", Reason: "y"}, "a", instant),
 			"input":     Hold(Meta{RequestID: "r", Actor: "ann", Reason: "x"}, "b", instant),
 			"operation": bare(Meta{RequestID: "r", Actor: "ann", Reason: "x"}),
 		} {
-			r := d.refused(fsm.CodeRequestReused, func() (outcome, error) { return d.Apply(d.ctx, out, c) })
+			r := d.refused(fsm.ErrRequestReused, func() (outcome, error) { return d.Apply(d.ctx, out, c) })
 			if !errors.Is(r, fsm.ErrRequestReused) || r.Retry() != fsm.GiveUp {
 				d.Errorf("%s: got %+v", name, r)
 			}
 		}
-		d.refused(fsm.CodeStale, func() (outcome, error) { // another id is another request
+		d.refused(fsm.ErrStale, func() (outcome, error) { // another id is another request
 			return d.Apply(d.ctx, fsm.Ref{ID: "p1", Rev: 1}, Hold(Meta{RequestID: "R", Actor: "ann", Reason: "x"}, "a", instant))
 		})
 	}},
@@ -65,7 +67,7 @@ var replayTests = []test{
 		d := b.open()
 		out := d.register("p1", "a")
 		call := Shelve(Meta{RequestID: "r"}, "s", "t")
-		d.refused(fsm.CodeWrongState, func() (outcome, error) { return d.Apply(d.ctx, out, call) })
+		d.refused(fsm.ErrWrongState, func() (outcome, error) { return d.Apply(d.ctx, out, call) })
 		held := d.must(d.Apply(d.ctx, out, Hold(Meta{Actor: "ann"}, "a", instant)))
 		d.fresh(d.must(d.Apply(d.ctx, held, call)))
 	}},
@@ -83,7 +85,7 @@ var replayTests = []test{
 			d.Errorf("n is %d, want 2", second.Events[0].N)
 		}
 		d.replays(first, d.must(d.Apply(d.ctx, held, call)), held.Ref(), "held")
-		d.refused(fsm.CodeStale, func() (outcome, error) {
+		d.refused(fsm.ErrStale, func() (outcome, error) {
 			return d.Apply(d.ctx, fsm.Ref{ID: "p1", Rev: 1}, Touch(Meta{Actor: "bob"}, instant))
 		})
 		shelved := d.must(d.Apply(d.ctx, held, Shelve(Meta{}, "s", "t")))
@@ -99,7 +101,7 @@ var replayTests = []test{
 		d := b.open()
 		out := d.register("p1", "a")
 		outs := []outcome{out}
-		call := func(i int) fsm.Call[Parcel] {
+		call := func(i int) fsmimpl.Call[Parcel] {
 			return Annotate(Meta{RequestID: fmt.Sprint("r", i)}, fsm.Some(fsm.MustJSON(fmt.Sprint(i))), fsm.Optional[string]{}, fsm.Some(i%3 == 0))
 		}
 		for i := 2; i <= 140; i++ {
@@ -112,7 +114,7 @@ var replayTests = []test{
 		for _, i := range []int{2, 63, 64, 65, 127, 128, 129, 140} {
 			d.replays(outs[i-1], d.must(d.Apply(d.ctx, fsm.Ref{ID: "p1", Rev: 1}, call(i))), out.Ref(), "waiting")
 		}
-		folded, err := fsm.Fold(Descriptor(d.schema), d.events("p1"))
+		folded, err := fsmimpl.Fold(Descriptor(d.schema), d.events("p1"))
 		if err != nil {
 			d.Fatal(err)
 		}
@@ -128,7 +130,7 @@ var replayTests = []test{
 			d.Fatalf("got %+v", first)
 		}
 		e := first.Events[1]
-		if e.Cause != "expel" || e.RequestID != "" || e.Rev != 4 || e.Actor != fsm.SystemActor || e.From != "waiting" || e.To != "sent" {
+		if e.Cause != "expel" || e.RequestID != "" || e.Rev != 4 || e.Actor != driver.SystemActor || e.From != "waiting" || e.To != "sent" {
 			d.Errorf("got %+v", e)
 		}
 		d.must(d.Apply(d.ctx, first, Touch(Meta{Actor: "ann"}, instant)))
@@ -140,7 +142,7 @@ var replayTests = []test{
 		d := b.open()
 		out := d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p1", Lane: "a", Weight: fsm.Some(int64(1))})))
 		held := d.must(d.Apply(d.ctx, out, Hold(Meta{Actor: "ann"}, "a", instant)))
-		r := d.refused(fsm.CodeGuard, func() (outcome, error) {
+		r := d.refused(fsm.ErrGuard, func() (outcome, error) {
 			return d.Apply(d.ctx, held, Expel(Meta{RequestID: "r", Actor: "op", Reason: "lost"}))
 		})
 		if !errors.Is(r, ErrTooHeavy) || r.Operation != "discard" {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // swept sweeps and returns how many steps were taken.
@@ -34,7 +36,7 @@ var timeTests = []test{
 		}
 		log := d.events("p1")
 		e := log[len(log)-1]
-		if e.Operation != "release" || e.RequestID != "sys:release:2" || e.RequestN != -1 || e.Actor != fsm.SystemActor || e.To != "waiting" {
+		if e.Operation != "release" || e.RequestID != "sys:release:2" || e.RequestN != -1 || e.Actor != driver.SystemActor || e.To != "waiting" {
 			d.Errorf("got %+v", e)
 		}
 		if n := d.swept(d.Machine); n != 0 {
@@ -57,7 +59,7 @@ var timeTests = []test{
 	{"sweepers converge", func(b *bench) {
 		d := b.open()
 		const parcels = 40
-		var calls []fsm.Call[Parcel]
+		var calls []fsmimpl.Call[Parcel]
 		for i := range parcels {
 			calls = append(calls, Register(Meta{}, RegisterInput{ID: fmt.Sprintf("p%02d", i), Lane: "a"}))
 		}
@@ -83,7 +85,7 @@ var timeTests = []test{
 		if total != parcels {
 			d.Errorf("the sweepers took %d steps, want %d", total, parcels)
 		}
-		for p, err := range d.List(d.ctx, fsm.Query{}) {
+		for p, err := range d.List(d.ctx, driver.Query{}) {
 			if err != nil || p.Rev != 3 || p.State != "waiting" {
 				d.Errorf("%v in %s, %v", p.Ref(), p.State, err)
 			}
@@ -107,6 +109,6 @@ var timeTests = []test{
 		first := d.must(d.Apply(d.ctx, held, Release()))
 		d.replays(first, d.must(d.Apply(d.ctx, held, Release())), first.Ref(), "waiting")
 		d.replays(first, d.must(d.Apply(d.ctx, held.Ref(), Release())), first.Ref(), "waiting")
-		d.refused(fsm.CodeWrongState, func() (outcome, error) { return d.Apply(d.ctx, fsm.Ref{ID: "p1"}, Release()) })
+		d.refused(fsm.ErrWrongState, func() (outcome, error) { return d.Apply(d.ctx, fsm.Ref{ID: "p1"}, Release()) })
 	}},
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // inspectTests are about what the checks at open look for. A store whose Reader
@@ -18,22 +19,22 @@ var inspectTests = []test{
 			b.make(parcel(id, lane))
 		}
 		b.makeHeld(parcel("p7", "b"), "ann", instant) // in a state that does not count
-		lane := &fsm.UniqueRule{Name: "lane", Columns: []string{"lane"}, States: []string{"waiting"}}
+		lane := &driver.UniqueRule{Name: "lane", Columns: []string{"lane"}, States: []string{"waiting"}}
 		for _, c := range []struct {
-			rule  *fsm.UniqueRule
+			rule  *driver.UniqueRule
 			after string
 			limit int
-			want  []fsm.Double
+			want  []driver.Double
 		}{
-			{lane, "", 10, []fsm.Double{{First: "p1", Last: "p2", Count: 2}, {First: "p4", Last: "p6", Count: 3}}},
-			{lane, "", 1, []fsm.Double{{First: "p1", Last: "p2", Count: 2}}},
-			{lane, "p1", 10, []fsm.Double{{First: "p4", Last: "p6", Count: 3}}},
-			{&fsm.UniqueRule{Name: "lane", Columns: []string{"lane"}}, "p2", 1, []fsm.Double{{First: "p3", Last: "p7", Count: 2}}},
-			{&fsm.UniqueRule{Name: "slot", Columns: []string{"slot"}}, "", 10, nil}, // absent values never collide
-			{&fsm.UniqueRule{Name: "one", States: []string{"held"}}, "", 10, nil},
-			{&fsm.UniqueRule{Name: "one", States: []string{"waiting"}}, "", 10, []fsm.Double{{First: "p1", Last: "p6", Count: 6}}},
+			{lane, "", 10, []driver.Double{{First: "p1", Last: "p2", Count: 2}, {First: "p4", Last: "p6", Count: 3}}},
+			{lane, "", 1, []driver.Double{{First: "p1", Last: "p2", Count: 2}}},
+			{lane, "p1", 10, []driver.Double{{First: "p4", Last: "p6", Count: 3}}},
+			{&driver.UniqueRule{Name: "lane", Columns: []string{"lane"}}, "p2", 1, []driver.Double{{First: "p3", Last: "p7", Count: 2}}},
+			{&driver.UniqueRule{Name: "slot", Columns: []string{"slot"}}, "", 10, nil}, // absent values never collide
+			{&driver.UniqueRule{Name: "one", States: []string{"held"}}, "", 10, nil},
+			{&driver.UniqueRule{Name: "one", States: []string{"waiting"}}, "", 10, []driver.Double{{First: "p1", Last: "p6", Count: 6}}},
 		} {
-			b.inspect(func(in fsm.Inspector) error {
+			b.view(func(in driver.Reader) error {
 				got, err := in.Doubles(c.rule, c.after, c.limit)
 				if err == nil && !slices.Equal(got, c.want) {
 					b.Errorf("Doubles(%s in %v, %q, %d): got %v, want %v", c.rule.Name, c.rule.States, c.after, c.limit, got, c.want)
@@ -51,17 +52,10 @@ var inspectTests = []test{
 			row := Encode(&before)
 			e := note(before, "").Event
 			e.Operation, e.Name = "__repair", "__repair"
-			e.Sum = fsm.Checksum(&e)
+			e.Sum = driver.Checksum(&e)
 			err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-				m, ok := tx.(fsm.Repairer)
-				if !ok {
-					return errStop
-				}
-				return m.Restore(&row, &e)
+				return tx.Restore(&row, &e)
 			})
-			if errors.Is(err, errStop) {
-				return // nobody can make such a row here
-			}
 			if err != nil {
 				b.Fatalf("Restore: %v", err)
 			}
@@ -71,7 +65,7 @@ var inspectTests = []test{
 			limit int
 			want  []string
 		}{{"", 10, []string{"p1", "p3"}}, {"", 1, []string{"p1"}}, {"p1", 10, []string{"p3"}}, {"p3", 10, nil}} {
-			b.inspect(func(in fsm.Inspector) error {
+			b.view(func(in driver.Reader) error {
 				got, err := in.Loose(c.after, c.limit)
 				if err == nil && !slices.Equal(got, c.want) {
 					b.Errorf("Loose(%q, %d): got %q, want %q", c.after, c.limit, got, c.want)
@@ -80,17 +74,6 @@ var inspectTests = []test{
 			})
 		}
 	}},
-}
-
-// inspect reads with an inspector, where there is one.
-func (b *bench) inspect(f func(in fsm.Inspector) error) {
-	b.Helper()
-	b.view(func(r fsm.Reader) error {
-		if in, ok := r.(fsm.Inspector); ok {
-			return f(in)
-		}
-		return nil
-	})
 }
 
 // lockTests are about rows that a transaction has locked.
@@ -106,8 +89,8 @@ var lockTests = []test{
 			group.Go(func() {
 				for {
 					err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
-						var first *fsm.Row
-						for row, err := range tx.Rows(fsm.Query{States: []string{"waiting"}, Order: []fsm.Order{{Column: "created_at"}}, Limit: 1, Lock: true}) {
+						var first *driver.Row
+						for row, err := range tx.Rows(driver.Query{States: []string{"waiting"}, Order: []driver.Order{{Column: "created_at"}}, Limit: 1, Lock: true}) {
 							if err != nil {
 								return err
 							}
@@ -134,7 +117,7 @@ var lockTests = []test{
 			})
 		}
 		group.Wait()
-		if got := b.ids(fsm.Query{States: []string{"held"}}); len(got) != pickers {
+		if got := b.ids(driver.Query{States: []string{"held"}}); len(got) != pickers {
 			b.Errorf("%d rows were picked, want %d", len(got), pickers)
 		}
 	}},
@@ -149,7 +132,7 @@ var lockTests = []test{
 		for name, err := range map[string]error{
 			"Check":   table.Check(b.ctx),
 			"Migrate": table.Migrate(b.ctx),
-			"View":    table.View(b.ctx, func(fsm.Reader) error { return nil }),
+			"View":    table.View(b.ctx, func(driver.Reader) error { return nil }),
 			"Commit":  table.Commit(b.ctx, creation(parcel("p1", "a"), "")),
 		} {
 			if !errors.Is(err, fsm.ErrClosed) {

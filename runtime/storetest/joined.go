@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // CallersTx is a transaction that a caller of the store has begun by itself.
@@ -88,7 +89,7 @@ func (c *caller) steps(m *fsm.Machine[Parcel]) []outcome {
 	made := c.must(m.Create(c.ctx, Register(Meta{RequestID: "r1"}, RegisterInput{ID: "p1", Lane: "a"})))
 	held := c.must(m.Apply(c.ctx, made, Hold(Meta{RequestID: "r2", Actor: "ann"}, "a", instant)))
 	shelved := c.must(m.Apply(c.ctx, held.Ref(), Shelve(Meta{RequestID: "r3"}, "s1", "t")))
-	more, err := m.CreateMany(c.ctx, []fsm.Call[Parcel]{
+	more, err := m.CreateMany(c.ctx, []fsmimpl.Call[Parcel]{
 		Register(Meta{RequestID: "r4"}, RegisterInput{ID: "p2", Lane: "b"}), Register(Meta{RequestID: "r5"}, RegisterInput{ID: "p3", Lane: "b"})})
 	if err != nil {
 		c.Fatalf("CreateMany: %v", err)
@@ -160,11 +161,11 @@ var joinedTests = []struct {
 		c.register("p1", "a")
 		tx, in := c.in()
 		_, err := in.Apply(c.ctx, fsm.Ref{ID: "p1", Rev: 1}, Shelve(Meta{}, "s1", "t"))
-		c.code(err, fsm.CodeWrongState)
+		c.code(err, fsm.ErrWrongState)
 		_, err = in.Apply(c.ctx, fsm.Ref{ID: "p1", Rev: 7}, Hold(Meta{Actor: "ann"}, "a", instant))
-		c.code(err, fsm.CodeStale)
+		c.code(err, fsm.ErrStale)
 		_, err = in.Record(c.ctx, "nobody")
-		c.code(err, fsm.CodeNotFound)
+		c.code(err, fsm.ErrNotFound)
 		c.must(in.Apply(c.ctx, fsm.Ref{ID: "p1", Rev: 1}, Hold(Meta{Actor: "ann"}, "a", instant)))
 		c.end(tx.Commit)
 		if p := c.parcel("p1"); p.Rev != 2 {

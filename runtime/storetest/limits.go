@@ -10,6 +10,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // WithLongLog sets how many events the one record of the case "a long log" gets.
@@ -34,17 +36,17 @@ var limitTests = []test{
 				b.Errorf("the log of %q is %+v", id, e)
 			}
 		}
-		if got := b.ids(fsm.Query{}); len(got) != len(ids) {
+		if got := b.ids(driver.Query{}); len(got) != len(ids) {
 			b.Errorf("%d records, want %d", len(got), len(ids))
 		}
 		for _, bad := range []string{strings.Repeat("x", 256), strings.Repeat("😀", 64), "a\x00b", "\xff", "\x00"} {
-			d.refused(fsm.CodeInvalidInput, func() (outcome, error) {
+			d.refused(fsm.ErrInvalidInput, func() (outcome, error) {
 				return d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: bad, Lane: "a"}))
 			})
-			d.refused(fsm.CodeInvalidInput, func() (outcome, error) {
+			d.refused(fsm.ErrInvalidInput, func() (outcome, error) {
 				return d.Create(d.ctx, Register(Meta{RequestID: bad}, RegisterInput{Lane: "a"}))
 			})
-			d.refused(fsm.CodeInvalidInput, func() (outcome, error) {
+			d.refused(fsm.ErrInvalidInput, func() (outcome, error) {
 				return d.Create(d.ctx, Register(Meta{Actor: bad}, RegisterInput{Lane: "a"}))
 			})
 		}
@@ -55,9 +57,9 @@ var limitTests = []test{
 		out := d.register("p1", "a")
 		first := out
 		for done := 1; done < n; {
-			items := make([]fsm.Item[Parcel], 0, 20)
+			items := make([]fsmimpl.Item[Parcel], 0, 20)
 			for ; done < n && len(items) < cap(items); done++ {
-				items = append(items, fsm.Item[Parcel]{At: fsm.Ref{ID: "p1"}, Call: Annotate(Meta{RequestID: fmt.Sprint("r", done)},
+				items = append(items, fsmimpl.Item[Parcel]{At: fsm.Ref{ID: "p1"}, Call: Annotate(Meta{RequestID: fmt.Sprint("r", done)},
 					fsm.Some(fsm.MustJSON(fmt.Sprint(done))), fsm.Optional[string]{}, fsm.Optional[bool]{})})
 			}
 			outs, err := d.ApplyMany(d.ctx, items)
@@ -144,7 +146,7 @@ var cancelled = map[string]func(ctx context.Context, m *fsm.Machine[Parcel], p o
 		return m.Apply(ctx, p.Ref(), Expel(Meta{RequestID: "r", Actor: "op", Reason: "lost"}))
 	},
 	"many": func(ctx context.Context, m *fsm.Machine[Parcel], p outcome) (outcome, error) {
-		outs, err := m.ApplyMany(ctx, []fsm.Item[Parcel]{
+		outs, err := m.ApplyMany(ctx, []fsmimpl.Item[Parcel]{
 			{At: fsm.Ref{ID: p.Record.ID}, Call: Bill(Meta{RequestID: "r1"})}, {At: fsm.Ref{ID: p.Record.ID}, Call: Bill(Meta{RequestID: "r2"})}})
 		if err != nil {
 			return outcome{}, err
@@ -168,24 +170,24 @@ func (s *stepStore) step() {
 }
 
 // Table returns a table that counts.
-func (s *stepStore) Table(schema *fsm.Schema) (fsm.Table, error) {
+func (s *stepStore) Table(schema *driver.Schema) (driver.Table, error) {
 	t, err := s.Store.Table(schema)
 	return &stepTable{t, s}, err
 }
 
 type stepTable struct {
-	fsm.Table
+	driver.Table
 	s *stepStore
 }
 
 // Commit counts.
-func (t *stepTable) Commit(ctx context.Context, w *fsm.Write) error {
+func (t *stepTable) Commit(ctx context.Context, w *driver.Write) error {
 	t.s.step()
 	return t.Table.Commit(ctx, w)
 }
 
 // View counts, and what is read.
-func (t *stepTable) View(ctx context.Context, f func(fsm.Reader) error) error {
+func (t *stepTable) View(ctx context.Context, f func(driver.Reader) error) error {
 	t.s.step()
 	return t.Table.View(ctx, f)
 }
@@ -206,13 +208,13 @@ type stepTx struct {
 }
 
 // Row counts.
-func (x *stepTx) Row(id string) (fsm.Row, error) {
+func (x *stepTx) Row(id string) (driver.Row, error) {
 	x.s.step()
 	return x.Tx.Row(id)
 }
 
 // Rows counts.
-func (x *stepTx) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+func (x *stepTx) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 	x.s.step()
 	return x.Tx.Rows(q)
 }
@@ -224,7 +226,7 @@ func (x *stepTx) Request(id, requestID string) ([]fsm.Event, error) {
 }
 
 // Write counts before and after.
-func (x *stepTx) Write(w *fsm.Write) error {
+func (x *stepTx) Write(w *driver.Write) error {
 	x.s.step()
 	defer x.s.step()
 	return x.Tx.Write(w)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // The log of a record is complete, in order, and as it was written.
@@ -20,7 +21,7 @@ var logTests = []test{
 		}
 		for _, from := range []int64{0, 1, 2, 9, 12, 13} {
 			var got []string
-			b.view(func(r fsm.Reader) error {
+			b.view(func(r driver.Reader) error {
 				got = nil
 				for e, err := range r.Events("p1", from) {
 					if err != nil {
@@ -64,7 +65,7 @@ var logTests = []test{
 		want := eventText(w.Event)
 		b.commit(w)
 		b.same([]string{want}, []string{eventText(b.events("p1")[1])})
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			events, err := r.Request("", "r")
 			if err == nil {
 				b.same([]string{want}, []string{eventText(events[0])})
@@ -84,7 +85,7 @@ var logTests = []test{
 	}},
 	{"no orphans", func(b *bench) {
 		b.make(parcel("p1", "a"))
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			ids, err := r.Orphans("", 10)
 			if len(ids) != 0 {
 				b.Errorf("got %q, want none", ids)

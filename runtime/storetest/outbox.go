@@ -8,10 +8,11 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-func delivery(id string, rev int64) *fsm.Delivery {
-	return &fsm.Delivery{ID: id, Rev: rev, Effect: "notify", Key: "key " + id, Due: instant}
+func delivery(id string, rev int64) *driver.Delivery {
+	return &driver.Delivery{ID: id, Rev: rev, Effect: "notify", Key: "key " + id, Due: instant}
 }
 
 // ask commits a parcel that was sent, with a delivery that is due after wait.
@@ -30,7 +31,7 @@ func (b *bench) ask(id string, wait time.Duration) Parcel {
 func (b *bench) outbox(due time.Time, limit int) string {
 	b.Helper()
 	var ids []string
-	b.view(func(r fsm.Reader) error {
+	b.view(func(r driver.Reader) error {
 		ids = nil
 		list, err := r.Outbox(due, limit)
 		for _, d := range list {
@@ -75,9 +76,9 @@ func (b *bench) claims(now, until time.Time, limit int, want string) {
 }
 
 // waits compares the one delivery that the outbox holds.
-func (b *bench) waits(want fsm.Delivery) {
+func (b *bench) waits(want driver.Delivery) {
 	b.Helper()
-	b.view(func(r fsm.Reader) error {
+	b.view(func(r driver.Reader) error {
 		list, err := r.Outbox(want.Due, 10)
 		if len(list) != 1 || list[0] != want {
 			b.Errorf("the outbox holds %+v, want %+v", list, want)
@@ -90,7 +91,7 @@ func (b *bench) waits(want fsm.Delivery) {
 var outboxTests = []test{
 	{"a delivery comes back as it was", func(b *bench) {
 		b.ask("p1", 0)
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			list, err := r.Outbox(instant, 10)
 			if len(list) != 1 || list[0] != *delivery("p1", 4) {
 				b.Errorf("got %+v, want %+v", list, delivery("p1", 4))
@@ -185,7 +186,7 @@ var outboxTests = []test{
 		for range claimers {
 			group.Go(func() {
 				for n := 0; n < 1000 && b.ctx.Err() == nil; n++ {
-					var list []fsm.Delivery
+					var list []driver.Delivery
 					err := b.table.Update(b.ctx, func(tx fsm.Tx) (err error) {
 						list, err = tx.Claim(instant, instant.Add(time.Hour), 3)
 						return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Spec is the specification of the suite's machine, for a generator.
@@ -63,37 +64,37 @@ const (
 )
 
 // Schema returns the schema of the suite's machine, without SQL.
-func Schema() *fsm.Schema {
-	return &fsm.Schema{
+func Schema() *driver.Schema {
+	return &driver.Schema{
 		Machine: "parcel", Entity: "Parcel", Version: 1, Hash: "storetest-parcel-1",
 		Table: "parcel", Enforce: "full",
-		RequestID: fsm.Optionally, ExpectedRev: fsm.Optionally,
-		Columns: []fsm.Column{
-			{Name: "label", Stored: "label", Kind: fsm.KindString, Optional: true},
-			{Name: "lane", Stored: "lane", Kind: fsm.KindString},
-			{Name: "slot", Stored: "slot", Kind: fsm.KindString, Optional: true},
-			{Name: "holder", Stored: "holder", Kind: fsm.KindString, Optional: true},
-			{Name: "weight", Stored: "weight", Kind: fsm.KindInt, Optional: true},
-			{Name: "fragile", Stored: "fragile", Kind: fsm.KindBool, Optional: true},
-			{Name: "due", Stored: "due", Kind: fsm.KindTime, Optional: true},
-			{Name: "note", Stored: "note", Kind: fsm.KindJSON, Optional: true},
-			{Name: "size", Stored: "size", Kind: fsm.KindEnum, Optional: true, Words: []string{"small", "large"}},
-			{Name: "tags", Stored: "tags", Kind: fsm.KindSet},
-			{Name: "moves", Stored: "moves", Kind: fsm.KindCounter},
+		RequestID: driver.Optionally, ExpectedRev: driver.Optionally,
+		Columns: []driver.Column{
+			{Name: "label", Stored: "label", Kind: driver.KindString, Optional: true},
+			{Name: "lane", Stored: "lane", Kind: driver.KindString},
+			{Name: "slot", Stored: "slot", Kind: driver.KindString, Optional: true},
+			{Name: "holder", Stored: "holder", Kind: driver.KindString, Optional: true},
+			{Name: "weight", Stored: "weight", Kind: driver.KindInt, Optional: true},
+			{Name: "fragile", Stored: "fragile", Kind: driver.KindBool, Optional: true},
+			{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true},
+			{Name: "note", Stored: "note", Kind: driver.KindJSON, Optional: true},
+			{Name: "size", Stored: "size", Kind: driver.KindEnum, Optional: true, Words: []string{"small", "large"}},
+			{Name: "tags", Stored: "tags", Kind: driver.KindSet},
+			{Name: "moves", Stored: "moves", Kind: driver.KindCounter},
 		},
-		States: []fsm.StateInfo{
+		States: []driver.StateInfo{
 			{Name: "waiting", Stored: "waiting"},
 			{Name: "held", Stored: "held"},
 			{Name: "shelved", Stored: "shelved"},
 			{Name: "sent", Stored: "sent", Terminal: true},
 		},
-		Uniques: []fsm.UniqueRule{
+		Uniques: []driver.UniqueRule{
 			{Name: "one_per_slot", Columns: []string{"slot"}, States: []string{"shelved"}, Err: ErrSlotTaken},
 			{Name: "dedupe_register", Columns: []string{"label"}},
 		},
-		Indexes: []fsm.Index{
-			{Name: "next.hold", Columns: []string{"lane"}, Order: []fsm.Order{{Column: "weight", Descending: true}}, States: []string{"waiting"}},
-			{Name: "due.release", Order: []fsm.Order{{Column: "due"}}, States: []string{"held"}},
+		Indexes: []driver.Index{
+			{Name: "next.hold", Columns: []string{"lane"}, Order: []driver.Order{{Column: "weight", Descending: true}}, States: []string{"waiting"}},
+			{Name: "due.release", Order: []driver.Order{{Column: "due"}}, States: []string{"held"}},
 			{Name: "peers.lane_open", Columns: []string{"lane"}, States: []string{"shelved"}},
 		},
 	}
@@ -120,13 +121,13 @@ func field[T any](v any, err *error) fsm.Optional[T] {
 }
 
 // Encode makes a row of a parcel.
-func Encode(p *Parcel) fsm.Row {
+func Encode(p *Parcel) driver.Row {
 	tags, _ := p.Tags.MarshalJSON()
 	var note any
 	if j, ok := p.Note.Get(); ok {
 		note = j.String()
 	}
-	return fsm.Row{
+	return driver.Row{
 		ID: p.ID, State: p.State, Rev: p.Rev, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 		Values: []any{
 			column(p.Label), p.Lane, column(p.Slot), column(p.Holder), column(p.Weight), column(p.Fragile),
@@ -136,7 +137,7 @@ func Encode(p *Parcel) fsm.Row {
 }
 
 // Decode makes a parcel of a row.
-func Decode(row fsm.Row) (Parcel, error) {
+func Decode(row driver.Row) (Parcel, error) {
 	p := Parcel{ID: row.ID, State: row.State, Rev: row.Rev, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt}
 	if len(row.Values) != colMoves+1 {
 		return p, fmt.Errorf("the row has %d values, a parcel %d", len(row.Values), colMoves+1)

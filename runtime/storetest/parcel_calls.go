@@ -5,46 +5,48 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // The operations of the suite's machine.
 var (
-	opRegister = &fsm.Operation[Parcel]{Name: "register", Stored: "register", Event: "register", By: fsm.ByCaller, Creates: true, Dedupe: "dedupe_register"}
-	opHold     = &fsm.Operation[Parcel]{Name: "hold", Stored: "hold", Event: "hold", By: fsm.ByCaller, From: []string{"waiting"}, NeedActor: true,
-		Picks: true, Order: []fsm.Order{{Column: "weight", Descending: true}}}
-	opTouch    = &fsm.Operation[Parcel]{Name: "touch", Stored: "touch", Event: "touch", By: fsm.ByCaller, From: []string{"held"}, NeedActor: true}
-	opAnnotate = &fsm.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
-	opShelve   = &fsm.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsm.ByCaller, From: []string{"held", "shelved"}}
-	opWeigh    = &fsm.Operation[Parcel]{Name: "weigh", Stored: "weigh", Event: "weigh", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
-	opVerify   = &fsm.Operation[Parcel]{Name: "verify", Stored: "verify", Event: "verify", By: fsm.ByCaller, From: []string{"waiting", "held", "shelved"}}
-	opRelease  = &fsm.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsm.BySystem, From: []string{"held"},
-		Triggers: []fsm.Trigger{{Startup: true}, {After: "due"}}}
-	opBill = &fsm.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsm.ByCaller, From: []string{"waiting", "held"},
-		Effect: &fsm.EffectInfo[Parcel]{Name: "charge", Atomic: true, Key: func(p *Parcel) string { return p.Lane }}}
-	opExpel   = &fsm.Operation[Parcel]{Name: "expel", Stored: "expel", Event: "expel", By: fsm.ByOperator, From: []string{"held"}, NeedActor: true, Then: "discard"}
-	opDiscard = &fsm.Operation[Parcel]{Name: "discard", Stored: "discard", Event: "discard", By: fsm.BySystem, From: []string{"waiting"}}
+	opRegister = &fsmimpl.Operation[Parcel]{Name: "register", Stored: "register", Event: "register", By: fsmimpl.ByCaller, Creates: true, Dedupe: "dedupe_register"}
+	opHold     = &fsmimpl.Operation[Parcel]{Name: "hold", Stored: "hold", Event: "hold", By: fsmimpl.ByCaller, From: []string{"waiting"}, NeedActor: true,
+		Picks: true, Order: []driver.Order{{Column: "weight", Descending: true}}}
+	opTouch    = &fsmimpl.Operation[Parcel]{Name: "touch", Stored: "touch", Event: "touch", By: fsmimpl.ByCaller, From: []string{"held"}, NeedActor: true}
+	opAnnotate = &fsmimpl.Operation[Parcel]{Name: "annotate", Stored: "annotate", Event: "annotate", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
+	opShelve   = &fsmimpl.Operation[Parcel]{Name: "shelve", Stored: "shelve", Event: "shelve", By: fsmimpl.ByCaller, From: []string{"held", "shelved"}}
+	opWeigh    = &fsmimpl.Operation[Parcel]{Name: "weigh", Stored: "weigh", Event: "weigh", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
+	opVerify   = &fsmimpl.Operation[Parcel]{Name: "verify", Stored: "verify", Event: "verify", By: fsmimpl.ByCaller, From: []string{"waiting", "held", "shelved"}}
+	opRelease  = &fsmimpl.Operation[Parcel]{Name: "release", Stored: "release", Event: "release", By: fsmimpl.BySystem, From: []string{"held"},
+		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "due"}}}
+	opBill = &fsmimpl.Operation[Parcel]{Name: "bill", Stored: "bill", Event: "bill", By: fsmimpl.ByCaller, From: []string{"waiting", "held"},
+		Effect: &fsmimpl.EffectInfo[Parcel]{Name: "charge", Atomic: true, Key: func(p *Parcel) string { return p.Lane }}}
+	opExpel   = &fsmimpl.Operation[Parcel]{Name: "expel", Stored: "expel", Event: "expel", By: fsmimpl.ByOperator, From: []string{"held"}, NeedActor: true, Then: "discard"}
+	opDiscard = &fsmimpl.Operation[Parcel]{Name: "discard", Stored: "discard", Event: "discard", By: fsmimpl.BySystem, From: []string{"waiting"}}
 
-	opDispatch = &fsm.Operation[Parcel]{Name: "dispatch", Stored: "dispatch", Event: "dispatch", By: fsm.ByCaller, From: []string{"shelved"},
-		Effect: &fsm.EffectInfo[Parcel]{Name: "carry"}, Then: "arrive"}
-	opArrive = &fsm.Operation[Parcel]{Name: "arrive", Stored: "arrive", Event: "arrive", By: fsm.BySystem, From: []string{"shelved"}}
-	opSend   = &fsm.Operation[Parcel]{Name: "send", Stored: "send", Event: "send", By: fsm.ByCaller, From: []string{"shelved"},
-		Effect: &fsm.EffectInfo[Parcel]{Name: "notify"}}
+	opDispatch = &fsmimpl.Operation[Parcel]{Name: "dispatch", Stored: "dispatch", Event: "dispatch", By: fsmimpl.ByCaller, From: []string{"shelved"},
+		Effect: &fsmimpl.EffectInfo[Parcel]{Name: "carry"}, Then: "arrive"}
+	opArrive = &fsmimpl.Operation[Parcel]{Name: "arrive", Stored: "arrive", Event: "arrive", By: fsmimpl.BySystem, From: []string{"shelved"}}
+	opSend   = &fsmimpl.Operation[Parcel]{Name: "send", Stored: "send", Event: "send", By: fsmimpl.ByCaller, From: []string{"shelved"},
+		Effect: &fsmimpl.EffectInfo[Parcel]{Name: "notify"}}
 )
 
 // The calls name their operations, so the operations get to know their calls late.
 func init() {
-	for op, call := range map[*fsm.Operation[Parcel]]func() fsm.Call[Parcel]{
+	for op, call := range map[*fsmimpl.Operation[Parcel]]func() fsmimpl.Call[Parcel]{
 		opRelease: Release, opDiscard: Discard, opArrive: Arrive,
 	} {
-		op.System = func(*Parcel, time.Time) (fsm.Call[Parcel], error) { return call(), nil }
+		op.System = func(*Parcel, time.Time) (fsmimpl.Call[Parcel], error) { return call(), nil }
 	}
-	opRegister.Moves = []fsm.Move{{To: "waiting"}}
-	for op, to := range map[*fsm.Operation[Parcel]]string{
+	opRegister.Moves = []fsmimpl.Move{{To: "waiting"}}
+	for op, to := range map[*fsmimpl.Operation[Parcel]]string{
 		opHold: "held", opTouch: "", opAnnotate: "", opWeigh: "", opVerify: "", opShelve: "shelved", opRelease: "waiting", opBill: "",
 		opExpel: "waiting", opDiscard: "sent", opDispatch: "", opArrive: "sent", opSend: "sent",
 	} {
 		for _, from := range op.From {
-			mv := fsm.Move{From: from, To: to}
+			mv := fsmimpl.Move{From: from, To: to}
 			if to == "" { // it stays
 				mv.To = from
 			}
@@ -54,20 +56,20 @@ func init() {
 	opTouch.Recorded = []string{"held", "sent"}
 	opWeigh.Recorded = []string{"sent"}
 	opVerify.Recorded = opVerify.From
-	opRegister.Feeds = []fsm.Feed{{Input: "label", Column: "label"}, {Input: "lane", Column: "lane"}, {Input: "weight", Column: "weight"}, {Input: "tags", Column: "tags"}}
-	opHold.Feeds = []fsm.Feed{{Input: "lane", Column: "lane"}, {Input: "due", Column: "due"}}
-	opTouch.Feeds = []fsm.Feed{{Input: "due", Column: "due"}}
-	opAnnotate.Feeds = []fsm.Feed{{Input: "note", Column: "note"}, {Input: "size", Column: "size"}, {Input: "fragile", Column: "fragile"}}
-	opShelve.Feeds = []fsm.Feed{{Input: "tag", Column: "tags"}, {Input: "slot", Column: "slot"}}
-	opWeigh.Feeds = []fsm.Feed{{Input: "grams", Column: "weight"}}
-	opVerify.Feeds = []fsm.Feed{{Input: "seen", Column: "weight"}}
+	opRegister.Feeds = []fsmimpl.Feed{{Input: "label", Column: "label"}, {Input: "lane", Column: "lane"}, {Input: "weight", Column: "weight"}, {Input: "tags", Column: "tags"}}
+	opHold.Feeds = []fsmimpl.Feed{{Input: "lane", Column: "lane"}, {Input: "due", Column: "due"}}
+	opTouch.Feeds = []fsmimpl.Feed{{Input: "due", Column: "due"}}
+	opAnnotate.Feeds = []fsmimpl.Feed{{Input: "note", Column: "note"}, {Input: "size", Column: "size"}, {Input: "fragile", Column: "fragile"}}
+	opShelve.Feeds = []fsmimpl.Feed{{Input: "tag", Column: "tags"}, {Input: "slot", Column: "slot"}}
+	opWeigh.Feeds = []fsmimpl.Feed{{Input: "grams", Column: "weight"}}
+	opVerify.Feeds = []fsmimpl.Feed{{Input: "seen", Column: "weight"}}
 }
 
 // Descriptor returns the descriptor of the suite's machine over schema.
-func Descriptor(schema *fsm.Schema) *fsm.Descriptor[Parcel] {
-	return &fsm.Descriptor[Parcel]{
+func Descriptor(schema *driver.Schema) *fsmimpl.Descriptor[Parcel] {
+	return &fsmimpl.Descriptor[Parcel]{
 		Schema: schema, Encode: Encode, Decode: Decode, Check: Check,
-		Operations: []*fsm.Operation[Parcel]{
+		Operations: []*fsmimpl.Operation[Parcel]{
 			opRegister, opHold, opTouch, opAnnotate, opShelve, opWeigh, opVerify, opRelease,
 			opBill, opExpel, opDiscard, opDispatch, opArrive, opSend,
 		},
@@ -83,8 +85,8 @@ type Meta struct {
 	Labels    map[string]string
 }
 
-func (m Meta) call(op *fsm.Operation[Parcel], inputs ...fsm.Input) fsm.Call[Parcel] {
-	return fsm.Call[Parcel]{
+func (m Meta) call(op *fsmimpl.Operation[Parcel], inputs ...driver.Input) fsmimpl.Call[Parcel] {
+	return fsmimpl.Call[Parcel]{
 		Operation: op, RequestID: m.RequestID, Actor: m.Actor, Reason: m.Reason, At: m.At, Labels: m.Labels, Inputs: inputs,
 	}
 }
@@ -99,82 +101,82 @@ type RegisterInput struct {
 }
 
 // Register makes a parcel.
-func Register(m Meta, in RegisterInput) fsm.Call[Parcel] {
+func Register(m Meta, in RegisterInput) fsmimpl.Call[Parcel] {
 	tags, _ := in.Tags.MarshalJSON()
 	c := m.call(opRegister,
-		fsm.Input{Name: "label", Value: column(in.Label), Kind: fsm.KindString},
-		fsm.Input{Name: "lane", Value: in.Lane, Kind: fsm.KindString},
-		fsm.Input{Name: "weight", Value: column(in.Weight), Kind: fsm.KindInt},
-		fsm.Input{Name: "tags", Value: string(tags), Kind: fsm.KindSet})
+		driver.Input{Name: "label", Value: column(in.Label), Kind: driver.KindString},
+		driver.Input{Name: "lane", Value: in.Lane, Kind: driver.KindString},
+		driver.Input{Name: "weight", Value: column(in.Weight), Kind: driver.KindInt},
+		driver.Input{Name: "tags", Value: string(tags), Kind: driver.KindSet})
 	c.ID = in.ID
 	if label, ok := in.Label.Get(); ok {
 		c.Dedupe = []any{label}
 	}
-	c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		if in.Lane == "" {
-			return fsm.Step{}, p.refuse(opRegister, fsm.CodeInvalidInput, "lane")
+			return fsmimpl.Step{}, p.refuse(opRegister, fsm.ErrInvalidInput, "lane")
 		}
 		*p = Parcel{
 			ID: id, State: "waiting", Rev: 1, CreatedAt: now, UpdatedAt: now,
 			Label: in.Label, Lane: in.Lane, Weight: in.Weight, Tags: in.Tags,
 		}
-		return fsm.Step{To: "waiting"}, nil
+		return fsmimpl.Step{To: "waiting"}, nil
 	}
 	return c
 }
 
 // Hold takes a waiting parcel of a lane until due.
-func Hold(m Meta, lane string, due time.Time) fsm.Call[Parcel] {
+func Hold(m Meta, lane string, due time.Time) fsmimpl.Call[Parcel] {
 	c := m.call(opHold,
-		fsm.Input{Name: "lane", Value: lane, Kind: fsm.KindString},
-		fsm.Input{Name: "due", Value: fsm.Time(due), Kind: fsm.KindTime, Loose: true})
-	c.Where = []fsm.Cond{{Column: "lane", Op: fsm.OpEq, Value: lane}}
+		driver.Input{Name: "lane", Value: lane, Kind: driver.KindString},
+		driver.Input{Name: "due", Value: driver.Time(due), Kind: driver.KindTime, Loose: true})
+	c.Where = []driver.Cond{{Column: "lane", Op: driver.OpEq, Value: lane}}
 	c.Fits = func(p *Parcel, _ time.Time) bool { return p.Lane == lane }
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return p.move(opHold, "held", now, func() {
-			p.Holder, p.Due = fsm.Some(m.Actor), fsm.Some(fsm.Time(due))
+			p.Holder, p.Due = fsm.Some(m.Actor), fsm.Some(driver.Time(due))
 		})
 	}
 	return c
 }
 
 // Touch moves the end of a hold. The wrong holder is recorded only.
-func Touch(m Meta, due time.Time) fsm.Call[Parcel] {
-	c := m.call(opTouch, fsm.Input{Name: "due", Value: fsm.Time(due), Kind: fsm.KindTime, Loose: true})
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+func Touch(m Meta, due time.Time) fsmimpl.Call[Parcel] {
+	c := m.call(opTouch, driver.Input{Name: "due", Value: driver.Time(due), Kind: driver.KindTime, Loose: true})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		if p.State == "sent" {
-			return fsm.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+			return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true}, nil
 		}
 		if p.State == "held" && p.Holder != fsm.Some(m.Actor) {
-			return fsm.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "right_holder"}, nil
+			return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "right_holder"}, nil
 		}
-		return p.move(opTouch, "held", now, func() { p.Due = fsm.Some(fsm.Time(due)) })
+		return p.move(opTouch, "held", now, func() { p.Due = fsm.Some(driver.Time(due)) })
 	}
 	return c
 }
 
 // Annotate sets note, size and fragile; what is absent becomes absent.
-func Annotate(m Meta, note fsm.Optional[fsm.JSON], size fsm.Optional[string], fragile fsm.Optional[bool]) fsm.Call[Parcel] {
+func Annotate(m Meta, note fsm.Optional[fsm.JSON], size fsm.Optional[string], fragile fsm.Optional[bool]) fsmimpl.Call[Parcel] {
 	var text any
 	if j, ok := note.Get(); ok {
 		text = j.String()
 	}
 	c := m.call(opAnnotate,
-		fsm.Input{Name: "note", Value: text, Kind: fsm.KindJSON},
-		fsm.Input{Name: "size", Value: column(size), Kind: fsm.KindEnum},
-		fsm.Input{Name: "fragile", Value: column(fragile), Kind: fsm.KindBool})
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		driver.Input{Name: "note", Value: text, Kind: driver.KindJSON},
+		driver.Input{Name: "size", Value: column(size), Kind: driver.KindEnum},
+		driver.Input{Name: "fragile", Value: column(fragile), Kind: driver.KindBool})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return p.move(opAnnotate, p.State, now, func() { p.Note, p.Size, p.Fragile = note, size, fragile })
 	}
 	return c
 }
 
 // Weigh notes the weight of a parcel; of one that was sent it is recorded only.
-func Weigh(m Meta, grams int64) fsm.Call[Parcel] {
-	c := m.call(opWeigh, fsm.Input{Name: "grams", Value: grams, Kind: fsm.KindInt})
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+func Weigh(m Meta, grams int64) fsmimpl.Call[Parcel] {
+	c := m.call(opWeigh, driver.Input{Name: "grams", Value: grams, Kind: driver.KindInt})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		if p.State == "sent" {
-			return fsm.Step{From: p.State, To: p.State, RecordOnly: true}, nil
+			return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true}, nil
 		}
 		return p.move(opWeigh, p.State, now, func() { p.Weight = fsm.Some(grams) })
 	}
@@ -182,11 +184,11 @@ func Weigh(m Meta, grams int64) fsm.Call[Parcel] {
 }
 
 // Verify says which weight somebody saw. Another one is recorded only.
-func Verify(m Meta, seen, count int64) fsm.Call[Parcel] {
-	c := m.call(opVerify, fsm.Input{Name: "seen", Value: seen, Kind: fsm.KindInt}, fsm.Input{Name: "count", Value: count, Kind: fsm.KindInt})
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+func Verify(m Meta, seen, count int64) fsmimpl.Call[Parcel] {
+	c := m.call(opVerify, driver.Input{Name: "seen", Value: seen, Kind: driver.KindInt}, driver.Input{Name: "count", Value: count, Kind: driver.KindInt})
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		if slices.Contains(opVerify.From, p.State) && p.Weight != fsm.Some(seen) {
-			return fsm.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "same_weight"}, nil
+			return fsmimpl.Step{From: p.State, To: p.State, RecordOnly: true, Guard: "same_weight"}, nil
 		}
 		return p.move(opVerify, p.State, now, func() {})
 	}
@@ -194,18 +196,18 @@ func Verify(m Meta, seen, count int64) fsm.Call[Parcel] {
 }
 
 // Shelve puts a parcel into a slot of its lane, which has three.
-func Shelve(m Meta, slot, tag string) fsm.Call[Parcel] {
+func Shelve(m Meta, slot, tag string) fsmimpl.Call[Parcel] {
 	c := m.call(opShelve,
-		fsm.Input{Name: "slot", Value: slot, Kind: fsm.KindString},
-		fsm.Input{Name: "tag", Value: tag, Kind: fsm.KindString})
-	c.Peers = func(p *Parcel, id string) []fsm.PeerQuery {
-		return []fsm.PeerQuery{{Name: "lane_open", Columns: []string{"lane"}, Values: []any{p.Lane}, States: []string{"shelved"}, Except: id}}
+		driver.Input{Name: "slot", Value: slot, Kind: driver.KindString},
+		driver.Input{Name: "tag", Value: tag, Kind: driver.KindString})
+	c.Peers = func(p *Parcel, id string) []driver.PeerQuery {
+		return []driver.PeerQuery{{Name: "lane_open", Columns: []string{"lane"}, Values: []any{p.Lane}, States: []string{"shelved"}, Except: id}}
 	}
-	c.Decide = func(p *Parcel, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if slices.Contains(opShelve.From, p.State) && peers[0] >= 3 {
-			r := p.refuse(opShelve, fsm.CodeGuard, "")
+			r := p.refuse(opShelve, fsm.ErrGuard, "")
 			r.Guard, r.Cause = "lane_open", ErrLaneFull
-			return fsm.Step{}, r
+			return fsmimpl.Step{}, r
 		}
 		return p.move(opShelve, "shelved", now, func() {
 			p.Slot, p.Holder, p.Due = fsm.Some(slot), fsm.Optional[string]{}, fsm.Optional[time.Time]{}
@@ -217,31 +219,31 @@ func Shelve(m Meta, slot, tag string) fsm.Call[Parcel] {
 }
 
 // Release gives a held parcel back; the sweeper and the recovery do.
-func Release() fsm.Call[Parcel] {
+func Release() fsmimpl.Call[Parcel] {
 	return plain(Meta{}, opRelease, "waiting")
 }
 
 // Bill charges for a parcel, in the transaction.
-func Bill(m Meta) fsm.Call[Parcel] {
+func Bill(m Meta) fsmimpl.Call[Parcel] {
 	c := m.call(opBill)
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return p.move(opBill, p.State, now, func() { p.Moves++ })
 	}
 	return c
 }
 
 // Expel takes a parcel out of its holder's hands and discards it.
-func Expel(m Meta) fsm.Call[Parcel] { return plain(m, opExpel, "waiting") }
+func Expel(m Meta) fsmimpl.Call[Parcel] { return plain(m, opExpel, "waiting") }
 
 // Discard is the step that follows Expel; it refuses what has a weight.
-func Discard() fsm.Call[Parcel] {
+func Discard() fsmimpl.Call[Parcel] {
 	c := plain(Meta{}, opDiscard, "sent")
 	decide := c.Decide
-	c.Decide = func(p *Parcel, id string, peers []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 		if p.State == "waiting" && p.Weight.Present() {
-			r := p.refuse(opDiscard, fsm.CodeGuard, "")
+			r := p.refuse(opDiscard, fsm.ErrGuard, "")
 			r.Guard, r.Cause = "unweighed", ErrTooHeavy
-			return fsm.Step{}, r
+			return fsmimpl.Step{}, r
 		}
 		return decide(p, id, peers, now)
 	}
@@ -249,24 +251,24 @@ func Discard() fsm.Call[Parcel] {
 }
 
 // Dispatch has a parcel carried away, after the commit; Arrive follows.
-func Dispatch(m Meta) fsm.Call[Parcel] {
+func Dispatch(m Meta) fsmimpl.Call[Parcel] {
 	c := m.call(opDispatch)
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return p.move(opDispatch, "shelved", now, func() {})
 	}
 	return c
 }
 
 // Arrive is the step that follows Dispatch once its effect is performed.
-func Arrive() fsm.Call[Parcel] { return plain(Meta{}, opArrive, "sent") }
+func Arrive() fsmimpl.Call[Parcel] { return plain(Meta{}, opArrive, "sent") }
 
 // Send sends a parcel; its receiver is notified after the commit.
-func Send(m Meta) fsm.Call[Parcel] { return plain(m, opSend, "sent") }
+func Send(m Meta) fsmimpl.Call[Parcel] { return plain(m, opSend, "sent") }
 
 // plain is a call that clears what belongs to holding and shelving.
-func plain(m Meta, op *fsm.Operation[Parcel], to string) fsm.Call[Parcel] {
+func plain(m Meta, op *fsmimpl.Operation[Parcel], to string) fsmimpl.Call[Parcel] {
 	c := m.call(op)
-	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return p.move(op, to, now, func() {
 			p.Slot, p.Holder = fsm.Optional[string]{}, fsm.Optional[string]{}
 			if op == opRelease || op == opExpel {
@@ -278,15 +280,15 @@ func plain(m Meta, op *fsm.Operation[Parcel], to string) fsm.Call[Parcel] {
 }
 
 // move is the transition of an operation, when it has one from here.
-func (p *Parcel) move(op *fsm.Operation[Parcel], to string, now time.Time, change func()) (fsm.Step, error) {
+func (p *Parcel) move(op *fsmimpl.Operation[Parcel], to string, now time.Time, change func()) (fsmimpl.Step, error) {
 	if !slices.Contains(op.From, p.State) {
-		code := fsm.CodeWrongState
+		code := fsm.ErrWrongState
 		if p.State == "sent" {
-			code = fsm.CodeTerminal
+			code = fsm.ErrTerminal
 		}
 		r := p.refuse(op, code, "")
 		r.Allowed = op.From
-		return fsm.Step{}, r
+		return fsmimpl.Step{}, r
 	}
 	from := p.State
 	change()
@@ -295,9 +297,9 @@ func (p *Parcel) move(op *fsm.Operation[Parcel], to string, now time.Time, chang
 	if now.After(p.UpdatedAt) {
 		p.UpdatedAt = now
 	}
-	return fsm.Step{From: from, To: to}, nil
+	return fsmimpl.Step{From: from, To: to}, nil
 }
 
-func (p *Parcel) refuse(op *fsm.Operation[Parcel], code fsm.Code, name string) *fsm.Refusal {
+func (p *Parcel) refuse(op *fsmimpl.Operation[Parcel], code fsm.Code, name string) *fsm.Refusal {
 	return fsm.Refuse(p.ID, p.State, fsm.Ground{Code: code, Machine: "parcel", Operation: op.Name, Name: name})
 }

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-func lane(lane any, except string, states ...string) fsm.PeerQuery {
-	return fsm.PeerQuery{Name: "lane_open", Columns: []string{"lane"}, Values: []any{lane}, States: states, Except: except}
+func lane(lane any, except string, states ...string) driver.PeerQuery {
+	return driver.PeerQuery{Name: "lane_open", Columns: []string{"lane"}, Values: []any{lane}, States: states, Except: except}
 }
 
 // Questions about other records are answered under one lock per group.
@@ -23,7 +24,7 @@ var peerTests = []test{
 		b.make(parcel("q1", "b"))
 		b.update(func(tx fsm.Tx) error {
 			for _, c := range []struct {
-				q    fsm.PeerQuery
+				q    driver.PeerQuery
 				want int64
 			}{
 				{lane("a", "p1", "waiting"), 1},
@@ -32,7 +33,7 @@ var peerTests = []test{
 				{lane("a", "p1", "sent"), 0},
 				{lane("b", "q1", "waiting"), 0},
 				{lane(nil, "x", "waiting"), 0},
-				{fsm.PeerQuery{Name: "any", States: []string{"waiting"}, Except: "p1"}, 2},
+				{driver.PeerQuery{Name: "any", States: []string{"waiting"}, Except: "p1"}, 2},
 			} {
 				got, err := tx.Peers(c.q)
 				if err != nil || got != c.want {
@@ -45,7 +46,7 @@ var peerTests = []test{
 	{"numbers count per group", func(b *bench) {
 		number := func(group string) (n int64) {
 			b.update(func(tx fsm.Tx) (err error) {
-				n, err = tx.NextNumber(fsm.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{group}})
+				n, err = tx.NextNumber(driver.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{group}})
 				return err
 			})
 			return n
@@ -58,7 +59,7 @@ var peerTests = []test{
 	{"numbers count records without a group together", func(b *bench) {
 		number := func(lane, holder any) (n int64) {
 			b.update(func(tx fsm.Tx) (err error) {
-				n, err = tx.NextNumber(fsm.PeerQuery{
+				n, err = tx.NextNumber(driver.PeerQuery{
 					Name: "number", Sequence: true, Columns: []string{"lane", "holder"}, Values: []any{lane, holder},
 				})
 				return err
@@ -106,7 +107,7 @@ var peerTests = []test{
 		}
 	}},
 	{"a number that was taken back is given again", func(b *bench) {
-		q := fsm.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}
+		q := driver.PeerQuery{Name: "number", Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}}
 		err := b.table.Update(b.ctx, func(tx fsm.Tx) error {
 			if _, err := tx.NextNumber(q); err != nil {
 				return err
@@ -127,7 +128,7 @@ var peerTests = []test{
 	{"groups of other names are others", func(b *bench) {
 		b.update(func(tx fsm.Tx) error {
 			for _, name := range []string{"number", "other"} {
-				n, err := tx.NextNumber(fsm.PeerQuery{Name: name, Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}})
+				n, err := tx.NextNumber(driver.PeerQuery{Name: name, Sequence: true, Columns: []string{"lane"}, Values: []any{"a"}})
 				if err != nil || n != 1 {
 					b.Errorf("%s: got %d, %v, want 1", name, n, err)
 				}
@@ -166,7 +167,7 @@ var peerTests = []test{
 			})
 		}
 		group.Wait()
-		if got := b.ids(fsm.Query{States: []string{"shelved"}}); len(got) != rooms {
+		if got := b.ids(driver.Query{States: []string{"shelved"}}); len(got) != rooms {
 			b.Errorf("got %q in the lane, want %d", got, rooms)
 		}
 	}},
@@ -180,7 +181,7 @@ var peerTests = []test{
 			for _, id := range ids {
 				held = append(held, b.makeHeld(parcel(id, lanes), "ann", instant))
 			}
-			rules := []fsm.PeerQuery{
+			rules := []driver.PeerQuery{
 				{Name: "by_lane", Columns: []string{"lane"}, Values: []any{lanes}, States: []string{"shelved"}, Except: ids[0]},
 				{Name: "by_lane_and_holder", Columns: []string{"lane", "moves"}, Values: []any{lanes, int64(1)}, States: []string{"shelved"}, Except: ids[1]},
 			}
@@ -224,12 +225,12 @@ var peerTests = []test{
 
 // numbered opens a table in which the weight is a sequence per holder; parcels
 // without one are counted together.
-func (b *bench) numbered() fsm.Table {
+func (b *bench) numbered() driver.Table {
 	b.Helper()
 	schema := Schema()
 	schema.SQL = b.suite.sql
-	schema.Columns[colWeight].Kind = fsm.KindSequence
-	schema.Uniques = append(schema.Uniques, fsm.UniqueRule{Name: "sequence_weight", Columns: []string{"holder", "weight"}})
+	schema.Columns[colWeight].Kind = driver.KindSequence
+	schema.Uniques = append(schema.Uniques, driver.UniqueRule{Name: "sequence_weight", Columns: []string{"holder", "weight"}})
 	table, err := b.suite.open(b.T).Table(schema)
 	if err != nil {
 		b.Fatal(err)
@@ -244,7 +245,7 @@ func (b *bench) numbered() fsm.Table {
 func (b *bench) number(sequence, column string, value any) (n int64) {
 	b.Helper()
 	b.update(func(tx fsm.Tx) (err error) {
-		n, err = tx.NextNumber(fsm.PeerQuery{Name: sequence, Sequence: true, Columns: []string{column}, Values: []any{value}})
+		n, err = tx.NextNumber(driver.PeerQuery{Name: sequence, Sequence: true, Columns: []string{column}, Values: []any{value}})
 		return err
 	})
 	return n

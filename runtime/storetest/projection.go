@@ -8,20 +8,23 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // Lanes returns a projection of the parcels, by lane: it is full with three in
 // slots, and a guard keeps the fourth one out.
-func Lanes() *fsm.Projection {
-	return &fsm.Projection{
+func Lanes() *fsmimpl.Projection {
+	return &fsmimpl.Projection{
 		Entity: "Lane", Key: []string{"lane"},
-		Rules: []fsm.ProjectionRule{
+		Rules: []fsmimpl.ProjectionRule{
 			{State: "crammed", Any: []string{"shelved"}, AtLeast: 4},
 			{State: "full", Any: []string{"shelved"}, AtLeast: 3},
 			{State: "busy", Any: []string{"held", "shelved"}},
 			{State: "idle", None: []string{"held", "shelved"}},
 		},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "busy"}, {From: "busy", To: "idle"},
 			{From: "busy", To: "full"}, {From: "full", To: "busy"},
 		},
@@ -31,39 +34,39 @@ func Lanes() *fsm.Projection {
 // Unasked is a call as a program would make it that does not look at other
 // records: a guard that counts them lets it through. It is for those who look
 // for what an audit finds.
-func Unasked(c fsm.Call[Parcel]) fsm.Call[Parcel] {
+func Unasked(c fsmimpl.Call[Parcel]) fsmimpl.Call[Parcel] {
 	decide := c.Decide
 	c.Peers = nil
-	c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsm.Step, error) {
+	c.Decide = func(p *Parcel, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 		return decide(p, id, []int64{0}, now)
 	}
 	return c
 }
 
 // without returns a projection that does not allow a move.
-func without(p *fsm.Projection, from, to string) *fsm.Projection {
-	p.Moves = slices.DeleteFunc(p.Moves, func(m fsm.Move) bool { return m == fsm.Move{From: from, To: to} })
+func without(p *fsmimpl.Projection, from, to string) *fsmimpl.Projection {
+	p.Moves = slices.DeleteFunc(p.Moves, func(m fsmimpl.Move) bool { return m == fsmimpl.Move{From: from, To: to} })
 	return p
 }
 
 // follows audits the records with a projection and compares what is found: the
 // record and revision of each finding.
-func (d *depot) follows(what string, p *fsm.Projection, want ...string) {
+func (d *depot) follows(what string, p *fsmimpl.Projection, want ...string) {
 	d.Helper()
 	desc := Descriptor(d.schema)
 	desc.Projection = p
 	none := func(context.Context, fsm.Tx, Parcel, string, fsm.Event) error { return nil }
-	m, err := fsm.NewMachine(d.ctx, d.store, desc, map[string]fsm.EffectFunc[Parcel]{"charge": none, "carry": none, "notify": none})
+	m, err := fsm.NewMachine(d.ctx, d.store, desc, map[string]fsmimpl.EffectFunc[Parcel]{"charge": none, "carry": none, "notify": none})
 	if err != nil {
 		d.Fatalf("NewMachine: %v", err)
 	}
 	d.wholeLog()
 	var got []string
-	for f, err := range m.Audit(d.ctx) {
+	for f, err := range audit.Run(d.ctx, m) {
 		if err != nil {
 			d.Fatalf("%s: audit: %v", what, err)
 		}
-		if f.Check != fsm.CheckProjection || !f.Must {
+		if f.Check != audit.CheckProjection || !f.Must {
 			d.Errorf("%s: %v", what, f)
 		}
 		got = append(got, fmt.Sprintf("%s@%d", f.ID, f.Rev))
@@ -79,7 +82,7 @@ func (b *bench) wholeLog() {
 	b.Helper()
 	written, listed := 0, -1
 	for range 500 {
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			list, err := r.Log("", 10_000)
 			listed, written = len(list), 0
 			seen := map[string]bool{}
@@ -90,7 +93,7 @@ func (b *bench) wholeLog() {
 				seen[e.ID] = true
 				written += b.count(r, e.ID)
 			}
-			for row, rowErr := range r.Rows(fsm.Query{}) {
+			for row, rowErr := range r.Rows(driver.Query{}) {
 				if err = errors.Join(err, rowErr); rowErr == nil && !seen[row.ID] {
 					written += b.count(r, row.ID)
 				}
@@ -106,7 +109,7 @@ func (b *bench) wholeLog() {
 }
 
 // count returns how many events a record has.
-func (b *bench) count(r fsm.Reader, id string) (n int) {
+func (b *bench) count(r driver.Reader, id string) (n int) {
 	b.Helper()
 	for _, err := range r.Events(id, 0) {
 		if err != nil {
@@ -141,7 +144,7 @@ var projectionTests = []test{
 		d.follows("full for ever", without(Lanes(), "full", "busy"), "p3@5")
 		d.follows("never full", without(Lanes(), "busy", "full"), "p3@3")
 		d.follows("never busy", without(Lanes(), "idle", "busy"), "p1@2", "op2@2")
-		d.follows("any move", &fsm.Projection{Entity: "Lane", Key: []string{"lane"}, Rules: Lanes().Rules})
+		d.follows("any move", &fsmimpl.Projection{Entity: "Lane", Key: []string{"lane"}, Rules: Lanes().Rules})
 	}},
 	{"a guard that was passed by is found", func(b *bench) {
 		d := b.open()
@@ -161,17 +164,17 @@ var projectionTests = []test{
 		d.must(d.Apply(d.ctx, d.register("p2", "a"), Hold(Meta{Actor: "bob"}, "a", instant.Add(time.Hour))))
 		d.tick(time.Minute)
 		d.must(d.Apply(d.ctx, out, Shelve(Meta{}, "s1", "t")))
-		hands := func() *fsm.Projection {
-			return &fsm.Projection{
+		hands := func() *fsmimpl.Projection {
+			return &fsmimpl.Projection{
 				Entity: "Hand", Key: []string{"holder"},
-				Rules: []fsm.ProjectionRule{{State: "full", Any: []string{"held"}}, {State: "empty"}},
-				Moves: []fsm.Move{{From: "empty", To: "full"}, {From: "full", To: "empty"}},
+				Rules: []fsmimpl.ProjectionRule{{State: "full", Any: []string{"held"}}, {State: "empty"}},
+				Moves: []fsmimpl.Move{{From: "empty", To: "full"}, {From: "full", To: "empty"}},
 			}
 		}
 		d.follows("as declared", hands())
 		d.follows("full for ever", without(hands(), "full", "empty"), "p1@3")
-		d.follows("never full", &fsm.Projection{Entity: "Hand", Key: hands().Key, Rules: hands().Rules,
-			Moves: []fsm.Move{{From: "full", To: "empty"}}}, "p1@2", "p2@2")
+		d.follows("never full", &fsmimpl.Projection{Entity: "Hand", Key: hands().Key, Rules: hands().Rules,
+			Moves: []fsmimpl.Move{{From: "full", To: "empty"}}}, "p1@2", "p2@2")
 	}},
 	{"of what one transaction does no order is made up", func(b *bench) {
 		d := b.open()
@@ -190,10 +193,10 @@ var projectionTests = []test{
 	}},
 	{"what a purged record took part in is not judged", func(b *bench) {
 		d := b.open()
-		done := func() *fsm.Projection {
+		done := func() *fsmimpl.Projection {
 			p := Lanes()
-			p.Rules = slices.Insert(p.Rules, 0, fsm.ProjectionRule{State: "done", Any: []string{"sent"}})
-			p.Moves = []fsm.Move{{From: "idle", To: "busy"}, {From: "busy", To: "done"}}
+			p.Rules = slices.Insert(p.Rules, 0, fsmimpl.ProjectionRule{State: "done", Any: []string{"sent"}})
+			p.Moves = []fsmimpl.Move{{From: "idle", To: "busy"}, {From: "busy", To: "done"}}
 			return p
 		}
 		do := func(out outcome, err error) outcome {
@@ -223,15 +226,12 @@ var projectionTests = []test{
 		desc := Descriptor(d.schema)
 		desc.Projection = done()
 		none := func(context.Context, fsm.Tx, Parcel, string, fsm.Event) error { return nil }
-		m, err := fsm.NewMachine(d.ctx, d.store, desc, map[string]fsm.EffectFunc[Parcel]{"charge": none, "carry": none, "notify": none})
+		m, err := fsm.NewMachine(d.ctx, d.store, desc, map[string]fsmimpl.EffectFunc[Parcel]{"charge": none, "carry": none, "notify": none})
 		if err != nil {
 			d.Fatal(err)
 		}
-		if b.cannotRepair() {
-			return
-		}
 		use("p3", "b")
-		if n, err := m.Purge(d.ctx, fsm.PurgeOptions{Before: d.now, Actor: "root", Reason: "too old"}); n != 1 || err != nil {
+		if n, err := audit.Purge(d.ctx, m, audit.PurgeOptions{Before: d.now, Actor: "root", Reason: "too old"}); n != 1 || err != nil {
 			d.Fatalf("purged %d, %v", n, err)
 		}
 		d.follows("in its own group", done(), "p3@3")
@@ -241,7 +241,7 @@ var projectionTests = []test{
 }
 
 // step is change with a time.
-func (b *bench) step(old, next Parcel, operation string, at time.Time) *fsm.Write {
+func (b *bench) step(old, next Parcel, operation string, at time.Time) *driver.Write {
 	next.UpdatedAt = at
 	w := change(old, next, operation, "")
 	w.Event.At = at
@@ -249,12 +249,12 @@ func (b *bench) step(old, next Parcel, operation string, at time.Time) *fsm.Writ
 	if w.Event.Changes, err = changed(b.schema, w); err != nil {
 		b.Fatal(err)
 	}
-	w.Event.Sum = fsm.Checksum(&w.Event)
+	w.Event.Sum = driver.Checksum(&w.Event)
 	return w
 }
 
 // changed writes what a write changes, as the engine does.
-func changed(s *fsm.Schema, w *fsm.Write) (fsm.JSON, error) {
+func changed(s *driver.Schema, w *driver.Write) (fsm.JSON, error) {
 	m := map[string]any{}
 	for _, i := range w.Changed {
 		v := w.Row.Values[i]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // shelf makes the rows that the query tests look for.
@@ -41,50 +42,50 @@ func (b *bench) shelf() {
 	b.commit(change(heldE, flagged, "annotate", ""))
 }
 
-func where(column string, op fsm.Op, value any) []fsm.Cond {
-	return []fsm.Cond{{Column: column, Op: op, Value: value}}
+func where(column string, op driver.Op, value any) []driver.Cond {
+	return []driver.Cond{{Column: column, Op: op, Value: value}}
 }
 
 // queryCases list queries over shelf and the ids they find.
 var queryCases = []struct {
 	name string
-	q    fsm.Query
+	q    driver.Query
 	want string
 }{
-	{"all by id", fsm.Query{}, "a b c d e ff"},
-	{"no state", fsm.Query{States: []string{}}, ""},
-	{"one state", fsm.Query{States: []string{"held"}}, "c e"},
-	{"two states", fsm.Query{States: []string{"sent", "held"}}, "c e"},
-	{"limit", fsm.Query{Limit: 2}, "a b"},
-	{"after", fsm.Query{After: "b", Limit: 2}, "c d"},
-	{"after one that is not there", fsm.Query{After: "bb"}, "c d e ff"},
-	{"equal", fsm.Query{Where: where("lane", fsm.OpEq, "x")}, "a b d"},
-	{"equal is bytewise", fsm.Query{Where: where("label", fsm.OpEq, "zoe")}, "c"},
-	{"not equal passes over absent", fsm.Query{Where: where("label", fsm.OpNe, "zoe")}, "a b d"},
-	{"less", fsm.Query{Where: where("weight", fsm.OpLt, int64(7))}, "d e"},
-	{"at most", fsm.Query{Where: where("weight", fsm.OpLe, int64(7))}, "a d e"},
-	{"greater", fsm.Query{Where: where("weight", fsm.OpGt, int64(7))}, "c ff"},
-	{"at least", fsm.Query{Where: where("weight", fsm.OpGe, int64(7))}, "a c ff"},
-	{"text order is bytewise", fsm.Query{Where: where("label", fsm.OpGt, "zoe")}, "b"},
-	{"present", fsm.Query{Where: where("weight", fsm.OpPresent, nil)}, "a c d e ff"},
-	{"absent", fsm.Query{Where: where("weight", fsm.OpAbsent, nil)}, "b"},
-	{"set present", fsm.Query{Where: where("tags", fsm.OpPresent, nil)}, "d e"},
-	{"set absent", fsm.Query{Where: where("tags", fsm.OpAbsent, nil)}, "a b c ff"},
-	{"bool", fsm.Query{Where: where("fragile", fsm.OpEq, true)}, "e"},
-	{"bool not", fsm.Query{Where: where("fragile", fsm.OpNe, true)}, ""},
-	{"enum", fsm.Query{Where: where("size", fsm.OpEq, "small")}, "e"},
-	{"time at", fsm.Query{Where: where("due", fsm.OpLe, instant.Add(time.Hour))}, "e"},
-	{"time before", fsm.Query{Where: where("due", fsm.OpLt, instant.Add(time.Hour))}, ""},
-	{"created_at", fsm.Query{Where: where("created_at", fsm.OpGt, instant.Add(time.Second))}, "ff"},
-	{"updated_at", fsm.Query{Where: where("updated_at", fsm.OpGe, instant.Add(2*time.Second))}, "ff"},
-	{"all conditions", fsm.Query{States: []string{"waiting"}, Where: append(where("lane", fsm.OpEq, "x"), fsm.Cond{Column: "weight", Op: fsm.OpLt, Value: int64(7)})}, "d"},
-	{"order, ties by id", fsm.Query{Order: []fsm.Order{{Column: "weight"}}}, "d e a ff c b"},
-	{"descending, absent last", fsm.Query{Order: []fsm.Order{{Column: "weight", Descending: true}}}, "c ff a d e b"},
-	{"two keys", fsm.Query{Order: []fsm.Order{{Column: "lane", Descending: true}, {Column: "weight"}}}, "e ff c d a b"},
-	{"order of texts is bytewise", fsm.Query{Order: []fsm.Order{{Column: "label"}}}, "d a c b e ff"},
-	{"order by time", fsm.Query{Order: []fsm.Order{{Column: "created_at", Descending: true}}}, "ff a b c d e"},
-	{"order and limit", fsm.Query{Order: []fsm.Order{{Column: "weight"}}, Limit: 3}, "d e a"},
-	{"a hostile text", fsm.Query{Where: where("lane", fsm.OpEq, `x' OR "1"='1`)}, ""},
+	{"all by id", driver.Query{}, "a b c d e ff"},
+	{"no state", driver.Query{States: []string{}}, ""},
+	{"one state", driver.Query{States: []string{"held"}}, "c e"},
+	{"two states", driver.Query{States: []string{"sent", "held"}}, "c e"},
+	{"limit", driver.Query{Limit: 2}, "a b"},
+	{"after", driver.Query{After: "b", Limit: 2}, "c d"},
+	{"after one that is not there", driver.Query{After: "bb"}, "c d e ff"},
+	{"equal", driver.Query{Where: where("lane", driver.OpEq, "x")}, "a b d"},
+	{"equal is bytewise", driver.Query{Where: where("label", driver.OpEq, "zoe")}, "c"},
+	{"not equal passes over absent", driver.Query{Where: where("label", driver.OpNe, "zoe")}, "a b d"},
+	{"less", driver.Query{Where: where("weight", driver.OpLt, int64(7))}, "d e"},
+	{"at most", driver.Query{Where: where("weight", driver.OpLe, int64(7))}, "a d e"},
+	{"greater", driver.Query{Where: where("weight", driver.OpGt, int64(7))}, "c ff"},
+	{"at least", driver.Query{Where: where("weight", driver.OpGe, int64(7))}, "a c ff"},
+	{"text order is bytewise", driver.Query{Where: where("label", driver.OpGt, "zoe")}, "b"},
+	{"present", driver.Query{Where: where("weight", driver.OpPresent, nil)}, "a c d e ff"},
+	{"absent", driver.Query{Where: where("weight", driver.OpAbsent, nil)}, "b"},
+	{"set present", driver.Query{Where: where("tags", driver.OpPresent, nil)}, "d e"},
+	{"set absent", driver.Query{Where: where("tags", driver.OpAbsent, nil)}, "a b c ff"},
+	{"bool", driver.Query{Where: where("fragile", driver.OpEq, true)}, "e"},
+	{"bool not", driver.Query{Where: where("fragile", driver.OpNe, true)}, ""},
+	{"enum", driver.Query{Where: where("size", driver.OpEq, "small")}, "e"},
+	{"time at", driver.Query{Where: where("due", driver.OpLe, instant.Add(time.Hour))}, "e"},
+	{"time before", driver.Query{Where: where("due", driver.OpLt, instant.Add(time.Hour))}, ""},
+	{"created_at", driver.Query{Where: where("created_at", driver.OpGt, instant.Add(time.Second))}, "ff"},
+	{"updated_at", driver.Query{Where: where("updated_at", driver.OpGe, instant.Add(2*time.Second))}, "ff"},
+	{"all conditions", driver.Query{States: []string{"waiting"}, Where: append(where("lane", driver.OpEq, "x"), driver.Cond{Column: "weight", Op: driver.OpLt, Value: int64(7)})}, "d"},
+	{"order, ties by id", driver.Query{Order: []driver.Order{{Column: "weight"}}}, "d e a ff c b"},
+	{"descending, absent last", driver.Query{Order: []driver.Order{{Column: "weight", Descending: true}}}, "c ff a d e b"},
+	{"two keys", driver.Query{Order: []driver.Order{{Column: "lane", Descending: true}, {Column: "weight"}}}, "e ff c d a b"},
+	{"order of texts is bytewise", driver.Query{Order: []driver.Order{{Column: "label"}}}, "d a c b e ff"},
+	{"order by time", driver.Query{Order: []driver.Order{{Column: "created_at", Descending: true}}}, "ff a b c d e"},
+	{"order and limit", driver.Query{Order: []driver.Order{{Column: "weight"}}, Limit: 3}, "d e a"},
+	{"a hostile text", driver.Query{Where: where("lane", driver.OpEq, `x' OR "1"='1`)}, ""},
 }
 
 // A query finds what it says, in its order.
@@ -95,7 +96,7 @@ var queryTests = []test{
 			if got := strings.Join(b.ids(c.q), " "); got != c.want {
 				b.Errorf("%s: got %q, want %q", c.name, got, c.want)
 			}
-			b.view(func(r fsm.Reader) error {
+			b.view(func(r driver.Reader) error {
 				q := c.q
 				q.Limit = 0
 				want := int64(len(b.rowIDs(r, q)))
@@ -110,7 +111,7 @@ var queryTests = []test{
 	{"a lock finds the same rows in a transaction", func(b *bench) {
 		b.shelf()
 		b.update(func(tx fsm.Tx) error {
-			q := fsm.Query{States: []string{"waiting"}, Order: []fsm.Order{{Column: "weight"}}, Limit: 2, Lock: true}
+			q := driver.Query{States: []string{"waiting"}, Order: []driver.Order{{Column: "weight"}}, Limit: 2, Lock: true}
 			if got := b.rowIDs(tx, q); !slices.Equal(got, []string{"d", "a"}) {
 				b.Errorf("got %q, want d and a", got)
 			}
@@ -119,9 +120,9 @@ var queryTests = []test{
 	}},
 	{"a walk may end early and be nested", func(b *bench) {
 		b.shelf()
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			var seen []string
-			for row, err := range r.Rows(fsm.Query{}) {
+			for row, err := range r.Rows(driver.Query{}) {
 				if err != nil {
 					return err
 				}
@@ -152,7 +153,7 @@ var queryTests = []test{
 		var all []string
 		after := ""
 		for {
-			page := b.ids(fsm.Query{After: after, Limit: 7})
+			page := b.ids(driver.Query{After: after, Limit: 7})
 			all = append(all, page...)
 			if len(page) < 7 {
 				break
@@ -165,7 +166,7 @@ var queryTests = []test{
 	}},
 }
 
-func (b *bench) rowIDs(r fsm.Reader, q fsm.Query) []string {
+func (b *bench) rowIDs(r driver.Reader, q driver.Query) []string {
 	b.Helper()
 	var ids []string
 	for row, err := range r.Rows(q) {

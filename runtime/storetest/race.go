@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 const racers = 8
@@ -54,7 +55,7 @@ var raceTests = []test{
 		d.oneFresh(race(func(int) (outcome, error) {
 			return d.Create(d.ctx, Register(Meta{RequestID: "r"}, RegisterInput{Lane: "a", Label: fsm.Some("l")}))
 		}))
-		if ids := d.ids(fsm.Query{}); len(ids) != 1 {
+		if ids := d.ids(driver.Query{}); len(ids) != 1 {
 			d.Errorf("got %q, want one record", ids)
 		}
 	}},
@@ -183,7 +184,7 @@ var raceTests = []test{
 		if len(holders) != len(weights) {
 			d.Errorf("%d parcels were given out, want %d", len(holders), len(weights))
 		}
-		for p, err := range d.List(d.ctx, fsm.Query{}) {
+		for p, err := range d.List(d.ctx, driver.Query{}) {
 			if err != nil || p.Rev != 2 || p.Holder.Or("") != holders[p.ID] {
 				d.Errorf("%v is held by %v, %v", p.Ref(), p.Holder, err)
 			}

@@ -8,15 +8,14 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // redactTests are about what is erased from a record and its log. A store whose Tx
 // is no fsm.Redactor refuses it.
 var redactTests = []test{
 	{"what was erased is nowhere, and the log stays whole", func(b *bench) {
-		if b.cannotRedact() {
-			return
-		}
 		d := b.open()
 		random := rand.New(rand.NewPCG(3, 5))
 		for i := range 24 {
@@ -24,20 +23,14 @@ var redactTests = []test{
 		}
 	}},
 	{"an input goes with the field that it feeds", func(b *bench) {
-		if b.cannotRedact() {
-			return
-		}
 		d := b.open()
 		d.fed()
 	}},
 	{"what others need is not erased", func(b *bench) {
-		if b.cannotRedact() {
-			return
-		}
 		d := b.open()
 		d.hold("p1", "a")
 		before := d.dump()
-		who := fsm.RedactOptions{Actor: "root", Reason: "asked"}
+		who := audit.RedactOptions{Actor: "root", Reason: "asked"}
 		for _, field := range []string{"label", "slot", "lane", "due", "moves", "nothing"} {
 			o := who
 			o.Fields = []string{"note", field}
@@ -47,11 +40,11 @@ var redactTests = []test{
 		}
 		for _, c := range []struct {
 			id   string
-			o    fsm.RedactOptions
+			o    audit.RedactOptions
 			want error
 		}{
-			{"p1", fsm.RedactOptions{Reason: "asked"}, fsm.ErrActorMissing},
-			{"p1", fsm.RedactOptions{Actor: "root"}, fsm.ErrReasonMissing},
+			{"p1", audit.RedactOptions{Reason: "asked"}, fsm.ErrActorMissing},
+			{"p1", audit.RedactOptions{Actor: "root"}, fsm.ErrReasonMissing},
 			{"p9", who, fsm.ErrNotFound},
 		} {
 			if _, _, err := d.Redact(d.ctx, c.id, c.o); !errors.Is(err, c.want) {
@@ -77,7 +70,7 @@ var redactTests = []test{
 // life is what one record went through, with texts that may have to go.
 type life struct {
 	id    string
-	calls []fsm.Call[Parcel] // that were done, with their requests
+	calls []fsmimpl.Call[Parcel] // that were done, with their requests
 }
 
 // lived makes a record and takes it through random steps.
@@ -104,7 +97,7 @@ func (d *depot) lived(random *rand.Rand, id string) *life {
 		p := at.Record
 		due := instant.Add(time.Hour)
 		holder, _ := p.Holder.Get()
-		var call fsm.Call[Parcel]
+		var call fsmimpl.Call[Parcel]
 		switch random.IntN(8) {
 		case 0, 1:
 			note := fsm.MustJSON(fmt.Sprintf(`{"text":%q}`, secret("NOTE")))
@@ -150,7 +143,7 @@ func (d *depot) erased(random *rand.Rand, id string) {
 	d.Helper()
 	l := d.lived(random, id)
 	coin := func() bool { return random.IntN(2) == 0 }
-	o := fsm.RedactOptions{Reasons: coin(), Labels: coin(), Actors: coin(), Actor: "root", Reason: "they asked"}
+	o := audit.RedactOptions{Reasons: coin(), Labels: coin(), Actors: coin(), Actor: "root", Reason: "they asked"}
 	for _, field := range []string{"holder", "note", "tags", "weight"} {
 		if coin() {
 			o.Fields = append(o.Fields, field)
@@ -231,7 +224,7 @@ func (d *depot) fed() {
 	if _, err := d.Startup(d.ctx); err != nil {
 		d.Fatal(err)
 	}
-	for _, call := range []fsm.Call[Parcel]{
+	for _, call := range []fsmimpl.Call[Parcel]{
 		Weigh(meta(2), 4712),
 		Verify(meta(3), 4712, 4712), // an input that feeds nothing holds the weight
 		Annotate(meta(4), note, fsm.Optional[string]{}, fsm.Optional[bool]{}),
@@ -249,7 +242,7 @@ func (d *depot) fed() {
 	if at.Record.Weight != fsm.Some[int64](4712) {
 		d.Fatalf("the parcel weighs %v", at.Record.Weight)
 	}
-	o := fsm.RedactOptions{Fields: []string{"weight", "tags"}, Actor: "root", Reason: "asked"}
+	o := audit.RedactOptions{Fields: []string{"weight", "tags"}, Actor: "root", Reason: "asked"}
 	if _, redacted, err := d.Redact(d.ctx, "p1", o); !redacted || err != nil {
 		d.Fatal(redacted, err)
 	}
@@ -281,15 +274,4 @@ func (d *depot) told(id string) string {
 		text += "\n" + eventText(e)
 	}
 	return text
-}
-
-// cannotRedact reports whether the store's Tx is no Redactor.
-func (b *bench) cannotRedact() bool {
-	b.Helper()
-	can := false
-	b.update(func(tx fsm.Tx) error {
-		_, can = tx.(fsm.Redactor)
-		return nil
-	})
-	return !can
 }

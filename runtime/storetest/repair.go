@@ -8,6 +8,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // repairTests are about what outlives a record's life: the chain over its log, and
@@ -38,10 +41,10 @@ var repairTests = []test{
 			if e.RecordOnly() {
 				before = last
 			} else {
-				steps = fsm.Chained(before, e)
+				steps = driver.Chained(before, e)
 			}
-			if last = e.Chain; last != fsm.Chained(before, e) {
-				d.Errorf("event %d.%d: the chain is %08x, want %08x", e.Rev, e.N, last, fsm.Chained(before, e))
+			if last = e.Chain; last != driver.Chained(before, e) {
+				d.Errorf("event %d.%d: the chain is %08x, want %08x", e.Rev, e.N, last, driver.Chained(before, e))
 			}
 		}
 		again := d.must(d.Apply(d.ctx, fsm.Ref{ID: "p1"}, Touch(Meta{Actor: "eve", RequestID: "t1"}, instant)))
@@ -69,8 +72,8 @@ var repairTests = []test{
 		sent("p1")
 		sent("p2")
 		d.register("p3", "a")
-		o := fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
-		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil && !b.cannotRepair() {
+		o := audit.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
+		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil {
 			d.Errorf("purged %d, %v; their effects are not delivered yet", n, err)
 		}
 		if _, err := d.Startup(d.ctx); err != nil {
@@ -78,14 +81,6 @@ var repairTests = []test{
 		}
 		if _, err := d.Deliver(d.ctx); err != nil {
 			d.Fatal(err)
-		}
-		if b.cannotRepair() {
-			before := d.dump()
-			if _, err := d.Purge(d.ctx, o); err == nil {
-				d.Error("a store that cannot remove records removed some")
-			}
-			d.same(before, d.dump())
-			return
 		}
 		sent("p4")
 		late := o
@@ -102,7 +97,7 @@ var repairTests = []test{
 		if n, err := d.Purge(d.ctx, o); n != 0 || err != nil {
 			d.Errorf("purged %d, %v, want none more", n, err)
 		}
-		if got := fmt.Sprint(d.ids(fsm.Query{})); got != "[p3 p4]" {
+		if got := fmt.Sprint(d.ids(driver.Query{})); got != "[p3 p4]" {
 			d.Errorf("there are %s, want p3 and p4", got)
 		}
 		// What is left of the log says who, and nothing of the record.
@@ -118,7 +113,7 @@ var repairTests = []test{
 			d.Errorf("left of the log:\n%s\nwant\n%s", got, want)
 		}
 		// Late retries find that it is over; so does who takes the id or the request anew.
-		for name, call := range map[string]fsm.Call[Parcel]{
+		for name, call := range map[string]fsmimpl.Call[Parcel]{
 			"the creation":   Register(Meta{RequestID: "make p1", Reason: "secret"}, RegisterInput{ID: "p1", Lane: "l p1", Label: fsm.Some("p1")}),
 			"the id, anew":   Register(Meta{RequestID: "again"}, RegisterInput{ID: "p1", Lane: "a"}),
 			"another, batch": Register(Meta{}, RegisterInput{ID: "p2", Lane: "a"}),
@@ -141,7 +136,7 @@ var repairTests = []test{
 			if _, err := d.Apply(d.ctx, at, late); !errors.Is(err, fsm.ErrPurged) {
 				d.Errorf("a late retry that names %s: %v, want ErrPurged", name, err)
 			}
-			items := []fsm.Item[Parcel]{{At: fsm.Ref{ID: "p3"}, Call: annotation("x")}, {At: at, Call: late}}
+			items := []fsmimpl.Item[Parcel]{{At: fsm.Ref{ID: "p3"}, Call: annotation("x")}, {At: at, Call: late}}
 			before := d.dump()
 			if _, err := d.ApplyMany(d.ctx, items); !errors.Is(err, fsm.ErrPurged) {
 				d.Errorf("a late batch that names %s: %v, want ErrPurged", name, err)
@@ -155,9 +150,6 @@ var repairTests = []test{
 		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p5", Lane: "a", Label: fsm.Some("p1")})))
 	}},
 	{"what a purge left can be forgotten", func(b *bench) {
-		if b.cannotForget() {
-			return
-		}
 		d := b.open()
 		purged := func(id string) {
 			d.must(d.Create(d.ctx, Register(Meta{RequestID: "make " + id}, RegisterInput{ID: id, Lane: "l " + id})))
@@ -167,7 +159,7 @@ var repairTests = []test{
 			}
 			out := d.must(d.Apply(d.ctx, outs[0], Expel(Meta{Actor: "root", Reason: "r"})))
 			d.must(d.Apply(d.ctx, out, Touch(Meta{Actor: "eve"}, instant)))
-			n, err := d.Purge(d.ctx, fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"})
+			n, err := d.Purge(d.ctx, audit.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"})
 			if n != 1 || err != nil {
 				d.Fatalf("purged %d, %v", n, err)
 			}
@@ -177,19 +169,19 @@ var repairTests = []test{
 			purged(id)
 		}
 		d.register("p4", "a")
-		forget := func(want int, o fsm.ForgetOptions) {
+		forget := func(want int, o audit.ForgetOptions) {
 			d.Helper()
 			if n, err := d.Forget(d.ctx, o); n != want || err != nil {
 				d.Errorf("forgotten: %d, %v; want %d", n, err, want)
 			}
 		}
 		before := d.dump()
-		forget(0, fsm.ForgetOptions{Before: instant}) // they were purged at the instant
+		forget(0, audit.ForgetOptions{Before: instant}) // they were purged at the instant
 		d.same(before, d.dump())
-		if _, err := d.Forget(d.ctx, fsm.ForgetOptions{}); !errors.Is(err, fsm.ErrInvalidInput) {
+		if _, err := d.Forget(d.ctx, audit.ForgetOptions{}); !errors.Is(err, fsm.ErrInvalidInput) {
 			d.Errorf("without a time: %v", err)
 		}
-		o := fsm.ForgetOptions{Before: instant.Add(time.Second), Limit: 2}
+		o := audit.ForgetOptions{Before: instant.Add(time.Second), Limit: 2}
 		forget(2, o)
 		if _, err := d.Apply(d.ctx, fsm.Ref{ID: "p3"}, annotation("x")); !errors.Is(err, fsm.ErrPurged) {
 			d.Errorf("the one that is left: %v, want ErrPurged", err)
@@ -204,7 +196,7 @@ var repairTests = []test{
 				d.Errorf("%s: %v, want ErrNotFound", id, err)
 			}
 		}
-		if got := fmt.Sprint(d.ids(fsm.Query{})); got != "[p0 p4]" {
+		if got := fmt.Sprint(d.ids(driver.Query{})); got != "[p0 p4]" {
 			d.Errorf("there are %s, want p0 and p4", got)
 		}
 		// Ids and requests are free, those of the machine too.
@@ -216,22 +208,19 @@ var repairTests = []test{
 		}
 	}},
 	{"two who purge converge", func(b *bench) {
-		if b.cannotRepair() {
-			return // what the store says then is tested above
-		}
 		d := b.open()
 		for i := range 12 {
 			out := d.hold(fmt.Sprintf("p%02d", i), "a")
 			d.must(d.Apply(d.ctx, out, Expel(Meta{Actor: "root", Reason: "r"})))
 		}
-		o := fsm.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
+		o := audit.PurgeOptions{Before: instant.Add(time.Second), Actor: "root", Reason: "too old"}
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		total := 0
 		for range 3 {
 			m := d.another()
 			wg.Go(func() {
-				n, err := m.Purge(d.ctx, o)
+				n, err := audit.Purge(d.ctx, m, o)
 				mu.Lock()
 				defer mu.Unlock()
 				if total += n; err != nil {
@@ -240,8 +229,8 @@ var repairTests = []test{
 			})
 		}
 		wg.Wait()
-		if total != 12 || len(d.ids(fsm.Query{})) != 0 {
-			d.Errorf("purged %d, want each of 12 once; %d are left", total, len(d.ids(fsm.Query{})))
+		if total != 12 || len(d.ids(driver.Query{})) != 0 {
+			d.Errorf("purged %d, want each of 12 once; %d are left", total, len(d.ids(driver.Query{})))
 		}
 	}},
 	{"a sound record needs no repair", func(b *bench) {
@@ -264,9 +253,6 @@ var repairTests = []test{
 		d.same(before, d.dump())
 	}},
 	{"a row is put in its place", func(b *bench) {
-		if b.cannotRepair() {
-			return // Repair of a sound record is all that such a store is asked for
-		}
 		d := b.open()
 		out := d.hold("p1", "a")
 		wrong := out.Record
@@ -274,12 +260,12 @@ var repairTests = []test{
 		row := Encode(&wrong)
 		e := fsm.Event{ID: "p1", Rev: 2, Operation: "__repair", Name: "__repair", From: "held", To: "held", At: instant, Actor: "root",
 			RequestN: -1, Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}"), Version: 1}
-		e.Sum = fsm.Checksum(&e)
+		e.Sum = driver.Checksum(&e)
 		errBack := errors.New("take it back")
 		before := d.dump()
 		restore := func(end error) error {
 			return d.table.Update(d.ctx, func(tx fsm.Tx) error {
-				if err := tx.(fsm.Repairer).Restore(&row, &e); err != nil {
+				if err := tx.Restore(&row, &e); err != nil {
 					return err
 				}
 				if e.N != 1 {
@@ -310,26 +296,4 @@ var repairTests = []test{
 		}
 		d.must(d.Apply(d.ctx, p, annotation("and on")))
 	}},
-}
-
-// cannotForget reports whether the store's Tx is no Forgetter.
-func (b *bench) cannotForget() bool {
-	b.Helper()
-	can := false
-	b.update(func(tx fsm.Tx) error {
-		_, can = tx.(fsm.Forgetter)
-		return nil
-	})
-	return !can
-}
-
-// cannotRepair reports whether the store's Tx is no Repairer.
-func (b *bench) cannotRepair() bool {
-	b.Helper()
-	can := false
-	b.update(func(tx fsm.Tx) error {
-		_, can = tx.(fsm.Repairer)
-		return nil
-	})
-	return !can
 }

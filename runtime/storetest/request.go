@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // A request id stands once in its scope.
@@ -13,7 +14,7 @@ var requestTests = []test{
 		q := b.make(parcel("p2", "a"))
 		b.commit(change(p, p.held("ann", instant), "hold", "r"))
 		b.commit(change(q, q.held("ann", instant), "hold", "r")) // another record may have the same
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			for _, id := range []string{"p1", "p2"} {
 				events, err := r.Request(id, "r")
 				if err != nil {
@@ -34,23 +35,23 @@ var requestTests = []test{
 		p := b.make(parcel("p1", "a"))
 		held := p.held("ann", instant)
 		b.commit(change(p, held, "hold", "r"))
-		b.refuse(change(held, held.shelved("s1"), "shelve", "r"), fsm.ErrRequestTaken)
-		b.refuse(note(held, "r"), fsm.ErrRequestTaken)
+		b.refuse(change(held, held.shelved("s1"), "shelve", "r"), driver.ErrRequestTaken)
+		b.refuse(note(held, "r"), driver.ErrRequestTaken)
 	}},
 	{"taken by a record-only event", func(b *bench) {
 		p := b.makeHeld(parcel("p1", "a"), "ann", instant)
 		b.commit(note(p, "r"))
-		b.refuse(change(p, p.shelved("s1"), "shelve", "r"), fsm.ErrRequestTaken)
+		b.refuse(change(p, p.shelved("s1"), "shelve", "r"), driver.ErrRequestTaken)
 	}},
 	{"taken in the machine", func(b *bench) {
 		b.commit(creation(parcel("p1", "a"), "r"))
-		b.refuse(creation(parcel("p2", "a"), "r"), fsm.ErrRequestTaken)
+		b.refuse(creation(parcel("p2", "a"), "r"), driver.ErrRequestTaken)
 	}},
 	{"the machine's request is the record's too", func(b *bench) {
 		p := parcel("p1", "a")
 		b.commit(creation(p, "r"))
-		b.refuse(change(p, p.held("ann", instant), "hold", "r"), fsm.ErrRequestTaken)
-		b.view(func(r fsm.Reader) error {
+		b.refuse(change(p, p.held("ann", instant), "hold", "r"), driver.ErrRequestTaken)
+		b.view(func(r driver.Reader) error {
 			events, err := r.Request("p1", "r")
 			if len(events) != 1 {
 				b.Errorf("the record's scope has %d events, want 1", len(events))
@@ -59,7 +60,7 @@ var requestTests = []test{
 		})
 	}},
 	{"a batch shares one request", func(b *bench) {
-		var writes []*fsm.Write
+		var writes []*driver.Write
 		for i := range 12 {
 			p := b.make(parcel(fmt.Sprintf("p%02d", 11-i), "a"))
 			w := change(p, p.held("ann", instant), "hold", "batch")
@@ -74,7 +75,7 @@ var requestTests = []test{
 			}
 			return nil
 		})
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			events, err := r.Request("", "batch")
 			if len(events) != 12 {
 				b.Fatalf("got %d events, want 12", len(events))
@@ -89,11 +90,11 @@ var requestTests = []test{
 		p := b.make(parcel("q", "a"))
 		w := change(p, p.held("ann", instant), "hold", "batch")
 		w.Event.RequestN = 3
-		b.refuse(w, fsm.ErrRequestTaken)
+		b.refuse(w, driver.ErrRequestTaken)
 	}},
 	{"events without a request are not found by none", func(b *bench) {
 		b.make(parcel("p1", "a"))
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			events, err := r.Request("p1", "")
 			if len(events) != 0 {
 				b.Errorf("got %d events for an empty request id", len(events))
@@ -105,7 +106,7 @@ var requestTests = []test{
 		b.commit(creation(parcel("P", "a"), "Req"))
 		b.commit(creation(parcel("p", "a"), "req"))
 		b.commit(creation(parcel("p ", "a"), "req "))
-		if got := b.ids(fsm.Query{}); len(got) != 3 {
+		if got := b.ids(driver.Query{}); len(got) != 3 {
 			b.Errorf("got %q, want three records", got)
 		}
 	}},

@@ -3,7 +3,7 @@ package storetest
 import (
 	"errors"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // rolloutTests are about two specifications that are open at once. A store that
@@ -32,7 +32,7 @@ var rolloutTests = []test{
 		if row := b.row("p1"); row.Rev != 3 {
 			b.Errorf("revision %d, want 3", row.Rev)
 		}
-		if err := later.(fsm.Retirer).Retire(b.ctx); err != nil {
+		if err := later.Retire(b.ctx); err != nil {
 			b.Fatalf("Retire: %v", err)
 		}
 		b.wantRetired(2, "later")
@@ -45,14 +45,14 @@ var rolloutTests = []test{
 			return
 		}
 		b.wantRetired(2, "later")
-		wantMismatch(b, b.table.(fsm.Retirer).Retire(b.ctx))
+		wantMismatch(b, b.table.Retire(b.ctx))
 	}},
 	{"the third version retires the first", func(b *bench) {
 		second, ok := b.later(2, "second", b.schema.ID())
 		if !ok {
 			return
 		}
-		b.later(3, "third", fsm.SpecID{Version: 2, Hash: "second"})
+		b.later(3, "third", driver.SpecID{Version: 2, Hash: "second"})
 		b.wantRetired(3, "third")
 		if err := second.Check(b.ctx); err != nil {
 			b.Errorf("the second version: %v", err)
@@ -74,7 +74,7 @@ var rolloutTests = []test{
 
 // later migrates the store to another specification of the same machine; ok is
 // false when a program cannot do that here, and then nothing must have changed.
-func (b *bench) later(version int, hash string, beside ...fsm.SpecID) (table fsm.Table, ok bool) {
+func (b *bench) later(version int, hash string, beside ...driver.SpecID) (table driver.Table, ok bool) {
 	b.Helper()
 	s := Schema()
 	s.SQL, s.Version, s.Hash, s.Beside = b.suite.sql, version, hash, beside
@@ -83,11 +83,10 @@ func (b *bench) later(version int, hash string, beside ...fsm.SpecID) (table fsm
 		b.Fatal(err)
 	}
 	err = table.Migrate(b.ctx)
-	_, retires := table.(fsm.Retirer)
 	switch {
-	case err == nil && retires:
+	case err == nil:
 		return table, true
-	case err != nil:
+	default:
 		wantMismatch(b, err)
 		if err := b.table.Check(b.ctx); err != nil {
 			b.Errorf("Check, after a migration that was refused: %v", err)
@@ -99,10 +98,10 @@ func (b *bench) later(version int, hash string, beside ...fsm.SpecID) (table fsm
 // wantRetired demands that the bench's own specification was retired.
 func (b *bench) wantRetired(version int, hash string) {
 	b.Helper()
-	before := fsm.RetiredError{Machine: "parcel", Program: b.schema.ID(), Store: fsm.SpecID{Version: version, Hash: hash}}
+	before := driver.RetiredError{Machine: "parcel", Program: b.schema.ID(), Store: driver.SpecID{Version: version, Hash: hash}}
 	for name, err := range map[string]error{"Check": b.table.Check(b.ctx), "Migrate": b.table.Migrate(b.ctx)} {
 		wantMismatch(b, err)
-		var retired *fsm.RetiredError
+		var retired *driver.RetiredError
 		if !errors.As(err, &retired) || *retired != before {
 			b.Errorf("%s: got %v, want %v", name, err, &before)
 		}

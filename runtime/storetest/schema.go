@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // A store knows which specification it holds.
@@ -51,7 +52,7 @@ func wantMismatch(b *bench, err error) {
 	}
 }
 
-func noEffects() map[string]fsm.EffectFunc[Parcel] {
+func noEffects() map[string]fsmimpl.EffectFunc[Parcel] {
 	none := func(context.Context, fsm.Tx, Parcel, string, fsm.Event) error { return nil }
-	return map[string]fsm.EffectFunc[Parcel]{"charge": none, "carry": none, "notify": none}
+	return map[string]fsmimpl.EffectFunc[Parcel]{"charge": none, "carry": none, "notify": none}
 }

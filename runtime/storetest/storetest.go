@@ -19,6 +19,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Option sets something about the suite.
@@ -87,8 +88,8 @@ type bench struct {
 	*testing.T
 	ctx    context.Context
 	store  fsm.Store
-	schema *fsm.Schema
-	table  fsm.Table
+	schema *driver.Schema
+	table  driver.Table
 	suite  *suite
 }
 
@@ -116,39 +117,39 @@ func parcel(id, lane string) Parcel {
 }
 
 // creation returns the write that makes p.
-func creation(p Parcel, requestID string) *fsm.Write {
+func creation(p Parcel, requestID string) *driver.Write {
 	row := Encode(&p)
-	w := &fsm.Write{Prev: fsm.Ref{ID: p.ID}, Row: &row}
+	w := &driver.Write{Prev: fsm.Ref{ID: p.ID}, Row: &row}
 	w.Event = event(p, "register", "", "waiting", requestID, 0)
 	w.Event.Image = fsm.MustJSON(fmt.Sprintf(`{"lane":%q}`, p.Lane))
 	w.Event.Changes = w.Event.Image
 	if requestID == "" {
 		w.Event.RequestN = -1
 	}
-	w.Event.Sum = fsm.Checksum(&w.Event)
+	w.Event.Sum = driver.Checksum(&w.Event)
 	return w
 }
 
 // change returns the write that moves old to next by an operation.
-func change(old, next Parcel, operation, requestID string) *fsm.Write {
+func change(old, next Parcel, operation, requestID string) *driver.Write {
 	row, before := Encode(&next), Encode(&old)
-	w := &fsm.Write{Prev: old.Ref(), PrevState: old.State, Row: &row}
+	w := &driver.Write{Prev: old.Ref(), PrevState: old.State, Row: &row}
 	for i := range row.Values {
 		if row.Values[i] != before.Values[i] {
 			w.Changed = append(w.Changed, i)
 		}
 	}
 	w.Event = event(next, operation, old.State, next.State, requestID, -1)
-	w.Event.Sum = fsm.Checksum(&w.Event)
+	w.Event.Sum = driver.Checksum(&w.Event)
 	return w
 }
 
 // note returns the write of a record-only event.
-func note(p Parcel, requestID string) *fsm.Write {
-	w := &fsm.Write{Prev: p.Ref(), PrevState: p.State}
+func note(p Parcel, requestID string) *driver.Write {
+	w := &driver.Write{Prev: p.Ref(), PrevState: p.State}
 	w.Event = event(p, "touch", p.State, p.State, requestID, -1)
 	w.Event.Guard = "right_holder"
-	w.Event.Sum = fsm.Checksum(&w.Event)
+	w.Event.Sum = driver.Checksum(&w.Event)
 	return w
 }
 
@@ -182,7 +183,7 @@ func (p Parcel) sent() Parcel {
 }
 
 // commit commits a write that must succeed.
-func (b *bench) commit(w *fsm.Write) {
+func (b *bench) commit(w *driver.Write) {
 	b.Helper()
 	if err := b.table.Commit(b.ctx, w); err != nil {
 		b.Fatalf("Commit of %s: %v", w.Prev, err)
@@ -215,7 +216,7 @@ func (b *bench) makeShelved(p Parcel, slot string) Parcel {
 }
 
 // refuse commits a write that must be refused with want and leave no trace.
-func (b *bench) refuse(w *fsm.Write, want error) {
+func (b *bench) refuse(w *driver.Write, want error) {
 	b.Helper()
 	before := b.dump()
 	if err := b.table.Commit(b.ctx, w); !errors.Is(err, want) {
@@ -225,7 +226,7 @@ func (b *bench) refuse(w *fsm.Write, want error) {
 }
 
 // view reads and must succeed.
-func (b *bench) view(f func(r fsm.Reader) error) {
+func (b *bench) view(f func(r driver.Reader) error) {
 	b.Helper()
 	if err := b.table.View(b.ctx, f); err != nil {
 		b.Fatalf("View: %v", err)
@@ -241,10 +242,10 @@ func (b *bench) update(f func(tx fsm.Tx) error) {
 }
 
 // row returns a row that must be there.
-func (b *bench) row(id string) fsm.Row {
+func (b *bench) row(id string) driver.Row {
 	b.Helper()
-	var row fsm.Row
-	b.view(func(r fsm.Reader) (err error) {
+	var row driver.Row
+	b.view(func(r driver.Reader) (err error) {
 		row, err = r.Row(id)
 		return err
 	})
@@ -255,7 +256,7 @@ func (b *bench) row(id string) fsm.Row {
 func (b *bench) events(id string) []fsm.Event {
 	b.Helper()
 	var list []fsm.Event
-	b.view(func(r fsm.Reader) error {
+	b.view(func(r driver.Reader) error {
 		list = nil
 		for e, err := range r.Events(id, 0) {
 			if err != nil {
@@ -272,9 +273,9 @@ func (b *bench) events(id string) []fsm.Event {
 func (b *bench) dump() []string {
 	b.Helper()
 	var lines []string
-	b.view(func(r fsm.Reader) error {
+	b.view(func(r driver.Reader) error {
 		lines = nil
-		for row, err := range r.Rows(fsm.Query{}) {
+		for row, err := range r.Rows(driver.Query{}) {
 			if err != nil {
 				return err
 			}
@@ -315,7 +316,7 @@ func (b *bench) same(want, got []string) {
 }
 
 // rowText is a row as a comparable text that shows the Go type of each value.
-func rowText(row fsm.Row) string {
+func rowText(row driver.Row) string {
 	s := fmt.Sprintf("row %q %s %d %s %s", row.ID, row.State, row.Rev, stamp(row.CreatedAt), stamp(row.UpdatedAt))
 	for _, v := range row.Values {
 		if t, ok := v.(time.Time); ok {
@@ -346,10 +347,10 @@ func stamp(t time.Time) string {
 }
 
 // ids collects rows' ids.
-func (b *bench) ids(q fsm.Query) []string {
+func (b *bench) ids(q driver.Query) []string {
 	b.Helper()
 	ids := []string{}
-	b.view(func(r fsm.Reader) error {
+	b.view(func(r driver.Reader) error {
 		ids = ids[:0]
 		for row, err := range r.Rows(q) {
 			if err != nil {

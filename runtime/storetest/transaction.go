@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 var errStop = errors.New("stop")
@@ -20,7 +21,7 @@ var transactionTests = []test{
 				tx.Write(creation(parcel("p1", "a"), "")),
 				tx.Write(creation(parcel("p2", "a"), "")))
 		})
-		if got := b.ids(fsm.Query{}); !slices.Equal(got, []string{"p1", "p2"}) {
+		if got := b.ids(driver.Query{}); !slices.Equal(got, []string{"p1", "p2"}) {
 			b.Errorf("got %q, want both", got)
 		}
 	}},
@@ -61,7 +62,7 @@ var transactionTests = []test{
 			b.Fatalf("got %v, want the function's own error", err)
 		}
 		b.same(before, b.dump())
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			events, err := r.Request("", "r2")
 			if len(events) != 0 {
 				b.Errorf("the request id of a write that was taken back is known")
@@ -80,10 +81,10 @@ var transactionTests = []test{
 			}
 			return tx.Write(change(p, p.held("ann", instant), "hold", ""))
 		})
-		if !errors.Is(err, fsm.ErrMoved) {
+		if !errors.Is(err, driver.ErrMoved) {
 			b.Errorf("got %v, want ErrMoved", err)
 		}
-		if got := b.ids(fsm.Query{}); !slices.Equal(got, []string{"p1"}) {
+		if got := b.ids(driver.Query{}); !slices.Equal(got, []string{"p1"}) {
 			b.Errorf("got %q, want p1 only", got)
 		}
 	}},
@@ -118,14 +119,14 @@ var transactionTests = []test{
 		if err == nil {
 			b.Fatal("the commit went on with an ended context")
 		}
-		if got := b.ids(fsm.Query{}); len(got) != 0 {
+		if got := b.ids(driver.Query{}); len(got) != 0 {
 			b.Errorf("got %q, want nothing", got)
 		}
 		b.make(parcel("p1", "a"))
 	}},
 	{"a missing row is ErrNotFound", func(b *bench) {
-		b.view(func(r fsm.Reader) error {
-			if _, err := r.Row("nobody"); !errors.Is(err, fsm.ErrNotFound) {
+		b.view(func(r driver.Reader) error {
+			if _, err := r.Row("nobody"); !errors.Is(err, driver.ErrNotFound) {
 				b.Errorf("got %v, want ErrNotFound", err)
 			}
 			return nil
@@ -134,7 +135,7 @@ var transactionTests = []test{
 	{"a view is one snapshot", func(b *bench) {
 		p := b.make(parcel("p1", "a"))
 		written := make(chan error, 1)
-		b.view(func(r fsm.Reader) error {
+		b.view(func(r driver.Reader) error {
 			if row, err := r.Row("p1"); err != nil || row.Rev != 1 {
 				b.Errorf("got %v, %v, want revision 1", row.Ref(), err)
 			}
@@ -151,7 +152,7 @@ var transactionTests = []test{
 			if err != nil || row.Rev != 1 {
 				b.Errorf("in the same view: got %v, %v, want revision 1", row.Ref(), err)
 			}
-			n, err := r.Count(fsm.Query{})
+			n, err := r.Count(driver.Query{})
 			if err != nil || n != 1 {
 				b.Errorf("in the same view: got %d records, %v, want 1", n, err)
 			}
@@ -165,7 +166,7 @@ var transactionTests = []test{
 		}
 	}},
 	{"an error of a view comes back", func(b *bench) {
-		if err := b.table.View(b.ctx, func(fsm.Reader) error { return errStop }); !errors.Is(err, errStop) {
+		if err := b.table.View(b.ctx, func(driver.Reader) error { return errStop }); !errors.Is(err, errStop) {
 			b.Errorf("got %v, want the function's own error", err)
 		}
 	}},
@@ -192,7 +193,7 @@ var transactionTests = []test{
 					switch {
 					case err == nil:
 						done++
-					case errors.Is(err, fsm.ErrMoved), errors.Is(err, fsm.ErrBusy):
+					case errors.Is(err, driver.ErrMoved), errors.Is(err, fsm.ErrBusy):
 					default:
 						b.Errorf("Update: %v", err)
 						return
@@ -224,7 +225,7 @@ var transactionTests = []test{
 				switch {
 				case err == nil:
 					won++
-				case errors.Is(err, fsm.ErrMoved):
+				case errors.Is(err, driver.ErrMoved):
 					moved++
 				default:
 					b.Errorf("Commit: %v", err)

@@ -4,14 +4,15 @@ import (
 	"errors"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // conflicts commits a write that must break the rule and leave no trace.
-func (b *bench) conflicts(w *fsm.Write, rule string) {
+func (b *bench) conflicts(w *driver.Write, rule string) {
 	b.Helper()
 	before := b.dump()
 	err := b.table.Commit(b.ctx, w)
-	var c *fsm.ConflictError
+	var c *driver.ConflictError
 	if !errors.As(err, &c) || c.Rule != rule {
 		b.Fatalf("Commit of %s: got %v, want a conflict with %s", w.Prev, err, rule)
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // What a call brings is taken by every store or by none, and whatever is taken
@@ -54,22 +56,22 @@ var valueTests = []test{
 	{"the largest record", func(b *bench) {
 		d := b.open()
 		out := d.register("p1", "a")
-		plain := func(note string) fsm.Call[Parcel] {
+		plain := func(note string) fsmimpl.Call[Parcel] {
 			return Annotate(Meta{Actor: "ann"}, fsm.Some(fsm.MustJSON(note)), fsm.Optional[string]{}, fsm.Optional[bool]{})
 		}
 		for out.Record.Rev < 63 { // the next event has an image
 			out = d.must(d.Apply(d.ctx, out, plain("1")))
 		}
 		quotes := func(n int) string { return `"` + strings.Repeat(`\"`, n) + `"` }
-		most := (fsm.MaxCall - 400) / 2 // the rest of the record, and the names
+		most := (driver.MaxCall - 400) / 2 // the rest of the record, and the names
 		for range 3 {
 			out = d.must(d.Apply(d.ctx, out, plain(quotes(most))))
 		}
-		d.refused(fsm.CodeTooLarge, func() (outcome, error) { return d.Apply(d.ctx, out, plain(quotes(most+200))) })
-		d.refused(fsm.CodeTooLarge, func() (outcome, error) {
-			return d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p2", Lane: strings.Repeat("x", fsm.MaxIndexed+1)}))
+		d.refused(fsm.ErrTooLarge, func() (outcome, error) { return d.Apply(d.ctx, out, plain(quotes(most+200))) })
+		d.refused(fsm.ErrTooLarge, func() (outcome, error) {
+			return d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p2", Lane: strings.Repeat("x", driver.MaxIndexed+1)}))
 		})
-		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p3", Lane: incompressible(fsm.MaxIndexed)})))
+		d.must(d.Create(d.ctx, Register(Meta{}, RegisterInput{ID: "p3", Lane: incompressible(driver.MaxIndexed)})))
 		d.readable("p1", 66)
 	}},
 }
@@ -92,7 +94,7 @@ func (d *depot) readable(id string, events int) {
 		log = append(log, e)
 		n++
 	}
-	if got, err := fsm.Fold(Descriptor(d.schema), log); err != nil || fmt.Sprint(got) != fmt.Sprint(record) {
+	if got, err := fsmimpl.Fold(Descriptor(d.schema), log); err != nil || fmt.Sprint(got) != fmt.Sprint(record) {
 		d.Errorf("the log folds into another record (%v)", err)
 	}
 	if n != events {
@@ -119,14 +121,14 @@ func (d *depot) readable(id string, events int) {
 // takes says how a call must be answered.
 func takes(note string, m Meta) fsm.Code {
 	for _, s := range []string{m.Actor, m.RequestID} {
-		if fsm.CheckID(s) != nil && s != "" {
-			return fsm.CodeInvalidInput
+		if driver.CheckID(s) != nil && s != "" {
+			return fsm.ErrInvalidInput
 		}
 	}
 	size := len(`{"note":,"size":null,"fragile":null}`) + len(note)
 	for k, v := range m.Labels {
-		if fsm.CheckText(k) != nil || fsm.CheckText(v) != nil {
-			return fsm.CodeInvalidInput
+		if driver.CheckText(k) != nil || driver.CheckText(v) != nil {
+			return fsm.ErrInvalidInput
 		}
 		size += written(k) + written(v)
 	}
@@ -145,10 +147,10 @@ func takes(note string, m Meta) fsm.Code {
 		deepest = max(deepest, depth)
 	}
 	switch {
-	case fsm.CheckText(m.Reason) != nil || !utf8.ValidString(note):
-		return fsm.CodeInvalidInput
-	case deepest > fsm.MaxDepth || size+written(m.Reason) > fsm.MaxCall:
-		return fsm.CodeTooLarge
+	case driver.CheckText(m.Reason) != nil || !utf8.ValidString(note):
+		return fsm.ErrInvalidInput
+	case deepest > driver.MaxDepth || size+written(m.Reason) > driver.MaxCall:
+		return fsm.ErrTooLarge
 	}
 	return ""
 }
@@ -197,14 +199,14 @@ func strangeJSON(random *rand.Rand) string {
 	}
 	switch random.IntN(6) {
 	case 0:
-		depths := []int{2, 64, fsm.MaxDepth - 1, fsm.MaxDepth, fsm.MaxDepth + 1, 998, 999, 1000, 1001, 5000, 9999, 10000}
+		depths := []int{2, 64, driver.MaxDepth - 1, driver.MaxDepth, driver.MaxDepth + 1, 998, 999, 1000, 1001, 5000, 9999, 10000}
 		depth := depths[random.IntN(len(depths))]
 		if random.IntN(2) == 0 || depth > 9000 {
 			return strings.Repeat("[", depth) + strings.Repeat("]", depth)
 		}
 		return strings.Repeat(`{"a":`, depth) + leaf() + strings.Repeat("}", depth)
 	case 1:
-		sizes := []int{10, 10_000, fsm.MaxCall - 300, fsm.MaxCall, fsm.MaxCall + 1, 1 << 20}
+		sizes := []int{10, 10_000, driver.MaxCall - 300, driver.MaxCall, driver.MaxCall + 1, 1 << 20}
 		return `"` + strings.Repeat([]string{"x", "[", `\\`, "é"}[random.IntN(4)], sizes[random.IntN(len(sizes))]/2) + `"`
 	case 2:
 		return `{"k":` + leaf() + `,"l":[` + leaf() + "," + leaf() + `]}`

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // log reads the log of all records in steps of so many events, and checks that a
@@ -19,7 +20,7 @@ func (b *bench) log(after fsm.Cursor, step int) []fsm.Entry {
 	var list []fsm.Entry
 	for {
 		var page []fsm.Entry
-		b.view(func(r fsm.Reader) (err error) {
+		b.view(func(r driver.Reader) (err error) {
 			page, err = r.Log(after, step)
 			return err
 		})
@@ -68,7 +69,7 @@ var watchTests = []test{
 	}},
 	{"in the order of the commits", func(b *bench) {
 		var want []string
-		commit := func(w *fsm.Write) {
+		commit := func(w *driver.Write) {
 			b.commit(w)
 			want = append(want, eventText(w.Event))
 		}
@@ -123,7 +124,7 @@ var watchTests = []test{
 		b.make(parcel("p1", "a"))
 		good := b.whole(1)[0].Cursor
 		for _, c := range []fsm.Cursor{"x", "-1", "0x1", " ", "1 ", "\x00", "9223372036854775807", "99999999999999999999", "-" + good, "18446744073709551615.1.0.p1", "4611686018427387904.1.0.p1"} {
-			err := b.table.View(b.ctx, func(r fsm.Reader) error {
+			err := b.table.View(b.ctx, func(r driver.Reader) error {
 				_, err := r.Log(c, 10)
 				return err
 			})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // full returns a parcel in which every column holds something telling.
@@ -84,13 +85,13 @@ var writeTests = []test{
 	}},
 	{"a creation that exists is refused", func(b *bench) {
 		b.make(parcel("p1", "a"))
-		b.refuse(creation(parcel("p1", "b"), ""), fsm.ErrIDTaken)
+		b.refuse(creation(parcel("p1", "b"), ""), driver.ErrIDTaken)
 	}},
 	{"a moved record refuses", func(b *bench) {
 		p := b.make(parcel("p1", "a"))
 		held := p.held("ann", instant)
 		b.commit(change(p, held, "hold", ""))
-		b.refuse(change(p, p.held("bob", instant), "hold", ""), fsm.ErrMoved)
+		b.refuse(change(p, p.held("bob", instant), "hold", ""), driver.ErrMoved)
 	}},
 	{"a row that is not the one decided on refuses", func(b *bench) {
 		p := b.makeHeld(full("p1"), "ann", instant)
@@ -109,7 +110,7 @@ var writeTests = []test{
 			w := change(p, p.shelved("s1"), "shelve", "")
 			old := Encode(&edited)
 			w.Old = &old
-			if b.refuse(w, fsm.ErrMoved); b.Failed() {
+			if b.refuse(w, driver.ErrMoved); b.Failed() {
 				b.Fatalf("with %s edited", name)
 			}
 		}
@@ -121,17 +122,17 @@ var writeTests = []test{
 	{"a revision ahead refuses", func(b *bench) {
 		p := b.make(parcel("p1", "a"))
 		p.Rev = 7
-		b.refuse(change(p, p.held("bob", instant), "hold", ""), fsm.ErrMoved)
+		b.refuse(change(p, p.held("bob", instant), "hold", ""), driver.ErrMoved)
 	}},
 	{"another state at the revision refuses", func(b *bench) {
 		p := b.make(parcel("p1", "a"))
 		wrong := p.held("ann", instant)
 		wrong.Rev = 1
-		b.refuse(change(wrong, wrong.shelved("s1"), "shelve", ""), fsm.ErrMoved)
+		b.refuse(change(wrong, wrong.shelved("s1"), "shelve", ""), driver.ErrMoved)
 	}},
 	{"a record that is not there refuses", func(b *bench) {
 		p := parcel("p1", "a")
-		b.refuse(change(p, p.held("ann", instant), "hold", ""), fsm.ErrMoved)
+		b.refuse(change(p, p.held("ann", instant), "hold", ""), driver.ErrMoved)
 	}},
 	{"a record-only event leaves the row", func(b *bench) {
 		p := b.makeHeld(parcel("p1", "a"), "ann", instant)
@@ -158,7 +159,7 @@ var writeTests = []test{
 	{"a record-only event at a moved record refuses", func(b *bench) {
 		p := b.makeHeld(parcel("p1", "a"), "ann", instant)
 		b.commit(change(p, p.shelved("s1"), "shelve", ""))
-		b.refuse(note(p, "n1"), fsm.ErrMoved)
+		b.refuse(note(p, "n1"), driver.ErrMoved)
 	}},
 	{"a terminal record takes record-only events", func(b *bench) {
 		p := b.makeShelved(parcel("p1", "a"), "s1")

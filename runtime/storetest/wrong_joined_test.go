@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -20,7 +21,7 @@ type strange struct {
 	late  bool // it takes a transaction that has ended
 }
 
-func (s *strange) Adopt(ctx context.Context, schema *fsm.Schema, tx *memstore.Tx) (fsm.Tx, error) {
+func (s *strange) Adopt(ctx context.Context, schema *driver.Schema, tx *memstore.Tx) (fsm.Tx, error) {
 	in, err := s.Store.Adopt(ctx, schema, tx)
 	if err != nil && s.late {
 		return dreaming{}, nil
@@ -34,12 +35,12 @@ func (s *strange) Adopt(ctx context.Context, schema *fsm.Schema, tx *memstore.Tx
 // mute is a transaction that forgets what is written.
 type mute struct{ fsm.Tx }
 
-func (mute) Write(*fsm.Write) error { return nil }
+func (mute) Write(*driver.Write) error { return nil }
 
 // blind is a transaction that does not see its own writes.
 type blind struct{ fsm.Tx }
 
-func (blind) Row(string) (fsm.Row, error) { return fsm.Row{}, fsm.ErrNotFound }
+func (blind) Row(string) (driver.Row, error) { return driver.Row{}, driver.ErrNotFound }
 
 // forgets is a transaction that does not find request ids.
 type forgets struct{ fsm.Tx }
@@ -49,9 +50,9 @@ func (forgets) Request(string, string) ([]fsm.Event, error) { return nil, nil }
 // unnamed is a transaction that does not say which rule a write has broken.
 type unnamed struct{ fsm.Tx }
 
-func (x unnamed) Write(w *fsm.Write) error {
+func (x unnamed) Write(w *driver.Write) error {
 	err := x.Tx.Write(w)
-	if conflict := (*fsm.ConflictError)(nil); errors.As(err, &conflict) {
+	if conflict := (*driver.ConflictError)(nil); errors.As(err, &conflict) {
 		return errors.New("duplicate key")
 	}
 	return err
@@ -60,9 +61,9 @@ func (x unnamed) Write(w *fsm.Write) error {
 // careless is one that lets a write break a rule.
 type careless struct{ fsm.Tx }
 
-func (x careless) Write(w *fsm.Write) error {
+func (x careless) Write(w *driver.Write) error {
 	err := x.Tx.Write(w)
-	if conflict := (*fsm.ConflictError)(nil); errors.As(err, &conflict) {
+	if conflict := (*driver.ConflictError)(nil); errors.As(err, &conflict) {
 		return nil
 	}
 	return err
@@ -71,9 +72,9 @@ func (x careless) Write(w *fsm.Write) error {
 // vague is one that has another word for a row that is not there.
 type vague struct{ fsm.Tx }
 
-func (x vague) Row(id string) (fsm.Row, error) {
+func (x vague) Row(id string) (driver.Row, error) {
 	row, err := x.Tx.Row(id)
-	if errors.Is(err, fsm.ErrNotFound) {
+	if errors.Is(err, driver.ErrNotFound) {
 		return row, errors.New("no rows in result set")
 	}
 	return row, err
@@ -83,8 +84,8 @@ func (x vague) Row(id string) (fsm.Row, error) {
 type dreaming struct{ fsm.Tx }
 
 func (dreaming) Request(string, string) ([]fsm.Event, error) { return nil, nil }
-func (dreaming) Row(string) (fsm.Row, error)                 { return fsm.Row{}, fsm.ErrNotFound }
-func (dreaming) Write(*fsm.Write) error                      { return nil }
+func (dreaming) Row(string) (driver.Row, error)              { return driver.Row{}, driver.ErrNotFound }
+func (dreaming) Write(*driver.Write) error                   { return nil }
 
 // adopted are the promises of Transactional.Adopt, each with what breaks it and
 // the case that must notice.

@@ -7,38 +7,39 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
 // wrong is a memstore that breaks one promise. A nil function keeps it.
 type wrong struct {
 	*memstore.Store
-	schema  func(*fsm.Schema) *fsm.Schema
+	schema  func(*driver.Schema) *driver.Schema
 	asked   func(*memstore.Store) error // by Table
-	table   func(fsm.Table) fsm.Table
-	retire  func(fsm.Table, context.Context) error
+	table   func(driver.Table) driver.Table
+	retire  func(driver.Table, context.Context) error
 	ctx     func(context.Context) context.Context
-	update  func(fsm.Table, context.Context, func(fsm.Tx) error) error
-	view    func(fsm.Table, context.Context, func(fsm.Reader) error) error
-	write   func(fsm.Tx, *fsm.Write) error
-	query   func(fsm.Query) fsm.Query
-	count   func(fsm.Query) fsm.Query
-	row     func(fsm.Row, error) (fsm.Row, error)
+	update  func(driver.Table, context.Context, func(fsm.Tx) error) error
+	view    func(driver.Table, context.Context, func(driver.Reader) error) error
+	write   func(fsm.Tx, *driver.Write) error
+	query   func(driver.Query) driver.Query
+	count   func(driver.Query) driver.Query
+	row     func(driver.Row, error) (driver.Row, error)
 	events  func([]fsm.Event, int64) []fsm.Event // from revision 0 on
-	request func(r fsm.Reader, id, requestID string) ([]fsm.Event, error)
-	log     func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
-	outbox  func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error)
-	orphans func(r fsm.Reader, after string, limit int) ([]string, error)
-	peers   func(fsm.PeerQuery) fsm.PeerQuery
-	number  func(fsm.PeerQuery) fsm.PeerQuery
-	claim   func(tx fsm.Tx, now, until time.Time, limit int) ([]fsm.Delivery, error)
+	request func(r driver.Reader, id, requestID string) ([]fsm.Event, error)
+	log     func(r driver.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error)
+	outbox  func(r driver.Reader, due time.Time, limit int) ([]driver.Delivery, error)
+	orphans func(r driver.Reader, after string, limit int) ([]string, error)
+	peers   func(driver.PeerQuery) driver.PeerQuery
+	number  func(driver.PeerQuery) driver.PeerQuery
+	claim   func(tx fsm.Tx, now, until time.Time, limit int) ([]driver.Delivery, error)
 	settle  func(tx fsm.Tx, id string, rev int64, attempt int) (bool, error)
-	doubles func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error)
-	loose   func(in fsm.Inspector, after string, limit int) ([]string, error)
+	doubles func(in driver.Reader, u driver.UniqueRule, after string, limit int) ([]driver.Double, error)
+	loose   func(in driver.Reader, after string, limit int) ([]string, error)
 	delay   func(tx fsm.Tx, id string, rev int64, attempt int, due time.Time, text string) (bool, error)
 }
 
-func (w *wrong) Table(s *fsm.Schema) (fsm.Table, error) {
+func (w *wrong) Table(s *driver.Schema) (driver.Table, error) {
 	if w.schema != nil {
 		s = w.schema(s)
 	}
@@ -56,19 +57,19 @@ func (w *wrong) Table(s *fsm.Schema) (fsm.Table, error) {
 }
 
 type wrongTable struct {
-	fsm.Table
+	driver.Table
 	w *wrong
 }
 
-func (t *wrongTable) Commit(ctx context.Context, w *fsm.Write) error {
+func (t *wrongTable) Commit(ctx context.Context, w *driver.Write) error {
 	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
 }
 
-func (t *wrongTable) View(ctx context.Context, f func(fsm.Reader) error) error {
-	if err := fsm.Inside(ctx, t.w); err != nil { // a mark of the wrapper, which the store inside does not know
+func (t *wrongTable) View(ctx context.Context, f func(driver.Reader) error) error {
+	if err := driver.Inside(ctx, t.w); err != nil { // a mark of the wrapper, which the store inside does not know
 		return err
 	}
-	g := func(r fsm.Reader) error { return f(wrongReader{r, t.w}) }
+	g := func(r driver.Reader) error { return f(wrongReader{r, t.w}) }
 	if t.w.view != nil {
 		return t.w.view(t.Table, ctx, g)
 	}
@@ -76,7 +77,7 @@ func (t *wrongTable) View(ctx context.Context, f func(fsm.Reader) error) error {
 }
 
 func (t *wrongTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
-	if err := fsm.Inside(ctx, t.w); err != nil {
+	if err := driver.Inside(ctx, t.w); err != nil {
 		return err
 	}
 	g := func(tx fsm.Tx) error { return f(wrongTx{wrongReader{tx, t.w}, tx}) }
@@ -93,32 +94,32 @@ func (t *wrongTable) Retire(ctx context.Context) error {
 	if t.w.retire != nil {
 		return t.w.retire(t.Table, ctx)
 	}
-	return t.Table.(fsm.Retirer).Retire(ctx)
+	return t.Table.Retire(ctx)
 }
 
 // wrongBulk writes many records in a way of its own.
 type wrongBulk struct {
-	fsm.Table
-	many func(fsm.Tx, []*fsm.Write) error
+	driver.Table
+	many func(fsm.Tx, []*driver.Write) error
 }
 
-func (b wrongBulk) UpdateMany(ctx context.Context, f func(fsm.ManyTx) error) error {
+func (b wrongBulk) UpdateMany(ctx context.Context, f func(driver.ManyTx) error) error {
 	return b.Update(ctx, func(tx fsm.Tx) error { return f(wrongMany{tx, b.many}) })
 }
 
 type wrongMany struct {
 	fsm.Tx
-	many func(fsm.Tx, []*fsm.Write) error
+	many func(fsm.Tx, []*driver.Write) error
 }
 
-func (m wrongMany) WriteMany(ws []*fsm.Write) error { return m.many(m.Tx, ws) }
+func (m wrongMany) WriteMany(ws []*driver.Write) error { return m.many(m.Tx, ws) }
 
 type wrongReader struct {
-	fsm.Reader
+	driver.Reader
 	w *wrong
 }
 
-func (r wrongReader) Row(id string) (fsm.Row, error) {
+func (r wrongReader) Row(id string) (driver.Row, error) {
 	row, err := r.Reader.Row(id)
 	if r.w.row != nil {
 		return r.w.row(row, err)
@@ -126,14 +127,14 @@ func (r wrongReader) Row(id string) (fsm.Row, error) {
 	return row, err
 }
 
-func (r wrongReader) Rows(q fsm.Query) iter.Seq2[fsm.Row, error] {
+func (r wrongReader) Rows(q driver.Query) iter.Seq2[driver.Row, error] {
 	if r.w.query != nil {
 		q = r.w.query(q)
 	}
 	return r.Reader.Rows(q)
 }
 
-func (r wrongReader) Count(q fsm.Query) (int64, error) {
+func (r wrongReader) Count(q driver.Query) (int64, error) {
 	if r.w.count != nil {
 		q = r.w.count(q)
 	}
@@ -175,7 +176,7 @@ func (r wrongReader) Log(after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 	return r.Reader.Log(after, limit)
 }
 
-func (r wrongReader) Outbox(due time.Time, limit int) ([]fsm.Delivery, error) {
+func (r wrongReader) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	if r.w.outbox != nil {
 		return r.w.outbox(r.Reader, due, limit)
 	}
@@ -189,8 +190,8 @@ func (r wrongReader) Orphans(after string, limit int) ([]string, error) {
 	return r.Reader.Orphans(after, limit)
 }
 
-func (r wrongReader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
-	in := r.Reader.(fsm.Inspector)
+func (r wrongReader) Doubles(u *driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
+	in := r.Reader
 	if r.w.doubles != nil {
 		return r.w.doubles(in, *u, after, limit)
 	}
@@ -198,7 +199,7 @@ func (r wrongReader) Doubles(u *fsm.UniqueRule, after string, limit int) ([]fsm.
 }
 
 func (r wrongReader) Loose(after string, limit int) ([]string, error) {
-	in := r.Reader.(fsm.Inspector)
+	in := r.Reader
 	if r.w.loose != nil {
 		return r.w.loose(in, after, limit)
 	}
@@ -210,34 +211,34 @@ type wrongTx struct {
 	tx fsm.Tx
 }
 
-func (x wrongTx) Write(w *fsm.Write) error {
+func (x wrongTx) Write(w *driver.Write) error {
 	if x.w.write != nil {
 		return x.w.write(x.tx, w)
 	}
 	return x.tx.Write(w)
 }
 
-func (x wrongTx) Restore(row *fsm.Row, e *fsm.Event) error {
-	return x.tx.(fsm.Repairer).Restore(row, e)
+func (x wrongTx) Restore(row *driver.Row, e *fsm.Event) error {
+	return x.tx.Restore(row, e)
 }
 
-func (x wrongTx) Purge(w *fsm.Write) (bool, error) { return x.tx.(fsm.Repairer).Purge(w) }
+func (x wrongTx) Purge(w *driver.Write) (bool, error) { return x.tx.Purge(w) }
 
-func (x wrongTx) Peers(q fsm.PeerQuery) (int64, error) {
+func (x wrongTx) Peers(q driver.PeerQuery) (int64, error) {
 	if x.w.peers != nil {
 		q = x.w.peers(q)
 	}
 	return x.tx.Peers(q)
 }
 
-func (x wrongTx) NextNumber(q fsm.PeerQuery) (int64, error) {
+func (x wrongTx) NextNumber(q driver.PeerQuery) (int64, error) {
 	if x.w.number != nil {
 		q = x.w.number(q)
 	}
 	return x.tx.NextNumber(q)
 }
 
-func (x wrongTx) Claim(now, until time.Time, limit int) ([]fsm.Delivery, error) {
+func (x wrongTx) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) {
 	if x.w.claim != nil {
 		return x.w.claim(x.tx, now, until, limit)
 	}
@@ -259,18 +260,18 @@ func (x wrongTx) Postpone(id string, rev int64, attempt int, due time.Time, text
 }
 
 // lax is a table that takes every specification for its own.
-type lax struct{ fsm.Table }
+type lax struct{ driver.Table }
 
 func (lax) Check(context.Context) error { return nil }
 
 // idle is a table whose Migrate does nothing.
-type idle struct{ fsm.Table }
+type idle struct{ driver.Table }
 
 func (idle) Migrate(context.Context) error { return nil }
 
 // forgetful is a table whose second Migrate begins anew.
 type forgetful struct {
-	fsm.Table
+	driver.Table
 	migrated int
 }
 
@@ -279,8 +280,8 @@ func (f *forgetful) Migrate(ctx context.Context) error {
 	return f.Table.Migrate(ctx)
 }
 
-func (f *forgetful) View(ctx context.Context, g func(fsm.Reader) error) error {
-	return f.Table.View(ctx, func(r fsm.Reader) error {
+func (f *forgetful) View(ctx context.Context, g func(driver.Reader) error) error {
+	return f.Table.View(ctx, func(r driver.Reader) error {
 		if f.migrated > 1 {
 			r = nothing{r}
 		}
@@ -288,13 +289,15 @@ func (f *forgetful) View(ctx context.Context, g func(fsm.Reader) error) error {
 	})
 }
 
-type nothing struct{ fsm.Reader }
+type nothing struct{ driver.Reader }
 
-func (nothing) Rows(fsm.Query) iter.Seq2[fsm.Row, error] { return func(func(fsm.Row, error) bool) {} }
+func (nothing) Rows(driver.Query) iter.Seq2[driver.Row, error] {
+	return func(func(driver.Row, error) bool) {}
+}
 
 // unlocked runs a transaction that locks nothing of what it reads: what it writes
 // is written later, in another one.
-func unlocked(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error { //nolint:revive // the order of what it stands for
+func unlocked(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error { //nolint:revive // the order of what it stands for
 	late := &deferred{}
 	err := t.Update(ctx, func(tx fsm.Tx) error {
 		*late = deferred{Tx: tx}
@@ -317,17 +320,17 @@ func unlocked(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error { //
 // numbers notes which numbers a transaction asks for.
 type numbers struct {
 	fsm.Tx
-	asked []fsm.PeerQuery
+	asked []driver.PeerQuery
 }
 
-func (n *numbers) NextNumber(q fsm.PeerQuery) (int64, error) {
+func (n *numbers) NextNumber(q driver.PeerQuery) (int64, error) {
 	n.asked = append(n.asked, q)
 	return n.Tx.NextNumber(q)
 }
 
 // edit is a write that differs in something; the caller's own stays as it is.
-func edit(change func(tx fsm.Tx, w *fsm.Write)) func(fsm.Tx, *fsm.Write) error {
-	return func(tx fsm.Tx, w *fsm.Write) error {
+func edit(change func(tx fsm.Tx, w *driver.Write)) func(fsm.Tx, *driver.Write) error {
+	return func(tx fsm.Tx, w *driver.Write) error {
 		c := *w
 		if w.Row != nil {
 			row := *w.Row
@@ -344,10 +347,10 @@ func edit(change func(tx fsm.Tx, w *fsm.Write)) func(fsm.Tx, *fsm.Write) error {
 // deferred keeps writes for later.
 type deferred struct {
 	fsm.Tx
-	writes []*fsm.Write
+	writes []*driver.Write
 }
 
-func (d *deferred) Write(w *fsm.Write) error {
+func (d *deferred) Write(w *driver.Write) error {
 	c := *w
 	d.writes = append(d.writes, &c)
 	return nil
@@ -355,17 +358,25 @@ func (d *deferred) Write(w *fsm.Write) error {
 
 // torn reads each thing in a snapshot of its own.
 type torn struct {
-	fsm.Reader
+	driver.Reader
 	ctx context.Context
-	t   fsm.Table
+	t   driver.Table
 }
 
-func (r torn) Row(id string) (row fsm.Row, err error) {
-	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { row, err = in.Row(id); return err })
+func (r torn) Row(id string) (row driver.Row, err error) {
+	err = r.t.View(r.ctx, func(in driver.Reader) (err error) { row, err = in.Row(id); return err })
 	return row, err
 }
 
-func (r torn) Count(q fsm.Query) (n int64, err error) {
-	err = r.t.View(r.ctx, func(in fsm.Reader) (err error) { n, err = in.Count(q); return err })
+func (r torn) Count(q driver.Query) (n int64, err error) {
+	err = r.t.View(r.ctx, func(in driver.Reader) (err error) { n, err = in.Count(q); return err })
 	return n, err
 }
+
+func (x wrongTx) Forget(id string, before time.Time) (bool, error) { return x.tx.Forget(id, before) }
+
+func (x wrongTx) Redact(w *driver.Write, edited []fsm.Event) (bool, error) {
+	return x.tx.Redact(w, edited)
+}
+
+func (x wrongTx) Ended() bool { return x.tx.Ended() }

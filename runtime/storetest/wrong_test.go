@@ -12,6 +12,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
@@ -23,14 +24,14 @@ var promises = []struct {
 	breaks  wrong
 	caught  string // group/case
 }{
-	{"Check: refuses a store without these tables", wrong{table: func(t fsm.Table) fsm.Table { return lax{t} }}, "schema/check_refuses_another_hash"},
-	{"Check: refuses tables of another hash", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+	{"Check: refuses a store without these tables", wrong{table: func(t driver.Table) driver.Table { return lax{t} }}, "schema/check_refuses_another_hash"},
+	{"Check: refuses tables of another hash", wrong{schema: func(s *driver.Schema) *driver.Schema {
 		c := *s
 		c.Hash = "any"
 		return &c
 	}}, "schema/check_refuses_another_hash"},
-	{"Migrate: creates what is missing", wrong{table: func(t fsm.Table) fsm.Table { return idle{t} }}, "schema/check_after_migrate"},
-	{"Migrate: keeps what is there", wrong{table: func(t fsm.Table) fsm.Table { return &forgetful{Table: t} }}, "schema/migrate_twice_keeps_everything"},
+	{"Migrate: creates what is missing", wrong{table: func(t driver.Table) driver.Table { return idle{t} }}, "schema/check_after_migrate"},
+	{"Migrate: keeps what is there", wrong{table: func(t driver.Table) driver.Table { return &forgetful{Table: t} }}, "schema/migrate_twice_keeps_everything"},
 	{"Table: no input or output", wrong{asked: func(s *memstore.Store) error {
 		tx, err := s.Begin(context.Background())
 		if err == nil {
@@ -38,16 +39,16 @@ var promises = []struct {
 		}
 		return err
 	}}, "lock/a_table_is_made_without_the_store"},
-	{"WriteMany: all of them or an error", wrong{table: func(t fsm.Table) fsm.Table {
-		return wrongBulk{t, func(tx fsm.Tx, ws []*fsm.Write) error {
+	{"WriteMany: all of them or an error", wrong{table: func(t driver.Table) driver.Table {
+		return wrongBulk{t, func(tx fsm.Tx, ws []*driver.Write) error {
 			for _, w := range ws {
 				_ = tx.Write(w)
 			}
 			return nil
 		}}
 	}}, "engine/what_stands_against_one_of_a_batch"},
-	{"WriteMany: forgets none", wrong{table: func(t fsm.Table) fsm.Table {
-		return wrongBulk{t, func(tx fsm.Tx, ws []*fsm.Write) error {
+	{"WriteMany: forgets none", wrong{table: func(t driver.Table) driver.Table {
+		return wrongBulk{t, func(tx fsm.Tx, ws []*driver.Write) error {
 			for _, w := range ws[:min(len(ws), 32)] {
 				if err := tx.Write(w); err != nil {
 					return err
@@ -57,7 +58,7 @@ var promises = []struct {
 		}}
 	}}, "engine/a_large_batch_is_made_of_writes_like_any_other"},
 	{"Query.Lock: locks the rows", wrong{update: unlocked}, "lock/rows_that_are_locked_go_to_one_transaction_only"},
-	{"Query.Lock: finds the rows in their order", wrong{query: func(q fsm.Query) fsm.Query {
+	{"Query.Lock: finds the rows in their order", wrong{query: func(q driver.Query) driver.Query {
 		if q.Lock {
 			q.Order = nil
 		}
@@ -65,7 +66,7 @@ var promises = []struct {
 	}}, "query/a_lock_finds_the_same_rows_in_a_transaction"},
 	{"Peers: locks the group", wrong{update: unlocked}, "peers/what_was_counted_stays_so_until_the_commit"},
 	{"Peers: rules over other groups see each other", wrong{update: unlocked}, "peers/rules_over_different_groups_see_each_other"},
-	{"NextNumber: is taken back with its transaction", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"NextNumber: is taken back with its transaction", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		var given numbers
 		err := t.Update(ctx, func(tx fsm.Tx) error {
 			given = numbers{Tx: tx}
@@ -83,108 +84,108 @@ var promises = []struct {
 			return nil
 		}))
 	}}, "peers/a_number_that_was_taken_back_is_given_again"},
-	{"Doubles: counts the rows of a group", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+	{"Doubles: counts the rows of a group", wrong{doubles: func(in driver.Reader, u driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
 		list, err := in.Doubles(&u, after, limit)
 		for i := range list {
 			list[i].Count = 2
 		}
 		return list, err
 	}}, "inspect/who_shares_a_place_is_found"},
-	{"Doubles: in the states", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, after string, limit int) ([]fsm.Double, error) {
+	{"Doubles: in the states", wrong{doubles: func(in driver.Reader, u driver.UniqueRule, after string, limit int) ([]driver.Double, error) {
 		u.States = nil
 		return in.Doubles(&u, after, limit)
 	}}, "inspect/who_shares_a_place_is_found"},
-	{"Doubles: above after", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, _ string, limit int) ([]fsm.Double, error) {
+	{"Doubles: above after", wrong{doubles: func(in driver.Reader, u driver.UniqueRule, _ string, limit int) ([]driver.Double, error) {
 		return in.Doubles(&u, "", limit)
 	}}, "inspect/who_shares_a_place_is_found"},
-	{"Doubles: at most limit", wrong{doubles: func(in fsm.Inspector, u fsm.UniqueRule, after string, _ int) ([]fsm.Double, error) {
+	{"Doubles: at most limit", wrong{doubles: func(in driver.Reader, u driver.UniqueRule, after string, _ int) ([]driver.Double, error) {
 		return in.Doubles(&u, after, 0)
 	}}, "inspect/who_shares_a_place_is_found"},
-	{"Loose: names the rows", wrong{loose: func(fsm.Inspector, string, int) ([]string, error) { return nil, nil }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
-	{"Loose: above after", wrong{loose: func(in fsm.Inspector, _ string, limit int) ([]string, error) { return in.Loose("", limit) }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
-	{"Loose: at most limit", wrong{loose: func(in fsm.Inspector, after string, _ int) ([]string, error) { return in.Loose(after, 0) }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
-	{"Commit: *AmbiguousError when it is not known", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"Loose: names the rows", wrong{loose: func(driver.Reader, string, int) ([]string, error) { return nil, nil }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
+	{"Loose: above after", wrong{loose: func(in driver.Reader, _ string, limit int) ([]string, error) { return in.Loose("", limit) }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
+	{"Loose: at most limit", wrong{loose: func(in driver.Reader, after string, _ int) ([]string, error) { return in.Loose(after, 0) }}, "inspect/a_row_that_its_log_does_not_end_with_is_found"},
+	{"Commit: *AmbiguousError when it is not known", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if err := t.Update(context.WithoutCancel(ctx), f); err != nil {
 			return err
 		}
 		return ctx.Err() // which says that surely nothing was written
 	}}, "limits/a_context_that_ends_at_any_step"},
-	{"Commit: no *AmbiguousError when it is known", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"Commit: no *AmbiguousError when it is known", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		err := t.Update(ctx, f)
 		if errors.Is(err, fsm.ErrClosed) {
 			return &fsm.AmbiguousError{Err: err}
 		}
 		return err
 	}}, "engine/a_closed_store_is_no_lost_answer"},
-	{"Retirer: keeps open what the later version names", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+	{"Retirer: keeps open what the later version names", wrong{schema: func(s *driver.Schema) *driver.Schema {
 		c := *s
 		c.Beside = nil
 		return &c
 	}}, "rollout/a_later_version_keeps_the_one_before_it_open"},
-	{"Retirer: retires what the later version does not name", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+	{"Retirer: retires what the later version does not name", wrong{schema: func(s *driver.Schema) *driver.Schema {
 		c := *s
-		c.Beside = []fsm.SpecID{storetest.Schema().ID()}
+		c.Beside = []driver.SpecID{storetest.Schema().ID()}
 		return &c
 	}}, "rollout/a_later_version_that_stands_alone_retires_the_one_before_it"},
-	{"Retirer: a program that was retired is told so", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+	{"Retirer: a program that was retired is told so", wrong{schema: func(s *driver.Schema) *driver.Schema {
 		c := *s
 		c.Version = 1
 		return &c
 	}}, "rollout/a_later_version_that_stands_alone_retires_the_one_before_it"},
-	{"Retirer: Retire", wrong{retire: func(fsm.Table, context.Context) error { return nil }}, "rollout/a_later_version_keeps_the_one_before_it_open"},
-	{"Commit: the write is the whole row", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+	{"Retirer: Retire", wrong{retire: func(driver.Table, context.Context) error { return nil }}, "rollout/a_later_version_keeps_the_one_before_it_open"},
+	{"Commit: the write is the whole row", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) {
 		if w.Row != nil {
 			w.Row.Values[0] = nil
 		}
 	})}, "write/creation_comes_back_as_it_was"},
-	{"Commit: the event comes back as it was", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Event.Labels = nil })}, "log/every_field_of_an_event_comes_back"},
-	{"Commit: times keep microseconds", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+	{"Commit: the event comes back as it was", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Event.Labels = nil })}, "log/every_field_of_an_event_comes_back"},
+	{"Commit: times keep microseconds", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) {
 		for i := 0; w.Row != nil && i < len(w.Row.Values); i++ {
 			if at, ok := w.Row.Values[i].(time.Time); ok {
 				w.Row.Values[i] = at.Truncate(time.Millisecond)
 			}
 		}
 	})}, "write/times_keep_microseconds"},
-	{"Commit: ErrMoved at another revision", wrong{write: edit(func(tx fsm.Tx, w *fsm.Write) {
+	{"Commit: ErrMoved at another revision", wrong{write: edit(func(tx fsm.Tx, w *driver.Write) {
 		if row, err := tx.Row(w.Prev.ID); err == nil && w.Prev.Rev > 0 {
 			w.Prev.Rev, w.PrevState, w.Old = row.Rev, row.State, nil
 		}
 	})}, "write/a_moved_record_refuses"},
-	{"Commit: ErrMoved in another state", wrong{write: edit(func(tx fsm.Tx, w *fsm.Write) {
+	{"Commit: ErrMoved in another state", wrong{write: edit(func(tx fsm.Tx, w *driver.Write) {
 		if row, err := tx.Row(w.Prev.ID); err == nil && row.Rev == w.Prev.Rev {
 			w.PrevState = row.State
 		}
 	})}, "write/another_state_at_the_revision_refuses"},
-	{"Write.Old: ErrMoved unless the stored row is equal", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Old = nil })}, "write/a_row_that_is_not_the_one_decided_on_refuses"},
-	{"Commit: ErrRequestTaken", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Event.RequestID = "" })}, "request/taken_in_the_record"},
-	{"Commit: ErrRequestTaken in the machine", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Event.RequestN = -1 })}, "request/taken_in_the_machine"},
-	{"Commit: ErrIDTaken", wrong{write: func(tx fsm.Tx, w *fsm.Write) error {
-		if err := tx.Write(w); !errors.Is(err, fsm.ErrIDTaken) {
+	{"Write.Old: ErrMoved unless the stored row is equal", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Old = nil })}, "write/a_row_that_is_not_the_one_decided_on_refuses"},
+	{"Commit: ErrRequestTaken", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Event.RequestID = "" })}, "request/taken_in_the_record"},
+	{"Commit: ErrRequestTaken in the machine", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Event.RequestN = -1 })}, "request/taken_in_the_machine"},
+	{"Commit: ErrIDTaken", wrong{write: func(tx fsm.Tx, w *driver.Write) error {
+		if err := tx.Write(w); !errors.Is(err, driver.ErrIDTaken) {
 			return err
 		}
 		return nil
 	}}, "write/a_creation_that_exists_is_refused"},
-	{"Commit: *ConflictError", wrong{schema: func(s *fsm.Schema) *fsm.Schema {
+	{"Commit: *ConflictError", wrong{schema: func(s *driver.Schema) *driver.Schema {
 		c := *s
 		c.Uniques = nil
 		return &c
 	}}, "unique/a_place_is_taken"},
 	{"Commit: the context's own error", wrong{ctx: context.WithoutCancel}, "write/a_context_that_has_ended_writes_nothing"},
-	{"Commit: ErrClosed after Close", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"Commit: ErrClosed after Close", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		err := t.Update(ctx, f)
 		if errors.Is(err, fsm.ErrClosed) {
 			return errors.New("gone")
 		}
 		return err
 	}}, "engine/a_closed_store_is_no_lost_answer"},
-	{"View: one snapshot", wrong{view: func(t fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+	{"View: one snapshot", wrong{view: func(t driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 		return f(torn{ctx: ctx, t: t})
 	}}, "transaction/a_view_is_one_snapshot"},
-	{"View: an error of f comes back", wrong{view: func(t fsm.Table, ctx context.Context, f func(fsm.Reader) error) error {
+	{"View: an error of f comes back", wrong{view: func(t driver.Table, ctx context.Context, f func(driver.Reader) error) error {
 		_ = t.View(ctx, f)
 		return nil
 	}}, "transaction/an_error_of_a_view_comes_back"},
-	{"Update: an error of f leaves no trace", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"Update: an error of f leaves no trace", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		var own error
 		err := t.Update(ctx, func(tx fsm.Tx) error {
 			own = f(tx)
@@ -192,19 +193,19 @@ var promises = []struct {
 		})
 		return errors.Join(own, err)
 	}}, "transaction/an_error_takes_it_back"},
-	{"Update: errors.Is finds an error of f", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"Update: errors.Is finds an error of f", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		if err := t.Update(ctx, f); err != nil {
 			return errors.New(err.Error())
 		}
 		return nil
 	}}, "transaction/an_error_takes_it_back"},
-	{"Update: a panic leaves no trace and goes on", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) (err error) {
+	{"Update: a panic leaves no trace and goes on", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) (err error) {
 		return t.Update(ctx, func(tx fsm.Tx) error {
 			defer func() { _ = recover() }()
 			return f(tx)
 		})
 	}}, "transaction/a_panic_takes_it_back"},
-	{"Update: sees no other writer", wrong{update: func(t fsm.Table, ctx context.Context, f func(fsm.Tx) error) error {
+	{"Update: sees no other writer", wrong{update: func(t driver.Table, ctx context.Context, f func(fsm.Tx) error) error {
 		late := &deferred{}
 		err := t.Update(ctx, func(tx fsm.Tx) error {
 			late.Tx = tx
@@ -229,81 +230,81 @@ var promises = []struct {
 			return nil
 		})
 	}}, "transaction/no_lost_update"},
-	{"Row: ErrNotFound", wrong{row: func(r fsm.Row, _ error) (fsm.Row, error) { return r, nil }}, "transaction/a_missing_row_is_ErrNotFound"},
-	{"Rows: the states", wrong{query: func(q fsm.Query) fsm.Query { q.States = nil; return q }}, "query/rows_and_count"},
-	{"Rows: the conditions", wrong{query: func(q fsm.Query) fsm.Query { q.Where = nil; return q }}, "query/rows_and_count"},
-	{"Rows: the order", wrong{query: func(q fsm.Query) fsm.Query { q.Order = nil; return q }}, "query/rows_and_count"},
-	{"Rows: the limit", wrong{query: func(q fsm.Query) fsm.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
-	{"Rows: above After", wrong{query: func(q fsm.Query) fsm.Query { q.After = ""; return q }}, "query/rows_and_count"},
-	{"Count: the states", wrong{count: func(q fsm.Query) fsm.Query { q.States = nil; return q }}, "query/rows_and_count"},
+	{"Row: ErrNotFound", wrong{row: func(r driver.Row, _ error) (driver.Row, error) { return r, nil }}, "transaction/a_missing_row_is_ErrNotFound"},
+	{"Rows: the states", wrong{query: func(q driver.Query) driver.Query { q.States = nil; return q }}, "query/rows_and_count"},
+	{"Rows: the conditions", wrong{query: func(q driver.Query) driver.Query { q.Where = nil; return q }}, "query/rows_and_count"},
+	{"Rows: the order", wrong{query: func(q driver.Query) driver.Query { q.Order = nil; return q }}, "query/rows_and_count"},
+	{"Rows: the limit", wrong{query: func(q driver.Query) driver.Query { q.Limit = 0; return q }}, "query/rows_and_count"},
+	{"Rows: above After", wrong{query: func(q driver.Query) driver.Query { q.After = ""; return q }}, "query/rows_and_count"},
+	{"Count: the states", wrong{count: func(q driver.Query) driver.Query { q.States = nil; return q }}, "query/rows_and_count"},
 	{"Events: from the revision on", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { return l }}, "log/events_from_a_revision_on"},
 	{"Events: by revision", wrong{events: func(l []fsm.Event, _ int64) []fsm.Event { slices.Reverse(l); return l }}, "log/events_from_a_revision_on"},
-	{"Request: the scope of the record", wrong{request: func(r fsm.Reader, _, id string) ([]fsm.Event, error) { return r.Request("", id) }}, "request/scope_of_the_record"},
-	{"Request: by RequestN", wrong{request: func(r fsm.Reader, id, request string) ([]fsm.Event, error) {
+	{"Request: the scope of the record", wrong{request: func(r driver.Reader, _, id string) ([]fsm.Event, error) { return r.Request("", id) }}, "request/scope_of_the_record"},
+	{"Request: by RequestN", wrong{request: func(r driver.Reader, id, request string) ([]fsm.Event, error) {
 		l, err := r.Request(id, request)
 		slices.Reverse(l)
 		return l, err
 	}}, "request/a_batch_shares_one_request"},
-	{"Log: in the order of the commits", wrong{log: func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	{"Log: in the order of the commits", wrong{log: func(r driver.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 		l, err := r.Log(after, limit)
 		slices.Reverse(l)
 		return l, err
 	}}, "watch/in_the_order_of_the_commits"},
-	{"Log: behind the cursor", wrong{log: func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	{"Log: behind the cursor", wrong{log: func(r driver.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 		l, err := r.Log(after, limit)
 		if len(l) > 1 && after != "" {
 			l = l[1:]
 		}
 		return l, err
 	}}, "watch/in_the_order_of_the_commits"},
-	{"Log: at most limit", wrong{log: func(r fsm.Reader, after fsm.Cursor, _ int) ([]fsm.Entry, error) { return r.Log(after, 0) }}, "watch/in_the_order_of_the_commits"},
-	{"Log: a cursor of another log is ErrCursor", wrong{log: func(r fsm.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
+	{"Log: at most limit", wrong{log: func(r driver.Reader, after fsm.Cursor, _ int) ([]fsm.Entry, error) { return r.Log(after, 0) }}, "watch/in_the_order_of_the_commits"},
+	{"Log: a cursor of another log is ErrCursor", wrong{log: func(r driver.Reader, after fsm.Cursor, limit int) ([]fsm.Entry, error) {
 		l, err := r.Log(after, limit)
 		if errors.Is(err, fsm.ErrCursor) {
 			err = nil
 		}
 		return l, err
 	}}, "watch/a_cursor_that_is_none"},
-	{"Outbox: what is due", wrong{outbox: func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error) {
+	{"Outbox: what is due", wrong{outbox: func(r driver.Reader, due time.Time, limit int) ([]driver.Delivery, error) {
 		return r.Outbox(due.AddDate(1, 0, 0), limit)
 	}}, "outbox/due,_oldest_first,_at_most_so_many"},
-	{"Outbox: oldest first", wrong{outbox: func(r fsm.Reader, due time.Time, limit int) ([]fsm.Delivery, error) {
+	{"Outbox: oldest first", wrong{outbox: func(r driver.Reader, due time.Time, limit int) ([]driver.Delivery, error) {
 		l, err := r.Outbox(due, limit)
 		slices.Reverse(l)
 		return l, err
 	}}, "outbox/due,_oldest_first,_at_most_so_many"},
-	{"Outbox: at most limit", wrong{outbox: func(r fsm.Reader, due time.Time, _ int) ([]fsm.Delivery, error) { return r.Outbox(due, 0) }}, "outbox/due,_oldest_first,_at_most_so_many"},
-	{"Outbox: a write asks for its effect", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Outbox = nil })}, "outbox/a_delivery_comes_back_as_it_was"},
-	{"Write.Leave: removes the delivery of the revision that is left", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) { w.Leave = false })}, "outbox/leaving_a_revision_drops_its_delivery"},
-	{"Write: a record-only event gets its N", wrong{write: func(tx fsm.Tx, w *fsm.Write) error {
+	{"Outbox: at most limit", wrong{outbox: func(r driver.Reader, due time.Time, _ int) ([]driver.Delivery, error) { return r.Outbox(due, 0) }}, "outbox/due,_oldest_first,_at_most_so_many"},
+	{"Outbox: a write asks for its effect", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Outbox = nil })}, "outbox/a_delivery_comes_back_as_it_was"},
+	{"Write.Leave: removes the delivery of the revision that is left", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) { w.Leave = false })}, "outbox/leaving_a_revision_drops_its_delivery"},
+	{"Write: a record-only event gets its N", wrong{write: func(tx fsm.Tx, w *driver.Write) error {
 		c := *w
 		return tx.Write(&c)
 	}}, "write/a_record-only_event_leaves_the_row"},
-	{"Orphans: none where rows are", wrong{orphans: func(r fsm.Reader, _ string, _ int) ([]string, error) {
+	{"Orphans: none where rows are", wrong{orphans: func(r driver.Reader, _ string, _ int) ([]string, error) {
 		var ids []string
-		for row := range r.Rows(fsm.Query{}) {
+		for row := range r.Rows(driver.Query{}) {
 			ids = append(ids, row.ID)
 		}
 		return ids, nil
 	}}, "log/no_orphans"},
-	{"Peers: other records only", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.Except = ""; return q }}, "peers/count"},
-	{"Peers: in the states", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.States = nil; return q }}, "peers/count"},
-	{"Peers: of the group", wrong{peers: func(q fsm.PeerQuery) fsm.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/count"},
-	{"NextNumber: per group", wrong{number: func(q fsm.PeerQuery) fsm.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/numbers_count_per_group"},
-	{"Claim: what is due", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]fsm.Delivery, error) {
+	{"Peers: other records only", wrong{peers: func(q driver.PeerQuery) driver.PeerQuery { q.Except = ""; return q }}, "peers/count"},
+	{"Peers: in the states", wrong{peers: func(q driver.PeerQuery) driver.PeerQuery { q.States = nil; return q }}, "peers/count"},
+	{"Peers: of the group", wrong{peers: func(q driver.PeerQuery) driver.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/count"},
+	{"NextNumber: per group", wrong{number: func(q driver.PeerQuery) driver.PeerQuery { q.Columns, q.Values = nil, nil; return q }}, "peers/numbers_count_per_group"},
+	{"Claim: what is due", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]driver.Delivery, error) {
 		return tx.Claim(now.AddDate(1, 0, 0), until, limit)
 	}}, "outbox/claim"},
-	{"Claim: at most limit", wrong{claim: func(tx fsm.Tx, now, until time.Time, _ int) ([]fsm.Delivery, error) {
+	{"Claim: at most limit", wrong{claim: func(tx fsm.Tx, now, until time.Time, _ int) ([]driver.Delivery, error) {
 		return tx.Claim(now, until, 100)
 	}}, "outbox/claim"},
-	{"Claim: due again at until", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]fsm.Delivery, error) {
+	{"Claim: due again at until", wrong{claim: func(tx fsm.Tx, now, until time.Time, limit int) ([]driver.Delivery, error) {
 		list, err := tx.Claim(now, until.Add(-time.Second), limit)
 		for i := range list {
 			list[i].Due = until
 		}
 		return list, err
 	}}, "outbox/claim"},
-	{"Claim: counts the attempt", wrong{claim: func(tx fsm.Tx, now, _ time.Time, limit int) ([]fsm.Delivery, error) {
+	{"Claim: counts the attempt", wrong{claim: func(tx fsm.Tx, now, _ time.Time, limit int) ([]driver.Delivery, error) {
 		return tx.Outbox(now, limit)
 	}}, "outbox/claim"},
 	{"Settle: removes", wrong{settle: func(fsm.Tx, string, int64, int) (bool, error) { return true, nil }}, "outbox/settle"},
@@ -322,13 +323,13 @@ var promises = []struct {
 	{"Postpone: the error", wrong{delay: func(tx fsm.Tx, id string, rev int64, attempt int, due time.Time, _ string) (bool, error) {
 		return tx.Postpone(id, rev, attempt, due, "")
 	}}, "outbox/postpone"},
-	{"ids are compared byte by byte", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+	{"ids are compared byte by byte", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) {
 		w.Prev.ID, w.Event.ID = strings.ToLower(w.Prev.ID), strings.ToLower(w.Event.ID)
 		if w.Row != nil {
 			w.Row.ID = strings.ToLower(w.Row.ID)
 		}
 	})}, "request/ids_are_compared_byte_by_byte"},
-	{"ids of 255 bytes", wrong{write: edit(func(_ fsm.Tx, w *fsm.Write) {
+	{"ids of 255 bytes", wrong{write: edit(func(_ fsm.Tx, w *driver.Write) {
 		if w.Row != nil && len(w.Row.ID) > 200 {
 			w.Prev.ID, w.Event.ID, w.Row.ID = w.Prev.ID[:200], w.Event.ID[:200], w.Row.ID[:200]
 		}
@@ -336,7 +337,7 @@ var promises = []struct {
 	{"a long log", wrong{events: func(l []fsm.Event, from int64) []fsm.Event {
 		return slices.DeleteFunc(l[:min(len(l), 1000)], func(e fsm.Event) bool { return e.Rev < from })
 	}}, "limits/a_long_log"},
-	{"cancellation: all or nothing", wrong{write: func(tx fsm.Tx, w *fsm.Write) error {
+	{"cancellation: all or nothing", wrong{write: func(tx fsm.Tx, w *driver.Write) error {
 		if w.Event.Operation == "discard" { // the second step of a call is forgotten
 			return nil
 		}

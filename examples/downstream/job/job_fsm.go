@@ -8,18 +8,20 @@
 package job
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -85,7 +87,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -184,7 +186,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -280,7 +282,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -377,15 +379,15 @@ type SubmitRequest struct {
 
 // Submit makes a Job in state queued.
 func Submit(id string, req SubmitRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
 	if req.Address == "" {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "address", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Address); err != nil {
+	if err := driver.CheckText(req.Address); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "address", err.Error())
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
 	}
 	j.Address = req.Address
@@ -406,14 +408,14 @@ type ClaimRequest struct {
 
 // Claim moves a Job from queued to running.
 func (j *Job) Claim(req ClaimRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpClaim, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpClaim, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpClaim, "actor", err.Error())
 	}
-	req.Lease = fsm.Time(req.Lease)
+	req.Lease = driver.Time(req.Lease)
 	if req.Lease.IsZero() {
 		return Event{}, j.refuseInput(OpClaim, "lease", "it is required and zero")
 	}
@@ -464,14 +466,14 @@ type HeartbeatRequest struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpHeartbeat, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpHeartbeat, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpHeartbeat, "actor", err.Error())
 	}
-	req.Lease = fsm.Time(req.Lease)
+	req.Lease = driver.Time(req.Lease)
 	if req.Lease.IsZero() {
 		return Event{}, j.refuseInput(OpHeartbeat, "lease", "it is required and zero")
 	}
@@ -517,11 +519,11 @@ type FinishRequest struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpFinish, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpFinish, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpFinish, "actor", err.Error())
 	}
 	switch j.State {
@@ -564,17 +566,17 @@ type FailRequest struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpFail, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpFail, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpFail, "actor", err.Error())
 	}
 	if req.Problem == "" {
 		return Event{}, j.refuseInput(OpFail, "problem", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Problem); err != nil {
+	if err := driver.CheckText(req.Problem); err != nil {
 		return Event{}, j.refuseInput(OpFail, "problem", err.Error())
 	}
 	switch j.State {
@@ -610,7 +612,7 @@ type ReclaimRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Reclaim(req ReclaimRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -635,35 +637,35 @@ func (j Job) CanReclaim(req ReclaimRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpClaim:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHeartbeat:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFinish:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFail:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpReclaim:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -750,7 +752,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -758,7 +760,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -766,7 +768,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -783,27 +785,27 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpClaim:     {Code: fsm.CodeWrongState, Machine: "job", Operation: "claim", Allowed: claimStates},
-	OpHeartbeat: {Code: fsm.CodeWrongState, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpFinish:    {Code: fsm.CodeWrongState, Machine: "job", Operation: "finish", Allowed: finishStates},
-	OpFail:      {Code: fsm.CodeWrongState, Machine: "job", Operation: "fail", Allowed: failStates},
-	OpReclaim:   {Code: fsm.CodeWrongState, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
+	OpClaim:     {Code: fsm.ErrWrongState, Machine: "job", Operation: "claim", Allowed: claimStates},
+	OpHeartbeat: {Code: fsm.ErrWrongState, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpFinish:    {Code: fsm.ErrWrongState, Machine: "job", Operation: "finish", Allowed: finishStates},
+	OpFail:      {Code: fsm.ErrWrongState, Machine: "job", Operation: "fail", Allowed: failStates},
+	OpReclaim:   {Code: fsm.ErrWrongState, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpClaim:     {Code: fsm.CodeTerminal, Machine: "job", Operation: "claim", Allowed: claimStates},
-	OpHeartbeat: {Code: fsm.CodeTerminal, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpFinish:    {Code: fsm.CodeTerminal, Machine: "job", Operation: "finish", Allowed: finishStates},
-	OpFail:      {Code: fsm.CodeTerminal, Machine: "job", Operation: "fail", Allowed: failStates},
-	OpReclaim:   {Code: fsm.CodeTerminal, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
+	OpClaim:     {Code: fsm.ErrTerminal, Machine: "job", Operation: "claim", Allowed: claimStates},
+	OpHeartbeat: {Code: fsm.ErrTerminal, Machine: "job", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpFinish:    {Code: fsm.ErrTerminal, Machine: "job", Operation: "finish", Allowed: finishStates},
+	OpFail:      {Code: fsm.ErrTerminal, Machine: "job", Operation: "fail", Allowed: failStates},
+	OpReclaim:   {Code: fsm.ErrTerminal, Machine: "job", Operation: "reclaim", Allowed: reclaimStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundHeartbeatOwnerOnly = fsm.Ground{Code: fsm.CodeGuard, Machine: "job", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFinishOwnerOnly    = fsm.Ground{Code: fsm.CodeGuard, Machine: "job", Operation: "finish", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFailOwnerOnly      = fsm.Ground{Code: fsm.CodeGuard, Machine: "job", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
+	groundHeartbeatOwnerOnly = fsm.Ground{Code: fsm.ErrGuard, Machine: "job", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFinishOwnerOnly    = fsm.Ground{Code: fsm.ErrGuard, Machine: "job", Operation: "finish", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFailOwnerOnly      = fsm.Ground{Code: fsm.ErrGuard, Machine: "job", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
 )
 
 // inYears reports whether every store can hold the time.

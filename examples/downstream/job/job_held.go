@@ -7,6 +7,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Holder is the machine as one actor uses it: each Job that it makes or picks
@@ -31,7 +33,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Job is still so.
 func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyJob{handle{m.core.Hold(j, actor)}}
 }
 
 // Submit is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +42,13 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 func (h Holder) Submit(ctx context.Context, req SubmitRequest) (QueuedJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Submit(ctx, req)
 	if err != nil {
 		return QueuedJob{}, err
 	}
-	return QueuedJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return QueuedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // Claim is the machine's, with a handle for result. The holder is its actor. A
@@ -55,13 +57,13 @@ func (h Holder) Submit(ctx context.Context, req SubmitRequest) (QueuedJob, error
 func (h Holder) Claim(ctx context.Context, req ClaimRequest) (RunningJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Claim(ctx, req)
 	if err != nil {
 		return RunningJob{}, err
 	}
-	return RunningJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // ClaimN is the machine's, with handles for result. The holder is its actor. A
@@ -70,7 +72,7 @@ func (h Holder) Claim(ctx context.Context, req ClaimRequest) (RunningJob, error)
 func (h Holder) ClaimN(ctx context.Context, n int, req ClaimRequest) ([]RunningJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	outs, err := h.m.ClaimN(ctx, n, req)
 	if err != nil {
@@ -78,7 +80,7 @@ func (h Holder) ClaimN(ctx context.Context, n int, req ClaimRequest) ([]RunningJ
 	}
 	list := make([]RunningJob, len(outs))
 	for i, out := range outs {
-		list[i] = RunningJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}
+		list[i] = RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
 	}
 	return list, nil
 }
@@ -194,7 +196,7 @@ func (j RunningJob) Fail(ctx context.Context, problem string) (Outcome, error) {
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
-	fsm.WorkerOptions
+	worker.Options
 
 	// Work does the work and ends the stay of the Job with the worker. Its
 	// context ends when the Job is lost or the worker stops. The lease is kept
@@ -202,7 +204,7 @@ type WorkerConfig struct {
 	Work func(ctx context.Context, j RunningJob) error
 
 	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (fsm.ErrUnfinished).
+	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
 	// Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
@@ -214,10 +216,10 @@ type WorkerConfig struct {
 // NewWorker returns a worker that claims with Claim and keeps what it works on
 // alive with Heartbeat. Run it with Run; any number of workers may run, each
 // with an actor of its own.
-func NewWorker(m *Machine, actor string, c WorkerConfig) (*fsm.Worker[Job], error) {
-	do := fsm.WorkerFuncs[Job]{
+func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
+	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {
-			return m.ClaimN(ctx, n, ClaimRequest{RequestID: fsm.NewID(), Actor: actor, Lease: until})
+			return m.ClaimN(ctx, n, ClaimRequest{RequestID: driver.NewID(), Actor: actor, Lease: until})
 		},
 		Beat: func(ctx context.Context, h *fsm.Held[Job], until time.Time) error {
 			return h.Stay(ctx, HeartbeatRequest{Actor: h.Actor(), Lease: until}.call(opHeartbeat))
@@ -237,5 +239,5 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*fsm.Worker[Job], erro
 	if c.Release != nil {
 		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
 	}
-	return fsm.NewWorker(m.core, actor, do, c.WorkerOptions)
+	return worker.New(m.core, actor, do, c.Options)
 }

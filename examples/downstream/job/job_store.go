@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed job.sqlite.sql
@@ -20,31 +23,31 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "job",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "30279d9e658a5c272a497c190c04f6d07487f210b7d59bd0dbfcc6fa1deacaf8",
 	Table:       "job",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "address", Stored: "address", Kind: fsm.KindString},
-		{Name: "owner", Stored: "owner", Kind: fsm.KindString, Optional: true},
-		{Name: "lease", Stored: "lease", Kind: fsm.KindTime, Optional: true},
-		{Name: "problem", Stored: "problem", Kind: fsm.KindString, Optional: true},
-		{Name: "attempts", Stored: "attempts", Kind: fsm.KindCounter},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "address", Stored: "address", Kind: driver.KindString},
+		{Name: "owner", Stored: "owner", Kind: driver.KindString, Optional: true},
+		{Name: "lease", Stored: "lease", Kind: driver.KindTime, Optional: true},
+		{Name: "problem", Stored: "problem", Kind: driver.KindString, Optional: true},
+		{Name: "attempts", Stored: "attempts", Kind: driver.KindCounter},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "queued", Stored: "queued"},
 		{Name: "running", Stored: "running"},
 		{Name: "done", Stored: "done", Terminal: true},
 		{Name: "failed", Stored: "failed", Terminal: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.claim", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"queued"}},
-		{Name: "due.reclaim", Order: []fsm.Order{{Column: "lease"}}, States: []string{"running"}},
+	Indexes: []driver.Index{
+		{Name: "next.claim", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued"}},
+		{Name: "due.reclaim", Order: []driver.Order{{Column: "lease"}}, States: []string{"running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -75,13 +78,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Submit makes a Job in state queued.
@@ -92,7 +95,7 @@ func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error
 // SubmitMany is Submit for each request, in one transaction: all of them or
 // none.
 func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opSubmit)
 	}
@@ -134,9 +137,9 @@ type HeartbeatItem struct {
 // HeartbeatMany is Heartbeat for each item, in one transaction: all of them or
 // none.
 func (m *Machine) HeartbeatMany(ctx context.Context, items []HeartbeatItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opHeartbeat)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opHeartbeat)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -154,9 +157,9 @@ type FinishItem struct {
 
 // FinishMany is Finish for each item, in one transaction: all of them or none.
 func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFinish)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFinish)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -174,9 +177,9 @@ type FailItem struct {
 
 // FailMany is Fail for each item, in one transaction: all of them or none.
 func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -196,7 +199,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -272,110 +275,110 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opSubmit = &fsm.Operation[Job]{
+	opSubmit = &fsmimpl.Operation[Job]{
 		Name:    "submit",
 		Stored:  "submit",
 		Event:   "submitted",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "queued"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "address", Column: "address"},
 		},
 	}
 
-	opClaim = &fsm.Operation[Job]{
+	opClaim = &fsmimpl.Operation[Job]{
 		Name:   "claim",
 		Stored: "claim",
 		Event:  "claimed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "running"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "created_at"}},
+		Order:     []driver.Order{{Column: "created_at"}},
 	}
 
-	opHeartbeat = &fsm.Operation[Job]{
+	opHeartbeat = &fsmimpl.Operation[Job]{
 		Name:   "heartbeat",
 		Stored: "heartbeat",
 		Event:  "heartbeat",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "running"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 	}
 
-	opFinish = &fsm.Operation[Job]{
+	opFinish = &fsmimpl.Operation[Job]{
 		Name:   "finish",
 		Stored: "finish",
 		Event:  "finished",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "done"},
 		},
 		NeedActor: true,
 	}
 
-	opFail = &fsm.Operation[Job]{
+	opFail = &fsmimpl.Operation[Job]{
 		Name:   "fail",
 		Stored: "fail",
 		Event:  "failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "problem", Column: "problem"},
 		},
 		NeedActor: true,
 	}
 
-	opReclaim = &fsm.Operation[Job]{
+	opReclaim = &fsmimpl.Operation[Job]{
 		Name:   "reclaim",
 		Stored: "reclaim",
 		Event:  "reclaimed",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "queued"},
 		},
-		Triggers: []fsm.Trigger{{After: "lease"}},
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		Triggers: []fsmimpl.Trigger{{After: "lease"}},
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return ReclaimRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opSubmit,
 		opClaim,
 		opHeartbeat,
@@ -385,8 +388,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req SubmitRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -394,10 +397,10 @@ func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "address", Value: req.Address, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "address", Value: req.Address, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Submit(id, req, now)
 			*j = made
 			return step(e, err)
@@ -405,86 +408,86 @@ func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req ClaimRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ClaimRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lease", Value: fsm.Time(req.Lease), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Claim(req, now))
 		},
 	}
 }
 
-func (req HeartbeatRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req HeartbeatRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lease", Value: fsm.Time(req.Lease), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Heartbeat(req, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FinishRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(req, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "problem", Value: req.Problem, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "problem", Value: req.Problem, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(req, now))
 		},
 	}
 }
 
-func (req ReclaimRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ReclaimRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reclaim(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -502,7 +505,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("job %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -522,11 +525,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -542,7 +545,7 @@ func column[T any](o fsm.Optional[T]) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -552,7 +555,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

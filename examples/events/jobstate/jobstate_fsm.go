@@ -9,17 +9,19 @@
 package jobstate
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -91,7 +93,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -187,7 +189,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -278,7 +280,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -347,7 +349,7 @@ func (e *ErrorEventVerdict) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e ErrorEventVerdict) Value() (driver.Value, error) {
+func (e ErrorEventVerdict) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -420,7 +422,7 @@ func (c *CompensationEventDecision) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c CompensationEventDecision) Value() (driver.Value, error) {
+func (c CompensationEventDecision) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -519,15 +521,15 @@ type CreateRequest struct {
 // It is refused unless:
 //   - has_plan: input.expected is present (ErrEmptyPlan)
 func Create(id string, req CreateRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := fsm.CheckSet(req.Expected); err != nil {
+	if err := driver.CheckSet(req.Expected); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpCreate, "expected", err.Error())
 	}
-	if err := fsm.CheckText(req.CompensationPolicy.Or("")); err != nil {
+	if err := driver.CheckText(req.CompensationPolicy.Or("")); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpCreate, "compensation_policy", err.Error())
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	if req.Expected.IsZero() {
@@ -559,7 +561,7 @@ type JobKickRequest struct {
 // In running, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) JobKick(req JobKickRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCreated:
 	case StateRunning, StateCompensating, StateDone, StateFailed:
@@ -603,11 +605,11 @@ type ExpectedEventRequest struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) ExpectedEvent(req ExpectedEventRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Name == "" {
 		return Event{}, j.refuseInput(OpExpectedEvent, "name", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Name); err != nil {
+	if err := driver.CheckText(req.Name); err != nil {
 		return Event{}, j.refuseInput(OpExpectedEvent, "name", err.Error())
 	}
 	switch j.State {
@@ -666,7 +668,7 @@ type ErrorEventRequest struct {
 // In created, compensating, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) ErrorEvent(req ErrorEventRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if v, ok := req.Verdict.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput(OpErrorEvent, "verdict", "expected stands or ignored")
 	}
@@ -720,7 +722,7 @@ type CompensationEventRequest struct {
 // In created, running, done and failed the call is recorded and changes
 // nothing.
 func (j *Job) CompensationEvent(req CompensationEventRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if v, ok := req.Decision.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput(OpCompensationEvent, "decision", "expected done, failed or undecided")
 	}
@@ -755,38 +757,38 @@ func (j Job) CanCompensationEvent(req CompensationEventRequest, now time.Time) e
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpJobKick:
 		switch s {
 		case StateCreated:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateRunning, StateCompensating, StateDone, StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpExpectedEvent:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateCreated, StateCompensating, StateDone, StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpErrorEvent:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateCreated, StateCompensating, StateDone, StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpCompensationEvent:
 		switch s {
 		case StateCompensating:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateCreated, StateRunning, StateDone, StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -850,7 +852,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -858,7 +860,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -874,13 +876,13 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpJobKick:           {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
-	OpExpectedEvent:     {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
-	OpErrorEvent:        {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
-	OpCompensationEvent: {Code: fsm.CodeWrongState, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
+	OpJobKick:           {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "job_kick", Allowed: jobKickStates},
+	OpExpectedEvent:     {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "expected_event", Allowed: expectedEventStates},
+	OpErrorEvent:        {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "error_event", Allowed: errorEventStates},
+	OpCompensationEvent: {Code: fsm.ErrWrongState, Machine: "jobstate", Operation: "compensation_event", Allowed: compensationEventStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundCreateHasPlan = fsm.Ground{Code: fsm.CodeGuard, Machine: "jobstate", Operation: "create", Guard: "has_plan", Cause: ErrEmptyPlan}
+	groundCreateHasPlan = fsm.Ground{Code: fsm.ErrGuard, Machine: "jobstate", Operation: "create", Guard: "has_plan", Cause: ErrEmptyPlan}
 )

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed jobstate.sqlite.sql
@@ -21,21 +24,21 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "jobstate",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "d38a5f1b5f1b1f4c2cb7d44d9df9d8b9a33a23b35da5e2ed70cb7abd4a44be78",
 	Table:       "jobstate",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Never,
-	Columns: []fsm.Column{
-		{Name: "expected", Stored: "expected", Kind: fsm.KindSet},
-		{Name: "satisfied", Stored: "satisfied", Kind: fsm.KindSet},
-		{Name: "compensation_policy", Stored: "compensation_policy", Kind: fsm.KindString, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Never,
+	Columns: []driver.Column{
+		{Name: "expected", Stored: "expected", Kind: driver.KindSet},
+		{Name: "satisfied", Stored: "satisfied", Kind: driver.KindSet},
+		{Name: "compensation_policy", Stored: "compensation_policy", Kind: driver.KindString, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "created", Stored: "created"},
 		{Name: "running", Stored: "running"},
 		{Name: "compensating", Stored: "compensating"},
@@ -71,13 +74,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a Job in state created.
@@ -88,7 +91,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -109,9 +112,9 @@ type JobKickItem struct {
 // JobKickMany is JobKick for each item, in one transaction: all of them or
 // none.
 func (m *Machine) JobKickMany(ctx context.Context, items []JobKickItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opJobKick)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opJobKick)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -130,9 +133,9 @@ type ExpectedEventItem struct {
 // ExpectedEventMany is ExpectedEvent for each item, in one transaction: all of
 // them or none.
 func (m *Machine) ExpectedEventMany(ctx context.Context, items []ExpectedEventItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opExpectedEvent)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opExpectedEvent)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -151,9 +154,9 @@ type ErrorEventItem struct {
 // ErrorEventMany is ErrorEvent for each item, in one transaction: all of them
 // or none.
 func (m *Machine) ErrorEventMany(ctx context.Context, items []ErrorEventItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opErrorEvent)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opErrorEvent)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -172,9 +175,9 @@ type CompensationEventItem struct {
 // CompensationEventMany is CompensationEvent for each item, in one transaction:
 // all of them or none.
 func (m *Machine) CompensationEventMany(ctx context.Context, items []CompensationEventItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opCompensationEvent)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCompensationEvent)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -188,7 +191,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -258,76 +261,76 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[Job]{
+	opCreate = &fsmimpl.Operation[Job]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "created",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "created"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "expected", Column: "expected"},
 			{Input: "compensation_policy", Column: "compensation_policy"},
 		},
 	}
 
-	opJobKick = &fsm.Operation[Job]{
+	opJobKick = &fsmimpl.Operation[Job]{
 		Name:   "job_kick",
 		Stored: "job_kick",
 		Event:  "job_kick",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"created"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "created", To: "running"},
 		},
 		Recorded: []string{"running", "compensating", "done", "failed"},
 	}
 
-	opExpectedEvent = &fsm.Operation[Job]{
+	opExpectedEvent = &fsmimpl.Operation[Job]{
 		Name:   "expected_event",
 		Stored: "expected_event",
 		Event:  "expected_event",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "done"},
 			{From: "running", To: "running"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "expected"},
 			{Input: "name", Column: "satisfied"},
 		},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 
-	opErrorEvent = &fsm.Operation[Job]{
+	opErrorEvent = &fsmimpl.Operation[Job]{
 		Name:   "error_event",
 		Stored: "error_event",
 		Event:  "error_event",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "compensating"},
 			{From: "running", To: "failed"},
 		},
 		Recorded: []string{"created", "running", "compensating", "done", "failed"},
 	}
 
-	opCompensationEvent = &fsm.Operation[Job]{
+	opCompensationEvent = &fsmimpl.Operation[Job]{
 		Name:   "compensation_event",
 		Stored: "compensation_event",
 		Event:  "compensation_event",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"compensating"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "compensating", To: "done"},
 			{From: "compensating", To: "failed"},
 		},
@@ -336,14 +339,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opCreate,
 		opJobKick,
 		opExpectedEvent,
@@ -352,8 +355,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CreateRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -361,11 +364,11 @@ func (req CreateRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "expected", Value: req.Expected.Text(), Kind: fsm.KindSet},
-			{Name: "compensation_policy", Value: column(req.CompensationPolicy), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "expected", Value: req.Expected.Text(), Kind: driver.KindSet},
+			{Name: "compensation_policy", Value: column(req.CompensationPolicy), Kind: driver.KindString},
 		},
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -373,74 +376,74 @@ func (req CreateRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req JobKickRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req JobKickRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.JobKick(req, now))
 		},
 	}
 }
 
-func (req ExpectedEventRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ExpectedEventRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "name", Value: req.Name, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "name", Value: req.Name, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ExpectedEvent(req, now))
 		},
 	}
 }
 
-func (req ErrorEventRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ErrorEventRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "verdict", Value: columnOf(req.Verdict, ErrorEventVerdict.String), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "verdict", Value: columnOf(req.Verdict, ErrorEventVerdict.String), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ErrorEvent(req, now))
 		},
 	}
 }
 
-func (req CompensationEventRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CompensationEventRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "decision", Value: columnOf(req.Decision, CompensationEventDecision.String), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "decision", Value: columnOf(req.Decision, CompensationEventDecision.String), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CompensationEvent(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -456,7 +459,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("jobstate %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -474,11 +477,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -502,7 +505,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -515,7 +518,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

@@ -10,18 +10,20 @@
 package execution
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of an Execution. The zero State is no state.
 type State uint8
@@ -94,7 +96,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -190,7 +192,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -281,7 +283,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -424,21 +426,21 @@ type LeasePeers struct {
 //   - attempts_left: fewer than 5 other records with the same job_id are
 //     aborted (ErrJobFailed)
 func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execution, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Execution{ID: id, CreatedAt: now}
 	if req.Actor == "" {
-		return Execution{}, Event{}, j.refuse(OpLease, fsm.CodeActorMissing)
+		return Execution{}, Event{}, j.refuse(OpLease, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "actor", err.Error())
 	}
 	if req.JobID == "" {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "job_id", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.JobID); err != nil {
+	if err := driver.CheckText(req.JobID); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "job_id", err.Error())
 	}
-	req.LeaseExpiresAt = fsm.Time(req.LeaseExpiresAt)
+	req.LeaseExpiresAt = driver.Time(req.LeaseExpiresAt)
 	if req.LeaseExpiresAt.IsZero() {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "lease_expires_at", "it is required and zero")
 	}
@@ -449,11 +451,11 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 		if v.IsZero() {
 			return Execution{}, Event{}, j.refuseInput(OpLease, "payload", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Execution{}, Event{}, j.refuseInput(OpLease, "payload", err.Error())
 		}
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "id", err.Error())
 	}
 	if peers.JobNotCommitted > 0 {
@@ -494,11 +496,11 @@ type StartRequest struct {
 //   - holds_lease: lease_owner == actor (ErrNotLeaseOwner)
 //   - lease_live: now < lease_expires_at (ErrLeaseExpired)
 func (j *Execution) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
 	}
 	switch j.State {
@@ -549,18 +551,18 @@ type CommitRequest struct {
 //
 // In committed and done the call is recorded and changes nothing.
 func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpCommit, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpCommit, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpCommit, "actor", err.Error())
 	}
 	if v, ok := req.Output.Get(); ok {
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpCommit, "output", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpCommit, "output", err.Error())
 		}
 	}
@@ -611,7 +613,7 @@ type FinishRequest struct {
 //
 // In done the call is recorded and changes nothing.
 func (j *Execution) Finish(req FinishRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCommitted:
 	case StateDone:
@@ -651,7 +653,7 @@ type ExpireRequest struct {
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
 func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateLeased, StateInProgress:
 	default:
@@ -675,34 +677,34 @@ func (j Execution) CanExpire(req ExpireRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpStart:
 		switch s {
 		case StateLeased:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCommit:
 		switch s {
 		case StateInProgress:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateCommitted, StateDone:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpFinish:
 		switch s {
 		case StateCommitted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateDone:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpExpire:
 		switch s {
 		case StateLeased, StateInProgress:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that an Execution breaks, whoever wrote it. An empty
@@ -809,7 +811,7 @@ func (j *JobState) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (j JobState) Value() (driver.Value, error) {
+func (j JobState) Value() (sqldriver.Value, error) {
 	text, err := j.MarshalText()
 	if err != nil {
 		return nil, err
@@ -938,7 +940,7 @@ func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -946,7 +948,7 @@ func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -962,30 +964,30 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpStart:  {Code: fsm.CodeWrongState, Machine: "execution", Operation: "start", Allowed: startStates},
-	OpCommit: {Code: fsm.CodeWrongState, Machine: "execution", Operation: "commit", Allowed: commitStates},
-	OpFinish: {Code: fsm.CodeWrongState, Machine: "execution", Operation: "finish", Allowed: finishStates},
-	OpExpire: {Code: fsm.CodeWrongState, Machine: "execution", Operation: "expire", Allowed: expireStates},
+	OpStart:  {Code: fsm.ErrWrongState, Machine: "execution", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.ErrWrongState, Machine: "execution", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.ErrWrongState, Machine: "execution", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.ErrWrongState, Machine: "execution", Operation: "expire", Allowed: expireStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpStart:  {Code: fsm.CodeTerminal, Machine: "execution", Operation: "start", Allowed: startStates},
-	OpCommit: {Code: fsm.CodeTerminal, Machine: "execution", Operation: "commit", Allowed: commitStates},
-	OpFinish: {Code: fsm.CodeTerminal, Machine: "execution", Operation: "finish", Allowed: finishStates},
-	OpExpire: {Code: fsm.CodeTerminal, Machine: "execution", Operation: "expire", Allowed: expireStates},
+	OpStart:  {Code: fsm.ErrTerminal, Machine: "execution", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.ErrTerminal, Machine: "execution", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.ErrTerminal, Machine: "execution", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.ErrTerminal, Machine: "execution", Operation: "expire", Allowed: expireStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundLeaseJobNotCommitted = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "lease", Guard: "job_not_committed", Cause: ErrJobAlreadyCommitted}
-	groundLeaseJobNotLeased    = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "lease", Guard: "job_not_leased", Cause: ErrJobAlreadyLeased}
-	groundLeaseAttemptsLeft    = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "lease", Guard: "attempts_left", Cause: ErrJobFailed}
-	groundStartHoldsLease      = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "start", Guard: "holds_lease", Cause: ErrNotLeaseOwner}
-	groundStartLeaseLive       = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "start", Guard: "lease_live", Cause: ErrLeaseExpired}
-	groundCommitHoldsLease     = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "commit", Guard: "holds_lease", Cause: ErrNotLeaseOwner}
-	groundCommitLeaseLive      = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "commit", Guard: "lease_live", Cause: ErrLeaseExpired}
-	groundExpireLeaseOver      = fsm.Ground{Code: fsm.CodeGuard, Machine: "execution", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
+	groundLeaseJobNotCommitted = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "lease", Guard: "job_not_committed", Cause: ErrJobAlreadyCommitted}
+	groundLeaseJobNotLeased    = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "lease", Guard: "job_not_leased", Cause: ErrJobAlreadyLeased}
+	groundLeaseAttemptsLeft    = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "lease", Guard: "attempts_left", Cause: ErrJobFailed}
+	groundStartHoldsLease      = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "start", Guard: "holds_lease", Cause: ErrNotLeaseOwner}
+	groundStartLeaseLive       = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "start", Guard: "lease_live", Cause: ErrLeaseExpired}
+	groundCommitHoldsLease     = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "commit", Guard: "holds_lease", Cause: ErrNotLeaseOwner}
+	groundCommitLeaseLive      = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "commit", Guard: "lease_live", Cause: ErrLeaseExpired}
+	groundExpireLeaseOver      = fsm.Ground{Code: fsm.ErrGuard, Machine: "execution", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
 )
 
 // inYears reports whether every store can hold the time.

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
@@ -154,7 +157,7 @@ var testDriver = fsmtest.Driver[Execution]{
 	Check:      Check,
 	Equal:      Execution.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsm.Class {
+	Classify: func(state, operation string) fsmimpl.Class {
 		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
 	},
 	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
@@ -292,9 +295,9 @@ func testOpen(ctx context.Context, store fsm.Store, fx *fsmtest.Effects, opts ..
 	var m *Machine
 	var err error
 	switch s := store.(type) {
-	case fsm.Transactional[*memstore.Tx]:
+	case driver.Transactional[*memstore.Tx]:
 		m, err = Open(ctx, s, testEffectsOf[*memstore.Tx](fx), opts...)
-	case fsm.Transactional[*sql.Tx]:
+	case driver.Transactional[*sql.Tx]:
 		m, err = Open(ctx, s, testEffectsOf[*sql.Tx](fx), opts...)
 	default:
 		err = fmt.Errorf("a %T has no transaction for the effects", store)
@@ -316,7 +319,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Execution] {
 			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
 		},
 		Sweep:   m.Sweep,

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed execution.sqlite.sql
@@ -21,40 +24,40 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "execution",
 	Entity:      "Execution",
 	Version:     1,
 	Hash:        "b14e4dd4db19f991c8ec1b0e53fdf61ef1ec9d137fc15d9d72da3cb490bab8f8",
 	Table:       "execution",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "payload", Stored: "payload", Kind: fsm.KindJSON, Optional: true},
-		{Name: "output", Stored: "output", Kind: fsm.KindJSON, Optional: true},
-		{Name: "job_id", Stored: "job_id", Kind: fsm.KindString},
-		{Name: "attempt", Stored: "attempt", Kind: fsm.KindSequence},
-		{Name: "lease_owner", Stored: "lease_owner", Kind: fsm.KindString},
-		{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: fsm.KindTime},
-		{Name: "started_at", Stored: "started_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "finished_at", Stored: "finished_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true},
+		{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true},
+		{Name: "job_id", Stored: "job_id", Kind: driver.KindString},
+		{Name: "attempt", Stored: "attempt", Kind: driver.KindSequence},
+		{Name: "lease_owner", Stored: "lease_owner", Kind: driver.KindString},
+		{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime},
+		{Name: "started_at", Stored: "started_at", Kind: driver.KindTime, Optional: true},
+		{Name: "finished_at", Stored: "finished_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "leased", Stored: "leased"},
 		{Name: "in_progress", Stored: "in_progress"},
 		{Name: "committed", Stored: "committed"},
 		{Name: "done", Stored: "done", Terminal: true},
 		{Name: "aborted", Stored: "aborted", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_lease_per_job", Columns: []string{"job_id"}, States: []string{"leased", "in_progress"}, Err: ErrJobAlreadyLeased},
 		{Name: "one_committed_per_job", Columns: []string{"job_id"}, States: []string{"committed", "done"}, Err: ErrJobAlreadyCommitted},
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.finish", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
-		{Name: "due.expire", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
+	Indexes: []driver.Index{
+		{Name: "due.finish", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
+		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
 		{Name: "peers.attempts_left", Columns: []string{"job_id"}, States: []string{"aborted"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -84,11 +87,11 @@ type Machine struct {
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
 // store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
-func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effects[T], opts ...fsm.Option) (*Machine, error) {
+func Open[T any](ctx context.Context, store driver.Transactional[T], effects Effects[T], opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open execution: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[Execution]{
+	functions := map[string]fsmimpl.EffectFunc[Execution]{
 		"apply_result": func(ctx context.Context, tx fsm.Tx, j Execution, key string, e fsm.Event) error {
 			return effects.ApplyResult(ctx, store.Transaction(tx), j, key, e)
 		},
@@ -103,13 +106,13 @@ func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effect
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes an Execution out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Execution, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Lease makes an Execution in state leased.
@@ -119,7 +122,7 @@ func (m *Machine) Lease(ctx context.Context, req LeaseRequest) (Outcome, error) 
 
 // LeaseMany is Lease for each request, in one transaction: all of them or none.
 func (m *Machine) LeaseMany(ctx context.Context, reqs []LeaseRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Execution], len(reqs))
+	calls := make([]fsmimpl.Call[Execution], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opLease)
 	}
@@ -139,9 +142,9 @@ type StartItem struct {
 
 // StartMany is Start for each item, in one transaction: all of them or none.
 func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Execution], len(items))
+	calls := make([]fsmimpl.Item[Execution], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Execution]{At: item.At, Call: item.Request.call(opStart)}
+		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -159,9 +162,9 @@ type CommitItem struct {
 
 // CommitMany is Commit for each item, in one transaction: all of them or none.
 func (m *Machine) CommitMany(ctx context.Context, items []CommitItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Execution], len(items))
+	calls := make([]fsmimpl.Item[Execution], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Execution]{At: item.At, Call: item.Request.call(opCommit)}
+		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opCommit)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -187,7 +190,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Execution, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Execution, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -270,22 +273,22 @@ func (m *Machine) Core() *fsm.Machine[Execution] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opLease = &fsm.Operation[Execution]{
+	opLease = &fsmimpl.Operation[Execution]{
 		Name:    "lease",
 		Stored:  "lease",
 		Event:   "leased",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "leased"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "job_id", Column: "job_id"},
 			{Input: "lease_expires_at", Column: "lease_expires_at"},
 			{Input: "payload", Column: "payload"},
@@ -293,33 +296,33 @@ var (
 		NeedActor: true,
 	}
 
-	opStart = &fsm.Operation[Execution]{
+	opStart = &fsmimpl.Operation[Execution]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "started",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"leased"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "leased", To: "in_progress"},
 		},
 		NeedActor: true,
 	}
 
-	opCommit = &fsm.Operation[Execution]{
+	opCommit = &fsmimpl.Operation[Execution]{
 		Name:   "commit",
 		Stored: "commit",
 		Event:  "committed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"in_progress"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "in_progress", To: "committed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "output", Column: "output"},
 		},
 		Recorded:  []string{"committed", "done"},
 		NeedActor: true,
-		Effect: &fsm.EffectInfo[Execution]{
+		Effect: &fsmimpl.EffectInfo[Execution]{
 			Name:   "apply_result",
 			Atomic: true,
 			Key: func(j *Execution) string {
@@ -328,64 +331,64 @@ var (
 		},
 	}
 
-	opFinish = &fsm.Operation[Execution]{
+	opFinish = &fsmimpl.Operation[Execution]{
 		Name:   "finish",
 		Stored: "finish",
 		Event:  "done",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"committed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "committed", To: "done"},
 		},
 		Recorded: []string{"done"},
-		Triggers: []fsm.Trigger{{Startup: true}, {After: "lease_expires_at"}},
-		System: func(*Execution, time.Time) (fsm.Call[Execution], error) {
+		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "lease_expires_at"}},
+		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return FinishRequest{}.call(nil), nil
 		},
 	}
 
-	opExpire = &fsm.Operation[Execution]{
+	opExpire = &fsmimpl.Operation[Execution]{
 		Name:   "expire",
 		Stored: "expire",
 		Event:  "aborted",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"leased", "in_progress"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "leased", To: "aborted"},
 			{From: "in_progress", To: "aborted"},
 		},
-		Triggers: []fsm.Trigger{{After: "lease_expires_at"}},
-		System: func(*Execution, time.Time) (fsm.Call[Execution], error) {
+		Triggers: []fsmimpl.Trigger{{After: "lease_expires_at"}},
+		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return ExpireRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Execution]{
+var descriptor = fsmimpl.Descriptor[Execution]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Execution) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Execution]{
+	Operations: []*fsmimpl.Operation[Execution]{
 		opLease,
 		opStart,
 		opCommit,
 		opFinish,
 		opExpire,
 	},
-	Projection: &fsm.Projection{
+	Projection: &fsmimpl.Projection{
 		Entity: "Job",
 		Key:    []string{"job_id"},
-		Rules: []fsm.ProjectionRule{
+		Rules: []fsmimpl.ProjectionRule{
 			{State: "succeeded", Any: []string{"done"}},
 			{State: "running", Any: []string{"leased", "in_progress", "committed"}},
 			{State: "failed", All: []string{"aborted"}, AtLeast: 5},
 			{State: "pending"},
 		},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "running"},
 			{From: "running", To: "succeeded"},
 			{From: "running", To: "pending"},
@@ -394,8 +397,8 @@ var descriptor = fsm.Descriptor[Execution]{
 	},
 }
 
-func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req LeaseRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -403,19 +406,19 @@ func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "job_id", Value: req.JobID, Kind: fsm.KindString},
-			{Name: "lease_expires_at", Value: fsm.Time(req.LeaseExpiresAt), Kind: fsm.KindTime, Loose: true},
-			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "job_id", Value: req.JobID, Kind: driver.KindString},
+			{Name: "lease_expires_at", Value: driver.Time(req.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
+			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := LeasePeers{JobNotCommitted: peers[0], JobNotLeased: peers[1], AttemptsLeft: peers[2], Attempt: peers[3]}
 			made, e, err := Lease(id, req, known, now)
 			*j = made
 			return step(e, err)
 		},
-		Peers: func(_ *Execution, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(_ *Execution, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "job_not_committed", Columns: []string{"job_id"}, Values: []any{req.JobID}, States: []string{"committed", "done"}, Except: id},
 				{Name: "job_not_leased", Columns: []string{"job_id"}, Values: []any{req.JobID}, States: []string{"leased", "in_progress"}, Except: id},
 				{Name: "attempts_left", Columns: []string{"job_id"}, Values: []any{req.JobID}, States: []string{"aborted"}, Except: id},
@@ -425,64 +428,64 @@ func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req StartRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req CommitRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req CommitRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Commit(req, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req FinishRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(req, now))
 		},
 	}
 }
 
-func (req ExpireRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req ExpireRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Expire(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Execution) fsm.Row {
-	return fsm.Row{
+func encode(j *Execution) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -503,7 +506,7 @@ func encode(j *Execution) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Execution, error) {
+func decode(r driver.Row) (Execution, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Execution{}, fmt.Errorf("execution %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -526,11 +529,11 @@ func decode(r fsm.Row) (Execution, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -554,7 +557,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -564,7 +567,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -580,7 +583,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,17 +9,19 @@
 package naive
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of an Execution. The zero State is no state.
 type State uint8
@@ -88,7 +90,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -184,7 +186,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -275,7 +277,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -377,28 +379,28 @@ type LeasePeers struct {
 
 // Lease makes an Execution in state leased.
 func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execution, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Execution{ID: id, CreatedAt: now}
 	if req.Actor == "" {
-		return Execution{}, Event{}, j.refuse(OpLease, fsm.CodeActorMissing)
+		return Execution{}, Event{}, j.refuse(OpLease, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "actor", err.Error())
 	}
 	if req.JobID == "" {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "job_id", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.JobID); err != nil {
+	if err := driver.CheckText(req.JobID); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "job_id", err.Error())
 	}
-	req.LeaseExpiresAt = fsm.Time(req.LeaseExpiresAt)
+	req.LeaseExpiresAt = driver.Time(req.LeaseExpiresAt)
 	if req.LeaseExpiresAt.IsZero() {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "lease_expires_at", "it is required and zero")
 	}
 	if !inYears(req.LeaseExpiresAt) {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "lease_expires_at", "it is outside the years 1 to 9999")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Execution{}, Event{}, j.refuseInput(OpLease, "id", err.Error())
 	}
 	if peers.Attempt < 1 {
@@ -423,7 +425,7 @@ type StartRequest struct {
 
 // Start moves an Execution from leased to in_progress.
 func (j *Execution) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateLeased:
 	default:
@@ -455,7 +457,7 @@ type CommitRequest struct {
 
 // Commit moves an Execution from in_progress to committed.
 func (j *Execution) Commit(req CommitRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateInProgress:
 	default:
@@ -489,7 +491,7 @@ type FinishRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Execution) Finish(req FinishRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCommitted:
 	default:
@@ -524,7 +526,7 @@ type ExpireRequest struct {
 // It is refused unless:
 //   - lease_over: lease_expires_at <= now (ErrLeaseStillLive)
 func (j *Execution) Expire(req ExpireRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateLeased, StateInProgress:
 	default:
@@ -548,30 +550,30 @@ func (j Execution) CanExpire(req ExpireRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpStart:
 		switch s {
 		case StateLeased:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCommit:
 		switch s {
 		case StateInProgress:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFinish:
 		switch s {
 		case StateCommitted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpExpire:
 		switch s {
 		case StateLeased, StateInProgress:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that an Execution breaks, whoever wrote it. An empty
@@ -659,7 +661,7 @@ func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -667,7 +669,7 @@ func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -683,23 +685,23 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpStart:  {Code: fsm.CodeWrongState, Machine: "naive", Operation: "start", Allowed: startStates},
-	OpCommit: {Code: fsm.CodeWrongState, Machine: "naive", Operation: "commit", Allowed: commitStates},
-	OpFinish: {Code: fsm.CodeWrongState, Machine: "naive", Operation: "finish", Allowed: finishStates},
-	OpExpire: {Code: fsm.CodeWrongState, Machine: "naive", Operation: "expire", Allowed: expireStates},
+	OpStart:  {Code: fsm.ErrWrongState, Machine: "naive", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.ErrWrongState, Machine: "naive", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.ErrWrongState, Machine: "naive", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.ErrWrongState, Machine: "naive", Operation: "expire", Allowed: expireStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpStart:  {Code: fsm.CodeTerminal, Machine: "naive", Operation: "start", Allowed: startStates},
-	OpCommit: {Code: fsm.CodeTerminal, Machine: "naive", Operation: "commit", Allowed: commitStates},
-	OpFinish: {Code: fsm.CodeTerminal, Machine: "naive", Operation: "finish", Allowed: finishStates},
-	OpExpire: {Code: fsm.CodeTerminal, Machine: "naive", Operation: "expire", Allowed: expireStates},
+	OpStart:  {Code: fsm.ErrTerminal, Machine: "naive", Operation: "start", Allowed: startStates},
+	OpCommit: {Code: fsm.ErrTerminal, Machine: "naive", Operation: "commit", Allowed: commitStates},
+	OpFinish: {Code: fsm.ErrTerminal, Machine: "naive", Operation: "finish", Allowed: finishStates},
+	OpExpire: {Code: fsm.ErrTerminal, Machine: "naive", Operation: "expire", Allowed: expireStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundExpireLeaseOver = fsm.Ground{Code: fsm.CodeGuard, Machine: "naive", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
+	groundExpireLeaseOver = fsm.Ground{Code: fsm.ErrGuard, Machine: "naive", Operation: "expire", Guard: "lease_over", Cause: ErrLeaseStillLive}
 )
 
 // inYears reports whether every store can hold the time.

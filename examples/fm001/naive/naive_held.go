@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Execution that it makes or
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // held before it was started again. It asks nothing of the store: each
 // operation finds out whether the Execution is still so.
 func Hold(m *Machine, j Execution, actor string) AnyExecution {
-	return AnyExecution{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyExecution{handle{m.core.Hold(j, actor)}}
 }
 
 // Lease is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Execution, actor string) AnyExecution {
 func (h Holder) Lease(ctx context.Context, req LeaseRequest) (LeasedExecution, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Lease(ctx, req)
 	if err != nil {
 		return LeasedExecution{}, err
 	}
-	return LeasedExecution{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return LeasedExecution{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed naive.sqlite.sql
@@ -20,36 +23,36 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "naive",
 	Entity:      "Execution",
 	Version:     1,
 	Hash:        "d394cc4edeca311b4c5ded52857215149b9fea6fe578f95869f80fcc3e13c02b",
 	Table:       "naive",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "job_id", Stored: "job_id", Kind: fsm.KindString},
-		{Name: "attempt", Stored: "attempt", Kind: fsm.KindSequence},
-		{Name: "lease_owner", Stored: "lease_owner", Kind: fsm.KindString},
-		{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: fsm.KindTime},
-		{Name: "started_at", Stored: "started_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "finished_at", Stored: "finished_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "job_id", Stored: "job_id", Kind: driver.KindString},
+		{Name: "attempt", Stored: "attempt", Kind: driver.KindSequence},
+		{Name: "lease_owner", Stored: "lease_owner", Kind: driver.KindString},
+		{Name: "lease_expires_at", Stored: "lease_expires_at", Kind: driver.KindTime},
+		{Name: "started_at", Stored: "started_at", Kind: driver.KindTime, Optional: true},
+		{Name: "finished_at", Stored: "finished_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "leased", Stored: "leased"},
 		{Name: "in_progress", Stored: "in_progress"},
 		{Name: "committed", Stored: "committed"},
 		{Name: "done", Stored: "done", Terminal: true},
 		{Name: "aborted", Stored: "aborted", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "sequence_attempt", Columns: []string{"job_id", "attempt"}},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.finish", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
-		{Name: "due.expire", Order: []fsm.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
+	Indexes: []driver.Index{
+		{Name: "due.finish", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"committed"}},
+		{Name: "due.expire", Order: []driver.Order{{Column: "lease_expires_at"}}, States: []string{"leased", "in_progress"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -78,11 +81,11 @@ type Machine struct {
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
 // store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
-func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effects[T], opts ...fsm.Option) (*Machine, error) {
+func Open[T any](ctx context.Context, store driver.Transactional[T], effects Effects[T], opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open naive: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[Execution]{
+	functions := map[string]fsmimpl.EffectFunc[Execution]{
 		"apply_result": func(ctx context.Context, tx fsm.Tx, j Execution, key string, e fsm.Event) error {
 			return effects.ApplyResult(ctx, store.Transaction(tx), j, key, e)
 		},
@@ -97,13 +100,13 @@ func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effect
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes an Execution out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Execution, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Lease makes an Execution in state leased.
@@ -113,7 +116,7 @@ func (m *Machine) Lease(ctx context.Context, req LeaseRequest) (Outcome, error) 
 
 // LeaseMany is Lease for each request, in one transaction: all of them or none.
 func (m *Machine) LeaseMany(ctx context.Context, reqs []LeaseRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Execution], len(reqs))
+	calls := make([]fsmimpl.Call[Execution], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opLease)
 	}
@@ -133,9 +136,9 @@ type StartItem struct {
 
 // StartMany is Start for each item, in one transaction: all of them or none.
 func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Execution], len(items))
+	calls := make([]fsmimpl.Item[Execution], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Execution]{At: item.At, Call: item.Request.call(opStart)}
+		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -153,9 +156,9 @@ type CommitItem struct {
 
 // CommitMany is Commit for each item, in one transaction: all of them or none.
 func (m *Machine) CommitMany(ctx context.Context, items []CommitItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Execution], len(items))
+	calls := make([]fsmimpl.Item[Execution], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Execution]{At: item.At, Call: item.Request.call(opCommit)}
+		calls[i] = fsmimpl.Item[Execution]{At: item.At, Call: item.Request.call(opCommit)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -181,7 +184,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Execution, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Execution, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -264,49 +267,49 @@ func (m *Machine) Core() *fsm.Machine[Execution] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opLease = &fsm.Operation[Execution]{
+	opLease = &fsmimpl.Operation[Execution]{
 		Name:    "lease",
 		Stored:  "lease",
 		Event:   "leased",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "leased"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "job_id", Column: "job_id"},
 			{Input: "lease_expires_at", Column: "lease_expires_at"},
 		},
 		NeedActor: true,
 	}
 
-	opStart = &fsm.Operation[Execution]{
+	opStart = &fsmimpl.Operation[Execution]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "started",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"leased"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "leased", To: "in_progress"},
 		},
 	}
 
-	opCommit = &fsm.Operation[Execution]{
+	opCommit = &fsmimpl.Operation[Execution]{
 		Name:   "commit",
 		Stored: "commit",
 		Event:  "committed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"in_progress"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "in_progress", To: "committed"},
 		},
-		Effect: &fsm.EffectInfo[Execution]{
+		Effect: &fsmimpl.EffectInfo[Execution]{
 			Name:   "apply_result",
 			Atomic: true,
 			Key: func(j *Execution) string {
@@ -315,47 +318,47 @@ var (
 		},
 	}
 
-	opFinish = &fsm.Operation[Execution]{
+	opFinish = &fsmimpl.Operation[Execution]{
 		Name:   "finish",
 		Stored: "finish",
 		Event:  "done",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"committed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "committed", To: "done"},
 		},
-		Triggers: []fsm.Trigger{{Startup: true}, {After: "lease_expires_at"}},
-		System: func(*Execution, time.Time) (fsm.Call[Execution], error) {
+		Triggers: []fsmimpl.Trigger{{Startup: true}, {After: "lease_expires_at"}},
+		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return FinishRequest{}.call(nil), nil
 		},
 	}
 
-	opExpire = &fsm.Operation[Execution]{
+	opExpire = &fsmimpl.Operation[Execution]{
 		Name:   "expire",
 		Stored: "expire",
 		Event:  "aborted",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"leased", "in_progress"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "leased", To: "aborted"},
 			{From: "in_progress", To: "aborted"},
 		},
-		Triggers: []fsm.Trigger{{After: "lease_expires_at"}},
-		System: func(*Execution, time.Time) (fsm.Call[Execution], error) {
+		Triggers: []fsmimpl.Trigger{{After: "lease_expires_at"}},
+		System: func(*Execution, time.Time) (fsmimpl.Call[Execution], error) {
 			return ExpireRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Execution]{
+var descriptor = fsmimpl.Descriptor[Execution]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Execution) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Execution]{
+	Operations: []*fsmimpl.Operation[Execution]{
 		opLease,
 		opStart,
 		opCommit,
@@ -364,8 +367,8 @@ var descriptor = fsm.Descriptor[Execution]{
 	},
 }
 
-func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req LeaseRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -373,79 +376,79 @@ func (req LeaseRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "job_id", Value: req.JobID, Kind: fsm.KindString},
-			{Name: "lease_expires_at", Value: fsm.Time(req.LeaseExpiresAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "job_id", Value: req.JobID, Kind: driver.KindString},
+			{Name: "lease_expires_at", Value: driver.Time(req.LeaseExpiresAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := LeasePeers{Attempt: peers[0]}
 			made, e, err := Lease(id, req, known, now)
 			*j = made
 			return step(e, err)
 		},
-		Peers: func(_ *Execution, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(_ *Execution, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "attempt", Sequence: true, Columns: []string{"job_id"}, Values: []any{req.JobID}, Except: id},
 			}
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req StartRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req CommitRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req CommitRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Commit(req, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req FinishRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(req, now))
 		},
 	}
 }
 
-func (req ExpireRequest) call(op *fsm.Operation[Execution]) fsm.Call[Execution] {
-	return fsm.Call[Execution]{
+func (req ExpireRequest) call(op *fsmimpl.Operation[Execution]) fsmimpl.Call[Execution] {
+	return fsmimpl.Call[Execution]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Execution, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Expire(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Execution) fsm.Row {
-	return fsm.Row{
+func encode(j *Execution) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -464,7 +467,7 @@ func encode(j *Execution) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Execution, error) {
+func decode(r driver.Row) (Execution, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Execution{}, fmt.Errorf("naive %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -485,11 +488,11 @@ func decode(r fsm.Row) (Execution, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -505,7 +508,7 @@ func column[T any](o fsm.Optional[T]) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -515,7 +518,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,18 +9,20 @@
 package batchjob
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -107,7 +109,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -233,7 +235,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -359,7 +361,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -475,27 +477,27 @@ type SubmitRequest struct {
 //
 // Puts a job into a queue.
 func Submit(id string, req SubmitRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
 	if req.JobQueue == "" {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "job_queue", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.JobQueue); err != nil {
+	if err := driver.CheckText(req.JobQueue); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "job_queue", err.Error())
 	}
 	if req.ArrayJob == "" {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "array_job", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.ArrayJob); err != nil {
+	if err := driver.CheckText(req.ArrayJob); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "array_job", err.Error())
 	}
-	if err := fsm.CheckSet(req.DependsOn); err != nil {
+	if err := driver.CheckSet(req.DependsOn); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "depends_on", err.Error())
 	}
 	if req.Attempts < 1 || req.Attempts > 10 {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "attempts", "expected 1 to 10")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
 	}
 	if !j.Satisfied.IsZero() {
@@ -532,7 +534,7 @@ type EvaluateRequest struct {
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: to pending
 func (j *Job) Evaluate(req EvaluateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateSubmitted:
 	default:
@@ -611,11 +613,11 @@ type DependencySucceededRequest struct {
 //   - if satisfied covers depends_on: to runnable
 //   - otherwise: it stays where it is
 func (j *Job) DependencySucceeded(req DependencySucceededRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Job == "" {
 		return Event{}, j.refuseInput(OpDependencySucceeded, "job", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Job); err != nil {
+	if err := driver.CheckText(req.Job); err != nil {
 		return Event{}, j.refuseInput(OpDependencySucceeded, "job", err.Error())
 	}
 	switch j.State {
@@ -695,11 +697,11 @@ type DependencyFailedRequest struct {
 //
 // A job that this one waits for has failed, so this one fails, too.
 func (j *Job) DependencyFailed(req DependencyFailedRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpDependencyFailed, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpDependencyFailed, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -743,7 +745,7 @@ type StartRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunnable:
 	default:
@@ -798,11 +800,11 @@ type FailToStartRequest struct {
 //   - if input.retry == true: to runnable
 //   - otherwise: to failed
 func (j *Job) FailToStart(req FailToStartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpFailToStart, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpFailToStart, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -873,12 +875,12 @@ type RunRequest struct {
 //
 // The container is up. This is what counts as an attempt.
 func (j *Job) Run(req RunRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if v, ok := req.TimeoutAt.Get(); ok {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpRun, "timeout_at", "it is outside the years 1 to 9999")
 		}
-		req.TimeoutAt = fsm.Some(fsm.Time(v))
+		req.TimeoutAt = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateStarting:
@@ -939,7 +941,7 @@ type FinishRequest struct {
 //   - if attempt < attempts and input.retry == true: to runnable
 //   - otherwise: to failed
 func (j *Job) Finish(req FinishRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -1030,11 +1032,11 @@ type LoseHostRequest struct {
 //   - if attempt < attempts: to runnable
 //   - otherwise: to failed
 func (j *Job) LoseHost(req LoseHostRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpLoseHost, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpLoseHost, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -1101,11 +1103,11 @@ type TimeOutRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Job) TimeOut(req TimeOutRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpTimeOut, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpTimeOut, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -1150,11 +1152,11 @@ type CancelRequest struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpCancel, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpCancel, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -1204,11 +1206,11 @@ type TerminateRequest struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Terminate(req TerminateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpTerminate, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpTerminate, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -1241,69 +1243,69 @@ func (j Job) CanTerminate(req TerminateRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpEvaluate:
 		switch s {
 		case StateSubmitted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDependencySucceeded:
 		switch s {
 		case StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDependencyFailed:
 		switch s {
 		case StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpStart:
 		switch s {
 		case StateRunnable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFailToStart:
 		switch s {
 		case StateStarting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRun:
 		switch s {
 		case StateStarting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFinish:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpLoseHost:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpTimeOut:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCancel:
 		switch s {
 		case StateSubmitted, StatePending, StateRunnable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpTerminate:
 		switch s {
 		case StateSubmitted, StatePending, StateRunnable, StateStarting, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1480,7 +1482,7 @@ func (a *ArrayJobState) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (a ArrayJobState) Value() (driver.Value, error) {
+func (a ArrayJobState) Value() (sqldriver.Value, error) {
 	text, err := a.MarshalText()
 	if err != nil {
 		return nil, err
@@ -1594,7 +1596,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1602,7 +1604,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1610,7 +1612,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -1633,32 +1635,32 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpEvaluate:            {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
-	OpDependencySucceeded: {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
-	OpDependencyFailed:    {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
-	OpStart:               {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "start", Allowed: startStates},
-	OpFailToStart:         {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
-	OpRun:                 {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "run", Allowed: runStates},
-	OpFinish:              {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
-	OpLoseHost:            {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
-	OpTimeOut:             {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
-	OpCancel:              {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
-	OpTerminate:           {Code: fsm.CodeWrongState, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
+	OpEvaluate:            {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
+	OpDependencySucceeded: {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
+	OpDependencyFailed:    {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
+	OpStart:               {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "start", Allowed: startStates},
+	OpFailToStart:         {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
+	OpRun:                 {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "run", Allowed: runStates},
+	OpFinish:              {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
+	OpLoseHost:            {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
+	OpTimeOut:             {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
+	OpCancel:              {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
+	OpTerminate:           {Code: fsm.ErrWrongState, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpEvaluate:            {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
-	OpDependencySucceeded: {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
-	OpDependencyFailed:    {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
-	OpStart:               {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "start", Allowed: startStates},
-	OpFailToStart:         {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
-	OpRun:                 {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "run", Allowed: runStates},
-	OpFinish:              {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
-	OpLoseHost:            {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
-	OpTimeOut:             {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
-	OpCancel:              {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
-	OpTerminate:           {Code: fsm.CodeTerminal, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
+	OpEvaluate:            {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "evaluate", Allowed: evaluateStates},
+	OpDependencySucceeded: {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "dependency_succeeded", Allowed: dependencySucceededStates},
+	OpDependencyFailed:    {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "dependency_failed", Allowed: dependencyFailedStates},
+	OpStart:               {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "start", Allowed: startStates},
+	OpFailToStart:         {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "fail_to_start", Allowed: failToStartStates},
+	OpRun:                 {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "run", Allowed: runStates},
+	OpFinish:              {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "finish", Allowed: finishStates},
+	OpLoseHost:            {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "lose_host", Allowed: loseHostStates},
+	OpTimeOut:             {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "time_out", Allowed: timeOutStates},
+	OpCancel:              {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "cancel", Allowed: cancelStates},
+	OpTerminate:           {Code: fsm.ErrTerminal, Machine: "batchjob", Operation: "terminate", Allowed: terminateStates},
 }
 
 // inYears reports whether every store can hold the time.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Job that it makes or picks
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Job is still so.
 func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyJob{handle{m.core.Hold(j, actor)}}
 }
 
 // Submit is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 func (h Holder) Submit(ctx context.Context, req SubmitRequest) (SubmittedJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Submit(ctx, req)
 	if err != nil {
 		return SubmittedJob{}, err
 	}
-	return SubmittedJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return SubmittedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

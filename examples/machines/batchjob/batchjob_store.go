@@ -13,6 +13,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed batchjob.sqlite.sql
@@ -22,29 +25,29 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "batchjob",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "57673bffd827066d9428e8bf8a944262d9370b4b29a351f9889ce7584c227807",
 	Table:       "batchjob",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "job_queue", Stored: "job_queue", Kind: fsm.KindString},
-		{Name: "array_job", Stored: "array_job", Kind: fsm.KindString},
-		{Name: "depends_on", Stored: "depends_on", Kind: fsm.KindSet},
-		{Name: "satisfied", Stored: "satisfied", Kind: fsm.KindSet},
-		{Name: "attempts", Stored: "attempts", Kind: fsm.KindInt},
-		{Name: "attempt", Stored: "attempt", Kind: fsm.KindCounter},
-		{Name: "timeout_at", Stored: "timeout_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "exit_code", Stored: "exit_code", Kind: fsm.KindInt, Optional: true},
-		{Name: "status_reason", Stored: "status_reason", Kind: fsm.KindString, Optional: true},
-		{Name: "started_at", Stored: "started_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "stopped_at", Stored: "stopped_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "job_queue", Stored: "job_queue", Kind: driver.KindString},
+		{Name: "array_job", Stored: "array_job", Kind: driver.KindString},
+		{Name: "depends_on", Stored: "depends_on", Kind: driver.KindSet},
+		{Name: "satisfied", Stored: "satisfied", Kind: driver.KindSet},
+		{Name: "attempts", Stored: "attempts", Kind: driver.KindInt},
+		{Name: "attempt", Stored: "attempt", Kind: driver.KindCounter},
+		{Name: "timeout_at", Stored: "timeout_at", Kind: driver.KindTime, Optional: true},
+		{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt, Optional: true},
+		{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString, Optional: true},
+		{Name: "started_at", Stored: "started_at", Kind: driver.KindTime, Optional: true},
+		{Name: "stopped_at", Stored: "stopped_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "submitted", Stored: "submitted"},
 		{Name: "pending", Stored: "pending"},
 		{Name: "runnable", Stored: "runnable"},
@@ -53,8 +56,8 @@ var schema = &fsm.Schema{
 		{Name: "succeeded", Stored: "succeeded", Terminal: true},
 		{Name: "failed", Stored: "failed", Terminal: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.time_out", Order: []fsm.Order{{Column: "timeout_at"}}, States: []string{"running"}},
+	Indexes: []driver.Index{
+		{Name: "due.time_out", Order: []driver.Order{{Column: "timeout_at"}}, States: []string{"running"}},
 		{Name: "projection", Columns: []string{"array_job"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -77,7 +80,7 @@ type Sources struct {
 // *fsm.EffectError or the error of the store; errors.Is tells them apart.
 type Machine struct {
 	core      *fsm.Machine[Job]
-	opTimeOut *fsm.Operation[Job]
+	opTimeOut *fsmimpl.Operation[Job]
 }
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
@@ -89,7 +92,7 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d := descriptor
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownTimeOut := *opTimeOut
-	ownTimeOut.System = func(j *Job, now time.Time) (fsm.Call[Job], error) {
+	ownTimeOut.System = func(j *Job, now time.Time) (fsmimpl.Call[Job], error) {
 		req, err := sources.TimeOut(*j, now)
 		return req.call(nil), err
 	}
@@ -104,13 +107,13 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Submit makes a Job in state submitted.
@@ -121,7 +124,7 @@ func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error
 // SubmitMany is Submit for each request, in one transaction: all of them or
 // none.
 func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opSubmit)
 	}
@@ -148,9 +151,9 @@ type DependencySucceededItem struct {
 // DependencySucceededMany is DependencySucceeded for each item, in one
 // transaction: all of them or none.
 func (m *Machine) DependencySucceededMany(ctx context.Context, items []DependencySucceededItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opDependencySucceeded)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opDependencySucceeded)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -169,9 +172,9 @@ type DependencyFailedItem struct {
 // DependencyFailedMany is DependencyFailed for each item, in one transaction:
 // all of them or none.
 func (m *Machine) DependencyFailedMany(ctx context.Context, items []DependencyFailedItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opDependencyFailed)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opDependencyFailed)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -196,9 +199,9 @@ type FailToStartItem struct {
 // FailToStartMany is FailToStart for each item, in one transaction: all of them
 // or none.
 func (m *Machine) FailToStartMany(ctx context.Context, items []FailToStartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFailToStart)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFailToStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -216,9 +219,9 @@ type RunItem struct {
 
 // RunMany is Run for each item, in one transaction: all of them or none.
 func (m *Machine) RunMany(ctx context.Context, items []RunItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opRun)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRun)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -236,9 +239,9 @@ type FinishItem struct {
 
 // FinishMany is Finish for each item, in one transaction: all of them or none.
 func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFinish)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFinish)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -257,9 +260,9 @@ type LoseHostItem struct {
 // LoseHostMany is LoseHost for each item, in one transaction: all of them or
 // none.
 func (m *Machine) LoseHostMany(ctx context.Context, items []LoseHostItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opLoseHost)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opLoseHost)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -283,9 +286,9 @@ type CancelItem struct {
 
 // CancelMany is Cancel for each item, in one transaction: all of them or none.
 func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -305,9 +308,9 @@ type TerminateItem struct {
 // TerminateMany is Terminate for each item, in one transaction: all of them or
 // none.
 func (m *Machine) TerminateMany(ctx context.Context, items []TerminateItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opTerminate)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opTerminate)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -321,7 +324,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -397,22 +400,22 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opSubmit = &fsm.Operation[Job]{
+	opSubmit = &fsmimpl.Operation[Job]{
 		Name:    "submit",
 		Stored:  "submit",
 		Event:   "submitted",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "submitted"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "job_queue", Column: "job_queue"},
 			{Input: "array_job", Column: "array_job"},
 			{Input: "depends_on", Column: "depends_on"},
@@ -420,164 +423,164 @@ var (
 		},
 	}
 
-	opEvaluate = &fsm.Operation[Job]{
+	opEvaluate = &fsmimpl.Operation[Job]{
 		Name:   "evaluate",
 		Stored: "evaluate",
 		Event:  "evaluated",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"submitted"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "submitted", To: "runnable"},
 			{From: "submitted", To: "pending"},
 		},
 	}
 
-	opDependencySucceeded = &fsm.Operation[Job]{
+	opDependencySucceeded = &fsmimpl.Operation[Job]{
 		Name:   "dependency_succeeded",
 		Stored: "dependency_succeeded",
 		Event:  "dependency_succeeded",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "runnable"},
 			{From: "pending", To: "pending"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "job", Column: "satisfied"},
 		},
 	}
 
-	opDependencyFailed = &fsm.Operation[Job]{
+	opDependencyFailed = &fsmimpl.Operation[Job]{
 		Name:   "dependency_failed",
 		Stored: "dependency_failed",
 		Event:  "dependency_failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 	}
 
-	opStart = &fsm.Operation[Job]{
+	opStart = &fsmimpl.Operation[Job]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "starting",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"runnable"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "runnable", To: "starting"},
 		},
 	}
 
-	opFailToStart = &fsm.Operation[Job]{
+	opFailToStart = &fsmimpl.Operation[Job]{
 		Name:   "fail_to_start",
 		Stored: "fail_to_start",
 		Event:  "start_failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"starting"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "starting", To: "runnable"},
 			{From: "starting", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 	}
 
-	opRun = &fsm.Operation[Job]{
+	opRun = &fsmimpl.Operation[Job]{
 		Name:   "run",
 		Stored: "run",
 		Event:  "running",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"starting"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "starting", To: "running"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "timeout_at", Column: "timeout_at"},
 		},
 	}
 
-	opFinish = &fsm.Operation[Job]{
+	opFinish = &fsmimpl.Operation[Job]{
 		Name:   "finish",
 		Stored: "finish",
 		Event:  "finished",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "succeeded"},
 			{From: "running", To: "runnable"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "exit_code", Column: "exit_code"},
 		},
 	}
 
-	opLoseHost = &fsm.Operation[Job]{
+	opLoseHost = &fsmimpl.Operation[Job]{
 		Name:   "lose_host",
 		Stored: "lose_host",
 		Event:  "host_lost",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "runnable"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 	}
 
-	opTimeOut = &fsm.Operation[Job]{
+	opTimeOut = &fsmimpl.Operation[Job]{
 		Name:   "time_out",
 		Stored: "time_out",
 		Event:  "timed_out",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
-		Triggers: []fsm.Trigger{{After: "timeout_at"}},
+		Triggers: []fsmimpl.Trigger{{After: "timeout_at"}},
 	}
 
-	opCancel = &fsm.Operation[Job]{
+	opCancel = &fsmimpl.Operation[Job]{
 		Name:   "cancel",
 		Stored: "cancel",
 		Event:  "cancelled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"submitted", "pending", "runnable"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "submitted", To: "failed"},
 			{From: "pending", To: "failed"},
 			{From: "runnable", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 		Recorded: []string{"failed"},
 	}
 
-	opTerminate = &fsm.Operation[Job]{
+	opTerminate = &fsmimpl.Operation[Job]{
 		Name:   "terminate",
 		Stored: "terminate",
 		Event:  "terminated",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"submitted", "pending", "runnable", "starting", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "submitted", To: "failed"},
 			{From: "pending", To: "failed"},
 			{From: "runnable", To: "failed"},
 			{From: "starting", To: "failed"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 		Recorded: []string{"failed"},
@@ -585,14 +588,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opSubmit,
 		opEvaluate,
 		opDependencySucceeded,
@@ -606,10 +609,10 @@ var descriptor = fsm.Descriptor[Job]{
 		opCancel,
 		opTerminate,
 	},
-	Projection: &fsm.Projection{
+	Projection: &fsmimpl.Projection{
 		Entity: "ArrayJob",
 		Key:    []string{"array_job"},
-		Rules: []fsm.ProjectionRule{
+		Rules: []fsmimpl.ProjectionRule{
 			{State: "pending", Any: []string{"runnable", "starting", "running"}},
 			{State: "waiting", Any: []string{"submitted", "pending"}},
 			{State: "failed", Any: []string{"failed"}},
@@ -619,8 +622,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req SubmitRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -628,13 +631,13 @@ func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "job_queue", Value: req.JobQueue, Kind: fsm.KindString},
-			{Name: "array_job", Value: req.ArrayJob, Kind: fsm.KindString},
-			{Name: "depends_on", Value: req.DependsOn.Text(), Kind: fsm.KindSet},
-			{Name: "attempts", Value: req.Attempts, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "job_queue", Value: req.JobQueue, Kind: driver.KindString},
+			{Name: "array_job", Value: req.ArrayJob, Kind: driver.KindString},
+			{Name: "depends_on", Value: req.DependsOn.Text(), Kind: driver.KindSet},
+			{Name: "attempts", Value: req.Attempts, Kind: driver.KindInt},
 		},
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Submit(id, req, now)
 			*j = made
 			return step(e, err)
@@ -642,186 +645,186 @@ func (req SubmitRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req EvaluateRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req EvaluateRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Evaluate(req, now))
 		},
 	}
 }
 
-func (req DependencySucceededRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req DependencySucceededRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "job", Value: req.Job, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "job", Value: req.Job, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.DependencySucceeded(req, now))
 		},
 	}
 }
 
-func (req DependencyFailedRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req DependencyFailedRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.DependencyFailed(req, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req FailToStartRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailToStartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "retry", Value: req.Retry, Kind: fsm.KindBool},
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "retry", Value: req.Retry, Kind: driver.KindBool},
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailToStart(req, now))
 		},
 	}
 }
 
-func (req RunRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RunRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "timeout_at", Value: columnOf(req.TimeoutAt, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "timeout_at", Value: columnOf(req.TimeoutAt, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Run(req, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FinishRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "retry", Value: req.Retry, Kind: fsm.KindBool},
-			{Name: "exit_code", Value: req.ExitCode, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "retry", Value: req.Retry, Kind: driver.KindBool},
+			{Name: "exit_code", Value: req.ExitCode, Kind: driver.KindInt},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(req, now))
 		},
 	}
 }
 
-func (req LoseHostRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req LoseHostRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.LoseHost(req, now))
 		},
 	}
 }
 
-func (req TimeOutRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req TimeOutRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.TimeOut(req, now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CancelRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Cancel(req, now))
 		},
 	}
 }
 
-func (req TerminateRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req TerminateRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Terminate(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -845,7 +848,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("batchjob %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -871,11 +874,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -899,7 +902,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -909,7 +912,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -922,7 +925,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

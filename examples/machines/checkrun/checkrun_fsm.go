@@ -9,18 +9,20 @@
 package checkrun
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a CheckRun. The zero State is no state.
 type State uint8
@@ -102,7 +104,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -229,7 +231,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -350,7 +352,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -446,7 +448,7 @@ func (c *Conclusion) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c Conclusion) Value() (driver.Value, error) {
+func (c Conclusion) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -570,41 +572,41 @@ type CreateRequest struct {
 //   - if is_actions == true: to requested
 //   - otherwise: to queued
 func Create(id string, req CreateRequest, now time.Time) (CheckRun, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := CheckRun{ID: id, CreatedAt: now}
 	if req.Actor == "" {
-		return CheckRun{}, Event{}, j.refuse(OpCreate, fsm.CodeActorMissing)
+		return CheckRun{}, Event{}, j.refuse(OpCreate, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "actor", err.Error())
 	}
 	if req.Suite == "" {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "suite", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Suite); err != nil {
+	if err := driver.CheckText(req.Suite); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "suite", err.Error())
 	}
 	if req.Name == "" {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "name", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Name); err != nil {
+	if err := driver.CheckText(req.Name); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "name", err.Error())
 	}
 	if req.HeadSha == "" {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "head_sha", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.HeadSha); err != nil {
+	if err := driver.CheckText(req.HeadSha); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "head_sha", err.Error())
 	}
 	if v, ok := req.Output.Get(); ok {
 		if v.IsZero() {
 			return CheckRun{}, Event{}, j.refuseInput(OpCreate, "output", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return CheckRun{}, Event{}, j.refuseInput(OpCreate, "output", err.Error())
 		}
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return CheckRun{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	switch {
@@ -648,11 +650,11 @@ type QueueRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Queue(req QueueRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpQueue, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpQueue, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpQueue, "actor", err.Error())
 	}
 	switch j.State {
@@ -700,11 +702,11 @@ type WaitRequest struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
 func (j *CheckRun) Wait(req WaitRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpWait, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpWait, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpWait, "actor", err.Error())
 	}
 	switch j.State {
@@ -758,11 +760,11 @@ type HoldRequest struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - actions_only: is_actions == true (ErrActionsOnly)
 func (j *CheckRun) Hold(req HoldRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpHold, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpHold, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpHold, "actor", err.Error())
 	}
 	switch j.State {
@@ -815,11 +817,11 @@ type StartRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
 	}
 	switch j.State {
@@ -867,21 +869,21 @@ type DescribeRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Describe(req DescribeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpDescribe, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpDescribe, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpDescribe, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Name.Or("")); err != nil {
+	if err := driver.CheckText(req.Name.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpDescribe, "name", err.Error())
 	}
 	if v, ok := req.Output.Get(); ok {
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpDescribe, "output", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpDescribe, "output", err.Error())
 		}
 	}
@@ -959,11 +961,11 @@ type CompleteRequest struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
 func (j *CheckRun) Complete(req CompleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpComplete, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpComplete, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpComplete, "actor", err.Error())
 	}
 	if !req.Conclusion.Valid() {
@@ -973,7 +975,7 @@ func (j *CheckRun) Complete(req CompleteRequest, now time.Time) (Event, error) {
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpComplete, "output", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpComplete, "output", err.Error())
 		}
 	}
@@ -1026,11 +1028,11 @@ type ConcludeAgainRequest struct {
 //   - own_app: app == actor (ErrNotOwnApp)
 //   - set_by_github: input.conclusion != stale (ErrStaleIsReserved)
 func (j *CheckRun) ConcludeAgain(req ConcludeAgainRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpConcludeAgain, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpConcludeAgain, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpConcludeAgain, "actor", err.Error())
 	}
 	if !req.Conclusion.Valid() {
@@ -1040,7 +1042,7 @@ func (j *CheckRun) ConcludeAgain(req ConcludeAgainRequest, now time.Time) (Event
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpConcludeAgain, "output", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpConcludeAgain, "output", err.Error())
 		}
 	}
@@ -1087,7 +1089,7 @@ type MakeStaleRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *CheckRun) MakeStale(req MakeStaleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
 	default:
@@ -1121,17 +1123,17 @@ type RerequestRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *CheckRun) Rerequest(req RerequestRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpRerequest, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpRerequest, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpRerequest, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpRerequest, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpRerequest, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpRerequest, "reason", err.Error())
 	}
 	switch j.State {
@@ -1171,11 +1173,11 @@ type ResetRequest struct {
 // It is refused unless:
 //   - own_app: app == actor (ErrNotOwnApp)
 func (j *CheckRun) Reset(req ResetRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpReset, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpReset, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpReset, "actor", err.Error())
 	}
 	switch j.State {
@@ -1203,60 +1205,60 @@ func (j CheckRun) CanReset(req ResetRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpQueue:
 		switch s {
 		case StateRequested, StateWaiting, StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpWait:
 		switch s {
 		case StateRequested, StatePending, StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHold:
 		switch s {
 		case StateRequested, StateWaiting, StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpStart:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDescribe:
 		switch s {
 		case StateQueued, StateInProgress, StateCompleted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpComplete:
 		switch s {
 		case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpConcludeAgain:
 		switch s {
 		case StateCompleted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpMakeStale:
 		switch s {
 		case StateRequested, StateWaiting, StatePending, StateQueued, StateInProgress:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRerequest:
 		switch s {
 		case StateCompleted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpReset:
 		switch s {
 		case StateCompleted:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a CheckRun breaks, whoever wrote it. An empty list
@@ -1398,7 +1400,7 @@ func (c *CheckSuiteState) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c CheckSuiteState) Value() (driver.Value, error) {
+func (c CheckSuiteState) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -1494,7 +1496,7 @@ func (j *CheckRun) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *CheckRun) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1502,7 +1504,7 @@ func (j *CheckRun) refuseInput(op Operation, name, problem string) *fsm.Refusal 
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *CheckRun) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1524,30 +1526,30 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpQueue:         {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "queue", Allowed: queueStates},
-	OpWait:          {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "wait", Allowed: waitStates},
-	OpHold:          {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "hold", Allowed: holdStates},
-	OpStart:         {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "start", Allowed: startStates},
-	OpDescribe:      {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "describe", Allowed: describeStates},
-	OpComplete:      {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "complete", Allowed: completeStates},
-	OpConcludeAgain: {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "conclude_again", Allowed: concludeAgainStates},
-	OpMakeStale:     {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "make_stale", Allowed: makeStaleStates},
-	OpRerequest:     {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "rerequest", Allowed: rerequestStates},
-	OpReset:         {Code: fsm.CodeWrongState, Machine: "checkrun", Operation: "reset", Allowed: resetStates},
+	OpQueue:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "queue", Allowed: queueStates},
+	OpWait:          {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "wait", Allowed: waitStates},
+	OpHold:          {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "hold", Allowed: holdStates},
+	OpStart:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "start", Allowed: startStates},
+	OpDescribe:      {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "describe", Allowed: describeStates},
+	OpComplete:      {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "complete", Allowed: completeStates},
+	OpConcludeAgain: {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "conclude_again", Allowed: concludeAgainStates},
+	OpMakeStale:     {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "make_stale", Allowed: makeStaleStates},
+	OpRerequest:     {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "rerequest", Allowed: rerequestStates},
+	OpReset:         {Code: fsm.ErrWrongState, Machine: "checkrun", Operation: "reset", Allowed: resetStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundQueueOwnApp              = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "queue", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundWaitOwnApp               = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "wait", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundWaitActionsOnly          = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "wait", Guard: "actions_only", Cause: ErrActionsOnly}
-	groundHoldOwnApp               = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "hold", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundHoldActionsOnly          = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "hold", Guard: "actions_only", Cause: ErrActionsOnly}
-	groundStartOwnApp              = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "start", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundDescribeOwnApp           = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "describe", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundCompleteOwnApp           = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "complete", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundCompleteSetByGithub      = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "complete", Guard: "set_by_github", Cause: ErrStaleIsReserved}
-	groundConcludeAgainOwnApp      = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "own_app", Cause: ErrNotOwnApp}
-	groundConcludeAgainSetByGithub = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "set_by_github", Cause: ErrStaleIsReserved}
-	groundResetOwnApp              = fsm.Ground{Code: fsm.CodeGuard, Machine: "checkrun", Operation: "reset", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundQueueOwnApp              = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "queue", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundWaitOwnApp               = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "wait", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundWaitActionsOnly          = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "wait", Guard: "actions_only", Cause: ErrActionsOnly}
+	groundHoldOwnApp               = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "hold", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundHoldActionsOnly          = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "hold", Guard: "actions_only", Cause: ErrActionsOnly}
+	groundStartOwnApp              = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "start", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundDescribeOwnApp           = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "describe", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundCompleteOwnApp           = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "complete", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundCompleteSetByGithub      = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "complete", Guard: "set_by_github", Cause: ErrStaleIsReserved}
+	groundConcludeAgainOwnApp      = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "own_app", Cause: ErrNotOwnApp}
+	groundConcludeAgainSetByGithub = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "conclude_again", Guard: "set_by_github", Cause: ErrStaleIsReserved}
+	groundResetOwnApp              = fsm.Ground{Code: fsm.ErrGuard, Machine: "checkrun", Operation: "reset", Guard: "own_app", Cause: ErrNotOwnApp}
 )

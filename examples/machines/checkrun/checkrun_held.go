@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each CheckRun that it makes or
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the CheckRun is still so.
 func Hold(m *Machine, j CheckRun, actor string) AnyCheckRun {
-	return AnyCheckRun{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyCheckRun{handle{m.core.Hold(j, actor)}}
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j CheckRun, actor string) AnyCheckRun {
 func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyCheckRun, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Create(ctx, req)
 	if err != nil {
 		return AnyCheckRun{}, err
 	}
-	return AnyCheckRun{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnyCheckRun{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed checkrun.sqlite.sql
@@ -21,27 +24,27 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "checkrun",
 	Entity:      "CheckRun",
 	Version:     1,
 	Hash:        "7ec3d8190367df309a9178adc3d07456f8eb8e68394fde9195bc5063f0f95977",
 	Table:       "checkrun",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "suite", Stored: "suite", Kind: fsm.KindString},
-		{Name: "app", Stored: "app", Kind: fsm.KindString},
-		{Name: "name", Stored: "name", Kind: fsm.KindString},
-		{Name: "head_sha", Stored: "head_sha", Kind: fsm.KindString},
-		{Name: "is_actions", Stored: "is_actions", Kind: fsm.KindBool},
-		{Name: "output", Stored: "output", Kind: fsm.KindJSON, Optional: true},
-		{Name: "conclusion", Stored: "conclusion", Kind: fsm.KindEnum, Optional: true, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}},
-		{Name: "started_at", Stored: "started_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "completed_at", Stored: "completed_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "suite", Stored: "suite", Kind: driver.KindString},
+		{Name: "app", Stored: "app", Kind: driver.KindString},
+		{Name: "name", Stored: "name", Kind: driver.KindString},
+		{Name: "head_sha", Stored: "head_sha", Kind: driver.KindString},
+		{Name: "is_actions", Stored: "is_actions", Kind: driver.KindBool},
+		{Name: "output", Stored: "output", Kind: driver.KindJSON, Optional: true},
+		{Name: "conclusion", Stored: "conclusion", Kind: driver.KindEnum, Optional: true, Words: []string{"action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "startup_failure", "timed_out"}},
+		{Name: "started_at", Stored: "started_at", Kind: driver.KindTime, Optional: true},
+		{Name: "completed_at", Stored: "completed_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "requested", Stored: "requested"},
 		{Name: "waiting", Stored: "waiting"},
 		{Name: "pending", Stored: "pending"},
@@ -49,8 +52,8 @@ var schema = &fsm.Schema{
 		{Name: "in_progress", Stored: "in_progress"},
 		{Name: "completed", Stored: "completed", Final: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.make_stale", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"requested", "waiting", "pending", "queued", "in_progress"}},
+	Indexes: []driver.Index{
+		{Name: "due.make_stale", Order: []driver.Order{{Column: "created_at"}}, States: []string{"requested", "waiting", "pending", "queued", "in_progress"}},
 		{Name: "projection", Columns: []string{"suite"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -83,7 +86,7 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	if effects == nil {
 		return nil, errors.New("open checkrun: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[CheckRun]{
+	functions := map[string]fsmimpl.EffectFunc[CheckRun]{
 		"send_rerequested": func(ctx context.Context, _ fsm.Tx, j CheckRun, key string, e fsm.Event) error {
 			return effects.SendRerequested(ctx, j, key, e)
 		},
@@ -98,13 +101,13 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a CheckRun out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (CheckRun, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a CheckRun in state requested or queued.
@@ -115,7 +118,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[CheckRun], len(reqs))
+	calls := make([]fsmimpl.Call[CheckRun], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -135,9 +138,9 @@ type QueueItem struct {
 
 // QueueMany is Queue for each item, in one transaction: all of them or none.
 func (m *Machine) QueueMany(ctx context.Context, items []QueueItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opQueue)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opQueue)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -155,9 +158,9 @@ type WaitItem struct {
 
 // WaitMany is Wait for each item, in one transaction: all of them or none.
 func (m *Machine) WaitMany(ctx context.Context, items []WaitItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opWait)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opWait)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -175,9 +178,9 @@ type HoldItem struct {
 
 // HoldMany is Hold for each item, in one transaction: all of them or none.
 func (m *Machine) HoldMany(ctx context.Context, items []HoldItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opHold)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opHold)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -195,9 +198,9 @@ type StartItem struct {
 
 // StartMany is Start for each item, in one transaction: all of them or none.
 func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opStart)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -216,9 +219,9 @@ type DescribeItem struct {
 // DescribeMany is Describe for each item, in one transaction: all of them or
 // none.
 func (m *Machine) DescribeMany(ctx context.Context, items []DescribeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opDescribe)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opDescribe)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -238,9 +241,9 @@ type CompleteItem struct {
 // CompleteMany is Complete for each item, in one transaction: all of them or
 // none.
 func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opComplete)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opComplete)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -259,9 +262,9 @@ type ConcludeAgainItem struct {
 // ConcludeAgainMany is ConcludeAgain for each item, in one transaction: all of
 // them or none.
 func (m *Machine) ConcludeAgainMany(ctx context.Context, items []ConcludeAgainItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opConcludeAgain)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opConcludeAgain)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -287,9 +290,9 @@ type RerequestItem struct {
 // RerequestMany is Rerequest for each item, in one transaction: all of them or
 // none.
 func (m *Machine) RerequestMany(ctx context.Context, items []RerequestItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opRerequest)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opRerequest)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -307,9 +310,9 @@ type ResetItem struct {
 
 // ResetMany is Reset for each item, in one transaction: all of them or none.
 func (m *Machine) ResetMany(ctx context.Context, items []ResetItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[CheckRun], len(items))
+	calls := make([]fsmimpl.Item[CheckRun], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[CheckRun]{At: item.At, Call: item.Request.call(opReset)}
+		calls[i] = fsmimpl.Item[CheckRun]{At: item.At, Call: item.Request.call(opReset)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -323,7 +326,7 @@ func (m *Machine) Record(ctx context.Context, id string) (CheckRun, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[CheckRun, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -405,23 +408,23 @@ func (m *Machine) Core() *fsm.Machine[CheckRun] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[CheckRun]{
+	opCreate = &fsmimpl.Operation[CheckRun]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "created",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "requested"},
 			{To: "queued"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "suite", Column: "suite"},
 			{Input: "name", Column: "name"},
 			{Input: "head_sha", Column: "head_sha"},
@@ -431,13 +434,13 @@ var (
 		NeedActor: true,
 	}
 
-	opQueue = &fsm.Operation[CheckRun]{
+	opQueue = &fsmimpl.Operation[CheckRun]{
 		Name:   "queue",
 		Stored: "queue",
 		Event:  "queued",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requested", "waiting", "pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requested", To: "queued"},
 			{From: "waiting", To: "queued"},
 			{From: "pending", To: "queued"},
@@ -445,13 +448,13 @@ var (
 		NeedActor: true,
 	}
 
-	opWait = &fsm.Operation[CheckRun]{
+	opWait = &fsmimpl.Operation[CheckRun]{
 		Name:   "wait",
 		Stored: "wait",
 		Event:  "waiting",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requested", "queued", "pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requested", To: "waiting"},
 			{From: "queued", To: "waiting"},
 			{From: "pending", To: "waiting"},
@@ -459,13 +462,13 @@ var (
 		NeedActor: true,
 	}
 
-	opHold = &fsm.Operation[CheckRun]{
+	opHold = &fsmimpl.Operation[CheckRun]{
 		Name:   "hold",
 		Stored: "hold",
 		Event:  "pending",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requested", "queued", "waiting"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requested", To: "pending"},
 			{From: "queued", To: "pending"},
 			{From: "waiting", To: "pending"},
@@ -473,113 +476,113 @@ var (
 		NeedActor: true,
 	}
 
-	opStart = &fsm.Operation[CheckRun]{
+	opStart = &fsmimpl.Operation[CheckRun]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "started",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "in_progress"},
 		},
 		NeedActor: true,
 	}
 
-	opDescribe = &fsm.Operation[CheckRun]{
+	opDescribe = &fsmimpl.Operation[CheckRun]{
 		Name:   "describe",
 		Stored: "describe",
 		Event:  "described",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued", "in_progress", "completed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "queued"},
 			{From: "in_progress", To: "in_progress"},
 			{From: "completed", To: "completed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "name"},
 			{Input: "output", Column: "output"},
 		},
 		NeedActor: true,
 	}
 
-	opComplete = &fsm.Operation[CheckRun]{
+	opComplete = &fsmimpl.Operation[CheckRun]{
 		Name:   "complete",
 		Stored: "complete",
 		Event:  "completed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requested", "waiting", "pending", "queued", "in_progress"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requested", To: "completed"},
 			{From: "waiting", To: "completed"},
 			{From: "pending", To: "completed"},
 			{From: "queued", To: "completed"},
 			{From: "in_progress", To: "completed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "conclusion", Column: "conclusion"},
 			{Input: "output", Column: "output"},
 		},
 		NeedActor: true,
 	}
 
-	opConcludeAgain = &fsm.Operation[CheckRun]{
+	opConcludeAgain = &fsmimpl.Operation[CheckRun]{
 		Name:   "conclude_again",
 		Stored: "conclude_again",
 		Event:  "concluded_again",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"completed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "completed", To: "completed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "conclusion", Column: "conclusion"},
 			{Input: "output", Column: "output"},
 		},
 		NeedActor: true,
 	}
 
-	opMakeStale = &fsm.Operation[CheckRun]{
+	opMakeStale = &fsmimpl.Operation[CheckRun]{
 		Name:   "make_stale",
 		Stored: "make_stale",
 		Event:  "stale",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"requested", "waiting", "pending", "queued", "in_progress"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requested", To: "completed"},
 			{From: "waiting", To: "completed"},
 			{From: "pending", To: "completed"},
 			{From: "queued", To: "completed"},
 			{From: "in_progress", To: "completed"},
 		},
-		Triggers: []fsm.Trigger{{After: "created_at", Plus: 336 * time.Hour}},
-		System: func(*CheckRun, time.Time) (fsm.Call[CheckRun], error) {
+		Triggers: []fsmimpl.Trigger{{After: "created_at", Plus: 336 * time.Hour}},
+		System: func(*CheckRun, time.Time) (fsmimpl.Call[CheckRun], error) {
 			return MakeStaleRequest{}.call(nil), nil
 		},
 	}
 
-	opRerequest = &fsm.Operation[CheckRun]{
+	opRerequest = &fsmimpl.Operation[CheckRun]{
 		Name:   "rerequest",
 		Stored: "rerequest",
 		Event:  "rerequested",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"completed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "completed", To: "completed"},
 		},
 		NeedActor: true,
-		Effect: &fsm.EffectInfo[CheckRun]{
+		Effect: &fsmimpl.EffectInfo[CheckRun]{
 			Name: "send_rerequested",
 		},
 	}
 
-	opReset = &fsm.Operation[CheckRun]{
+	opReset = &fsmimpl.Operation[CheckRun]{
 		Name:   "reset",
 		Stored: "reset",
 		Event:  "reset",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"completed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "completed", To: "queued"},
 		},
 		NeedActor: true,
@@ -587,14 +590,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[CheckRun]{
+var descriptor = fsmimpl.Descriptor[CheckRun]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *CheckRun) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[CheckRun]{
+	Operations: []*fsmimpl.Operation[CheckRun]{
 		opCreate,
 		opQueue,
 		opWait,
@@ -607,10 +610,10 @@ var descriptor = fsm.Descriptor[CheckRun]{
 		opRerequest,
 		opReset,
 	},
-	Projection: &fsm.Projection{
+	Projection: &fsmimpl.Projection{
 		Entity: "CheckSuite",
 		Key:    []string{"suite"},
-		Rules: []fsm.ProjectionRule{
+		Rules: []fsmimpl.ProjectionRule{
 			{State: "in_progress", Any: []string{"in_progress"}},
 			{State: "queued", Any: []string{"requested", "waiting", "pending", "queued"}},
 			{State: "completed", All: []string{"completed"}},
@@ -619,8 +622,8 @@ var descriptor = fsm.Descriptor[CheckRun]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req CreateRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -628,14 +631,14 @@ func (req CreateRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "suite", Value: req.Suite, Kind: fsm.KindString},
-			{Name: "name", Value: req.Name, Kind: fsm.KindString},
-			{Name: "head_sha", Value: req.HeadSha, Kind: fsm.KindString},
-			{Name: "is_actions", Value: req.IsActions, Kind: fsm.KindBool},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "suite", Value: req.Suite, Kind: driver.KindString},
+			{Name: "name", Value: req.Name, Kind: driver.KindString},
+			{Name: "head_sha", Value: req.HeadSha, Kind: driver.KindString},
+			{Name: "is_actions", Value: req.IsActions, Kind: driver.KindBool},
+			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *CheckRun, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -643,159 +646,159 @@ func (req CreateRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
 	}
 }
 
-func (req QueueRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req QueueRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Queue(req, now))
 		},
 	}
 }
 
-func (req WaitRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req WaitRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Wait(req, now))
 		},
 	}
 }
 
-func (req HoldRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req HoldRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Hold(req, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req StartRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req DescribeRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req DescribeRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "name", Value: column(req.Name), Kind: fsm.KindString},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "name", Value: column(req.Name), Kind: driver.KindString},
+			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Describe(req, now))
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req CompleteRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "conclusion", Value: req.Conclusion.String(), Kind: fsm.KindEnum},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "conclusion", Value: req.Conclusion.String(), Kind: driver.KindEnum},
+			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Complete(req, now))
 		},
 	}
 }
 
-func (req ConcludeAgainRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req ConcludeAgainRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "conclusion", Value: req.Conclusion.String(), Kind: fsm.KindEnum},
-			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "conclusion", Value: req.Conclusion.String(), Kind: driver.KindEnum},
+			{Name: "output", Value: columnOf(req.Output, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ConcludeAgain(req, now))
 		},
 	}
 }
 
-func (req MakeStaleRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req MakeStaleRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.MakeStale(req, now))
 		},
 	}
 }
 
-func (req RerequestRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req RerequestRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rerequest(req, now))
 		},
 	}
 }
 
-func (req ResetRequest) call(op *fsm.Operation[CheckRun]) fsm.Call[CheckRun] {
-	return fsm.Call[CheckRun]{
+func (req ResetRequest) call(op *fsmimpl.Operation[CheckRun]) fsmimpl.Call[CheckRun] {
+	return fsmimpl.Call[CheckRun]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *CheckRun, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reset(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *CheckRun) fsm.Row {
-	return fsm.Row{
+func encode(j *CheckRun) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -817,7 +820,7 @@ func encode(j *CheckRun) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (CheckRun, error) {
+func decode(r driver.Row) (CheckRun, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return CheckRun{}, fmt.Errorf("checkrun %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -841,11 +844,11 @@ func decode(r fsm.Row) (CheckRun, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -869,7 +872,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -879,7 +882,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -895,7 +898,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

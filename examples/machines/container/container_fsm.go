@@ -8,17 +8,19 @@
 package container
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Container. The zero State is no state.
 type State uint8
@@ -89,7 +91,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -201,7 +203,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -312,7 +314,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -415,35 +417,35 @@ type CreateRequest struct {
 //
 // Makes the environment that config.json asks for.
 func Create(id string, req CreateRequest, now time.Time) (Container, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Container{ID: id, CreatedAt: now}
 	if req.ContainerID == "" {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "container_id", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.ContainerID); err != nil {
+	if err := driver.CheckText(req.ContainerID); err != nil {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "container_id", err.Error())
 	}
 	if req.OciVersion == "" {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "oci_version", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.OciVersion); err != nil {
+	if err := driver.CheckText(req.OciVersion); err != nil {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "oci_version", err.Error())
 	}
 	if req.Bundle == "" {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "bundle", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Bundle); err != nil {
+	if err := driver.CheckText(req.Bundle); err != nil {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "bundle", err.Error())
 	}
 	if v, ok := req.Annotations.Get(); ok {
 		if v.IsZero() {
 			return Container{}, Event{}, j.refuseInput(OpCreate, "annotations", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Container{}, Event{}, j.refuseInput(OpCreate, "annotations", err.Error())
 		}
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Container{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	j.ContainerID = req.ContainerID
@@ -469,7 +471,7 @@ type FinishCreateRequest struct {
 // The environment is there, with the hooks createRuntime and createContainer
 // run.
 func (j *Container) FinishCreate(req FinishCreateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Pid < 1 {
 		return Event{}, j.refuseInput(OpFinishCreate, "pid", "expected 1 or more")
 	}
@@ -505,7 +507,7 @@ type FailCreateRequest struct {
 //
 // The environment, or one of its hooks, failed; what was made is undone.
 func (j *Container) FailCreate(req FailCreateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCreating:
 	default:
@@ -540,7 +542,7 @@ type StartRequest struct {
 //
 // Runs the program of the user.
 func (j *Container) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCreated:
 	default:
@@ -579,7 +581,7 @@ type FailStartRequest struct {
 // The hook startContainer failed, so the container is stopped and, without a
 // delete, destroyed.
 func (j *Container) FailStart(req FailStartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCreated:
 	default:
@@ -610,7 +612,7 @@ type DestroyRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Container) Destroy(req DestroyRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateStopped:
 	default:
@@ -647,11 +649,11 @@ type KillRequest struct {
 //
 // Sends a signal to the process, which may go on.
 func (j *Container) Kill(req KillRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Signal == "" {
 		return Event{}, j.refuseInput(OpKill, "signal", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Signal); err != nil {
+	if err := driver.CheckText(req.Signal); err != nil {
 		return Event{}, j.refuseInput(OpKill, "signal", err.Error())
 	}
 	switch j.State {
@@ -692,7 +694,7 @@ type ExitRequest struct {
 //
 // The process has ended, by itself or by a signal.
 func (j *Container) Exit(req ExitRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCreated, StateRunning:
 	default:
@@ -723,7 +725,7 @@ type DeleteRequest struct {
 //
 // Undoes what create made and runs the poststop hooks.
 func (j *Container) Delete(req DeleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateStopped:
 	default:
@@ -749,50 +751,50 @@ func (j Container) CanDelete(req DeleteRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpFinishCreate:
 		switch s {
 		case StateCreating:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFailCreate:
 		switch s {
 		case StateCreating:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpStart:
 		switch s {
 		case StateCreated:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFailStart:
 		switch s {
 		case StateCreated:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDestroy:
 		switch s {
 		case StateStopped:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpKill:
 		switch s {
 		case StateCreated, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpExit:
 		switch s {
 		case StateCreated, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDelete:
 		switch s {
 		case StateStopped:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Container breaks, whoever wrote it. An empty
@@ -877,7 +879,7 @@ func (j *Container) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Container) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -885,7 +887,7 @@ func (j *Container) refuseInput(op Operation, name, problem string) *fsm.Refusal
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Container) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -905,24 +907,24 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpFinishCreate: {Code: fsm.CodeWrongState, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
-	OpFailCreate:   {Code: fsm.CodeWrongState, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
-	OpStart:        {Code: fsm.CodeWrongState, Machine: "container", Operation: "start", Allowed: startStates},
-	OpFailStart:    {Code: fsm.CodeWrongState, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
-	OpDestroy:      {Code: fsm.CodeWrongState, Machine: "container", Operation: "destroy", Allowed: destroyStates},
-	OpKill:         {Code: fsm.CodeWrongState, Machine: "container", Operation: "kill", Allowed: killStates},
-	OpExit:         {Code: fsm.CodeWrongState, Machine: "container", Operation: "exit", Allowed: exitStates},
-	OpDelete:       {Code: fsm.CodeWrongState, Machine: "container", Operation: "delete", Allowed: deleteStates},
+	OpFinishCreate: {Code: fsm.ErrWrongState, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
+	OpFailCreate:   {Code: fsm.ErrWrongState, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
+	OpStart:        {Code: fsm.ErrWrongState, Machine: "container", Operation: "start", Allowed: startStates},
+	OpFailStart:    {Code: fsm.ErrWrongState, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
+	OpDestroy:      {Code: fsm.ErrWrongState, Machine: "container", Operation: "destroy", Allowed: destroyStates},
+	OpKill:         {Code: fsm.ErrWrongState, Machine: "container", Operation: "kill", Allowed: killStates},
+	OpExit:         {Code: fsm.ErrWrongState, Machine: "container", Operation: "exit", Allowed: exitStates},
+	OpDelete:       {Code: fsm.ErrWrongState, Machine: "container", Operation: "delete", Allowed: deleteStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpFinishCreate: {Code: fsm.CodeTerminal, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
-	OpFailCreate:   {Code: fsm.CodeTerminal, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
-	OpStart:        {Code: fsm.CodeTerminal, Machine: "container", Operation: "start", Allowed: startStates},
-	OpFailStart:    {Code: fsm.CodeTerminal, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
-	OpDestroy:      {Code: fsm.CodeTerminal, Machine: "container", Operation: "destroy", Allowed: destroyStates},
-	OpKill:         {Code: fsm.CodeTerminal, Machine: "container", Operation: "kill", Allowed: killStates},
-	OpExit:         {Code: fsm.CodeTerminal, Machine: "container", Operation: "exit", Allowed: exitStates},
-	OpDelete:       {Code: fsm.CodeTerminal, Machine: "container", Operation: "delete", Allowed: deleteStates},
+	OpFinishCreate: {Code: fsm.ErrTerminal, Machine: "container", Operation: "finish_create", Allowed: finishCreateStates},
+	OpFailCreate:   {Code: fsm.ErrTerminal, Machine: "container", Operation: "fail_create", Allowed: failCreateStates},
+	OpStart:        {Code: fsm.ErrTerminal, Machine: "container", Operation: "start", Allowed: startStates},
+	OpFailStart:    {Code: fsm.ErrTerminal, Machine: "container", Operation: "fail_start", Allowed: failStartStates},
+	OpDestroy:      {Code: fsm.ErrTerminal, Machine: "container", Operation: "destroy", Allowed: destroyStates},
+	OpKill:         {Code: fsm.ErrTerminal, Machine: "container", Operation: "kill", Allowed: killStates},
+	OpExit:         {Code: fsm.ErrTerminal, Machine: "container", Operation: "exit", Allowed: exitStates},
+	OpDelete:       {Code: fsm.ErrTerminal, Machine: "container", Operation: "delete", Allowed: deleteStates},
 }

@@ -30,7 +30,7 @@ func (m *Machine) As(actor string) Holder {
 // held before it was started again. It asks nothing of the store: each
 // operation finds out whether the Container is still so.
 func Hold(m *Machine, j Container, actor string) AnyContainer {
-	return AnyContainer{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyContainer{handle{m.core.Hold(j, actor)}}
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor.
@@ -40,7 +40,7 @@ func (h Holder) Create(ctx context.Context, req CreateRequest) (CreatingContaine
 	if err != nil {
 		return CreatingContainer{}, err
 	}
-	return CreatingContainer{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return CreatingContainer{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

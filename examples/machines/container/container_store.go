@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed container.sqlite.sql
@@ -21,31 +24,31 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "container",
 	Entity:      "Container",
 	Version:     1,
 	Hash:        "9b17616a7c56c081c61faa1ecb6b43057e5f8d5e2db2cb644081f3a53b710a54",
 	Table:       "container",
 	Enforce:     "full",
-	RequestID:   fsm.Never,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "container_id", Stored: "container_id", Kind: fsm.KindString},
-		{Name: "oci_version", Stored: "oci_version", Kind: fsm.KindString},
-		{Name: "bundle", Stored: "bundle", Kind: fsm.KindString},
-		{Name: "annotations", Stored: "annotations", Kind: fsm.KindJSON, Optional: true},
-		{Name: "pid", Stored: "pid", Kind: fsm.KindInt, Optional: true},
-		{Name: "exit_code", Stored: "exit_code", Kind: fsm.KindInt, Optional: true},
+	RequestID:   driver.Never,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "container_id", Stored: "container_id", Kind: driver.KindString},
+		{Name: "oci_version", Stored: "oci_version", Kind: driver.KindString},
+		{Name: "bundle", Stored: "bundle", Kind: driver.KindString},
+		{Name: "annotations", Stored: "annotations", Kind: driver.KindJSON, Optional: true},
+		{Name: "pid", Stored: "pid", Kind: driver.KindInt, Optional: true},
+		{Name: "exit_code", Stored: "exit_code", Kind: driver.KindInt, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "creating", Stored: "creating"},
 		{Name: "created", Stored: "created"},
 		{Name: "running", Stored: "running"},
 		{Name: "stopped", Stored: "stopped"},
 		{Name: "deleted", Stored: "deleted", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_per_id", Columns: []string{"container_id"}, States: []string{"creating", "created", "running", "stopped"}, Err: ErrIDInUse},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -91,7 +94,7 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	if effects == nil {
 		return nil, errors.New("open container: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[Container]{
+	functions := map[string]fsmimpl.EffectFunc[Container]{
 		"make_environment": func(ctx context.Context, _ fsm.Tx, j Container, key string, e fsm.Event) error {
 			return effects.MakeEnvironment(ctx, j, key, e)
 		},
@@ -115,13 +118,13 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Container out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Container, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a Container in state creating.
@@ -132,7 +135,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Container], len(reqs))
+	calls := make([]fsmimpl.Call[Container], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -153,9 +156,9 @@ type FinishCreateItem struct {
 // FinishCreateMany is FinishCreate for each item, in one transaction: all of
 // them or none.
 func (m *Machine) FinishCreateMany(ctx context.Context, items []FinishCreateItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opFinishCreate)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opFinishCreate)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -174,9 +177,9 @@ type FailCreateItem struct {
 // FailCreateMany is FailCreate for each item, in one transaction: all of them
 // or none.
 func (m *Machine) FailCreateMany(ctx context.Context, items []FailCreateItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opFailCreate)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opFailCreate)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -194,9 +197,9 @@ type StartItem struct {
 
 // StartMany is Start for each item, in one transaction: all of them or none.
 func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opStart)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -215,9 +218,9 @@ type FailStartItem struct {
 // FailStartMany is FailStart for each item, in one transaction: all of them or
 // none.
 func (m *Machine) FailStartMany(ctx context.Context, items []FailStartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opFailStart)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opFailStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -241,9 +244,9 @@ type KillItem struct {
 
 // KillMany is Kill for each item, in one transaction: all of them or none.
 func (m *Machine) KillMany(ctx context.Context, items []KillItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opKill)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opKill)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -261,9 +264,9 @@ type ExitItem struct {
 
 // ExitMany is Exit for each item, in one transaction: all of them or none.
 func (m *Machine) ExitMany(ctx context.Context, items []ExitItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opExit)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opExit)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -281,9 +284,9 @@ type DeleteItem struct {
 
 // DeleteMany is Delete for each item, in one transaction: all of them or none.
 func (m *Machine) DeleteMany(ctx context.Context, items []DeleteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Container], len(items))
+	calls := make([]fsmimpl.Item[Container], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Container]{At: item.At, Call: item.Request.call(opDelete)}
+		calls[i] = fsmimpl.Item[Container]{At: item.At, Call: item.Request.call(opDelete)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -297,7 +300,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Container, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Container, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -373,157 +376,157 @@ func (m *Machine) Core() *fsm.Machine[Container] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[Container]{
+	opCreate = &fsmimpl.Operation[Container]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "create",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "creating"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "container_id", Column: "container_id"},
 			{Input: "oci_version", Column: "oci_version"},
 			{Input: "bundle", Column: "bundle"},
 			{Input: "annotations", Column: "annotations"},
 		},
-		Effect: &fsm.EffectInfo[Container]{
+		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "make_environment",
 		},
 	}
 
-	opFinishCreate = &fsm.Operation[Container]{
+	opFinishCreate = &fsmimpl.Operation[Container]{
 		Name:   "finish_create",
 		Stored: "finish_create",
 		Event:  "created",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"creating"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "creating", To: "created"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "pid", Column: "pid"},
 		},
 	}
 
-	opFailCreate = &fsm.Operation[Container]{
+	opFailCreate = &fsmimpl.Operation[Container]{
 		Name:   "fail_create",
 		Stored: "fail_create",
 		Event:  "create_failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"creating"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "creating", To: "deleted"},
 		},
-		Effect: &fsm.EffectInfo[Container]{
+		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "undo_environment",
 		},
 	}
 
-	opStart = &fsm.Operation[Container]{
+	opStart = &fsmimpl.Operation[Container]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "started",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"created"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "created", To: "running"},
 		},
-		Effect: &fsm.EffectInfo[Container]{
+		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "run_program",
 		},
 	}
 
-	opFailStart = &fsm.Operation[Container]{
+	opFailStart = &fsmimpl.Operation[Container]{
 		Name:   "fail_start",
 		Stored: "fail_start",
 		Event:  "start_failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"created"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "created", To: "stopped"},
 		},
 		Then: "destroy",
 	}
 
-	opDestroy = &fsm.Operation[Container]{
+	opDestroy = &fsmimpl.Operation[Container]{
 		Name:   "destroy",
 		Stored: "destroy",
 		Event:  "destroyed",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"stopped"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "stopped", To: "deleted"},
 		},
-		Effect: &fsm.EffectInfo[Container]{
+		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "undo_environment",
 		},
-		System: func(*Container, time.Time) (fsm.Call[Container], error) {
+		System: func(*Container, time.Time) (fsmimpl.Call[Container], error) {
 			return DestroyRequest{}.call(nil), nil
 		},
 	}
 
-	opKill = &fsm.Operation[Container]{
+	opKill = &fsmimpl.Operation[Container]{
 		Name:   "kill",
 		Stored: "kill",
 		Event:  "killed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"created", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "created", To: "created"},
 			{From: "running", To: "running"},
 		},
-		Effect: &fsm.EffectInfo[Container]{
+		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "send_signal",
 		},
 	}
 
-	opExit = &fsm.Operation[Container]{
+	opExit = &fsmimpl.Operation[Container]{
 		Name:   "exit",
 		Stored: "exit",
 		Event:  "exited",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"created", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "created", To: "stopped"},
 			{From: "running", To: "stopped"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "exit_code", Column: "exit_code"},
 		},
 	}
 
-	opDelete = &fsm.Operation[Container]{
+	opDelete = &fsmimpl.Operation[Container]{
 		Name:   "delete",
 		Stored: "delete",
 		Event:  "deleted",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"stopped"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "stopped", To: "deleted"},
 		},
-		Effect: &fsm.EffectInfo[Container]{
+		Effect: &fsmimpl.EffectInfo[Container]{
 			Name: "undo_environment",
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Container]{
+var descriptor = fsmimpl.Descriptor[Container]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Container) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Container]{
+	Operations: []*fsmimpl.Operation[Container]{
 		opCreate,
 		opFinishCreate,
 		opFailCreate,
@@ -536,21 +539,21 @@ var descriptor = fsm.Descriptor[Container]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req CreateRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		ID:        req.ID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "container_id", Value: req.ContainerID, Kind: fsm.KindString},
-			{Name: "oci_version", Value: req.OciVersion, Kind: fsm.KindString},
-			{Name: "bundle", Value: req.Bundle, Kind: fsm.KindString},
-			{Name: "annotations", Value: columnOf(req.Annotations, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "container_id", Value: req.ContainerID, Kind: driver.KindString},
+			{Name: "oci_version", Value: req.OciVersion, Kind: driver.KindString},
+			{Name: "bundle", Value: req.Bundle, Kind: driver.KindString},
+			{Name: "annotations", Value: columnOf(req.Annotations, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Container, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -558,121 +561,121 @@ func (req CreateRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] 
 	}
 }
 
-func (req FinishCreateRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req FinishCreateRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "pid", Value: req.Pid, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "pid", Value: req.Pid, Kind: driver.KindInt},
 		},
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FinishCreate(req, now))
 		},
 	}
 }
 
-func (req FailCreateRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req FailCreateRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailCreate(req, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req StartRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req FailStartRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req FailStartRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailStart(req, now))
 		},
 	}
 }
 
-func (req DestroyRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req DestroyRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Destroy(req, now))
 		},
 	}
 }
 
-func (req KillRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req KillRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "signal", Value: req.Signal, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "signal", Value: req.Signal, Kind: driver.KindString},
 		},
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Kill(req, now))
 		},
 	}
 }
 
-func (req ExitRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req ExitRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "exit_code", Value: req.ExitCode, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "exit_code", Value: req.ExitCode, Kind: driver.KindInt},
 		},
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Exit(req, now))
 		},
 	}
 }
 
-func (req DeleteRequest) call(op *fsm.Operation[Container]) fsm.Call[Container] {
-	return fsm.Call[Container]{
+func (req DeleteRequest) call(op *fsmimpl.Operation[Container]) fsmimpl.Call[Container] {
+	return fsmimpl.Call[Container]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Container, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Delete(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Container) fsm.Row {
-	return fsm.Row{
+func encode(j *Container) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -691,7 +694,7 @@ func encode(j *Container) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Container, error) {
+func decode(r driver.Row) (Container, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Container{}, fmt.Errorf("container %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -712,11 +715,11 @@ func decode(r fsm.Row) (Container, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -740,7 +743,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -750,7 +753,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -766,7 +769,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

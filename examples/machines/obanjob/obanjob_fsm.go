@@ -8,18 +8,20 @@
 package obanjob
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -109,7 +111,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -237,7 +239,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -358,7 +360,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -498,24 +500,24 @@ type InsertRequest struct {
 //   - if now < input.scheduled_at: to scheduled
 //   - otherwise: to available
 func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
 	if req.Worker == "" {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "worker", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Worker); err != nil {
+	if err := driver.CheckText(req.Worker); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "worker", err.Error())
 	}
 	if req.Queue == "" {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Queue); err != nil {
+	if err := driver.CheckText(req.Queue); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", err.Error())
 	}
 	if req.Args.IsZero() {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "args", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Args.String()); err != nil {
+	if err := driver.CheckText(req.Args.String()); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "args", err.Error())
 	}
 	if req.Priority < 0 || req.Priority > 9 {
@@ -524,14 +526,14 @@ func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
 	if req.MaxAttempts < 0 {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "max_attempts", "expected 0 or more")
 	}
-	req.ScheduledAt = fsm.Time(req.ScheduledAt)
+	req.ScheduledAt = driver.Time(req.ScheduledAt)
 	if req.ScheduledAt.IsZero() {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is required and zero")
 	}
 	if !inYears(req.ScheduledAt) {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is outside the years 1 to 9999")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "id", err.Error())
 	}
 	if req.MaxAttempts < 1 {
@@ -590,7 +592,7 @@ type StageRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Stage(req StageRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateRetryable:
 	default:
@@ -646,17 +648,17 @@ type FetchRequest struct {
 // It is refused unless:
 //   - attempts_left: attempt < max_attempts (ErrOutOfAttempts)
 func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpFetch, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpFetch, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpFetch, "actor", err.Error())
 	}
 	if req.Queue == "" {
 		return Event{}, j.refuseInput(OpFetch, "queue", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Queue); err != nil {
+	if err := driver.CheckText(req.Queue); err != nil {
 		return Event{}, j.refuseInput(OpFetch, "queue", err.Error())
 	}
 	switch j.State {
@@ -715,7 +717,7 @@ type CompleteRequest struct {
 //
 // The worker returned ok.
 func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateExecuting:
 	default:
@@ -771,8 +773,8 @@ type FailRequest struct {
 //   - if attempt >= max_attempts: to discarded
 //   - otherwise: to retryable
 func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.RetryAt = fsm.Time(req.RetryAt)
+	now = driver.Time(now)
+	req.RetryAt = driver.Time(req.RetryAt)
 	if req.RetryAt.IsZero() {
 		return Event{}, j.refuseInput(OpFail, "retry_at", "it is required and zero")
 	}
@@ -782,7 +784,7 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	if req.Error.IsZero() {
 		return Event{}, j.refuseInput(OpFail, "error", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Error.String()); err != nil {
+	if err := driver.CheckText(req.Error.String()); err != nil {
 		return Event{}, j.refuseInput(OpFail, "error", err.Error())
 	}
 	switch j.State {
@@ -869,8 +871,8 @@ type SnoozeRequest struct {
 //
 // The worker asks to be called again later; that costs no attempt.
 func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.ScheduledAt = fsm.Time(req.ScheduledAt)
+	now = driver.Time(now)
+	req.ScheduledAt = driver.Time(req.ScheduledAt)
 	if req.ScheduledAt.IsZero() {
 		return Event{}, j.refuseInput(OpSnooze, "scheduled_at", "it is required and zero")
 	}
@@ -934,11 +936,11 @@ type CancelWorkRequest struct {
 //
 // The worker returned cancel with a reason.
 func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Error.IsZero() {
 		return Event{}, j.refuseInput(OpCancelWork, "error", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Error.String()); err != nil {
+	if err := driver.CheckText(req.Error.String()); err != nil {
 		return Event{}, j.refuseInput(OpCancelWork, "error", err.Error())
 	}
 	switch j.State {
@@ -989,11 +991,11 @@ type DiscardRequest struct {
 //
 // The worker returned discard, an older word for cancel.
 func (j *Job) Discard(req DiscardRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Error.IsZero() {
 		return Event{}, j.refuseInput(OpDiscard, "error", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Error.String()); err != nil {
+	if err := driver.CheckText(req.Error.String()); err != nil {
 		return Event{}, j.refuseInput(OpDiscard, "error", err.Error())
 	}
 	switch j.State {
@@ -1045,7 +1047,7 @@ type CancelRequest struct {
 //
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateAvailable, StateExecuting, StateRetryable:
 	case StateCancelled:
@@ -1100,7 +1102,7 @@ type RetryRequest struct {
 //
 // In available and executing the call is recorded and changes nothing.
 func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
 	case StateAvailable, StateExecuting:
@@ -1179,7 +1181,7 @@ type RescueRequest struct {
 //   - if attempt >= max_attempts: to discarded
 //   - otherwise: to available
 func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateExecuting:
 	default:
@@ -1243,64 +1245,64 @@ func (j Job) CanRescue(req RescueRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpStage:
 		switch s {
 		case StateScheduled, StateRetryable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFetch:
 		switch s {
 		case StateAvailable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpComplete:
 		switch s {
 		case StateExecuting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFail:
 		switch s {
 		case StateExecuting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSnooze:
 		switch s {
 		case StateExecuting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCancelWork:
 		switch s {
 		case StateExecuting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDiscard:
 		switch s {
 		case StateExecuting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCancel:
 		switch s {
 		case StateScheduled, StateAvailable, StateExecuting, StateRetryable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateCancelled:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpRetry:
 		switch s {
 		case StateScheduled, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateAvailable, StateExecuting:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpRescue:
 		switch s {
 		case StateExecuting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1471,7 +1473,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1479,7 +1481,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1487,7 +1489,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -1509,22 +1511,22 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpStage:      {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "stage", Allowed: stageStates},
-	OpFetch:      {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "fetch", Allowed: fetchStates},
-	OpComplete:   {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "complete", Allowed: completeStates},
-	OpFail:       {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "fail", Allowed: failStates},
-	OpSnooze:     {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "snooze", Allowed: snoozeStates},
-	OpCancelWork: {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "cancel_work", Allowed: cancelWorkStates},
-	OpDiscard:    {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "discard", Allowed: discardStates},
-	OpCancel:     {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "cancel", Allowed: cancelStates},
-	OpRetry:      {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "retry", Allowed: retryStates},
-	OpRescue:     {Code: fsm.CodeWrongState, Machine: "obanjob", Operation: "rescue", Allowed: rescueStates},
+	OpStage:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "stage", Allowed: stageStates},
+	OpFetch:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "fetch", Allowed: fetchStates},
+	OpComplete:   {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "complete", Allowed: completeStates},
+	OpFail:       {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "fail", Allowed: failStates},
+	OpSnooze:     {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "snooze", Allowed: snoozeStates},
+	OpCancelWork: {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "cancel_work", Allowed: cancelWorkStates},
+	OpDiscard:    {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "discard", Allowed: discardStates},
+	OpCancel:     {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "cancel", Allowed: cancelStates},
+	OpRetry:      {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "retry", Allowed: retryStates},
+	OpRescue:     {Code: fsm.ErrWrongState, Machine: "obanjob", Operation: "rescue", Allowed: rescueStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundInsertMayBeTried  = fsm.Ground{Code: fsm.CodeGuard, Machine: "obanjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
-	groundFetchAttemptsLeft = fsm.Ground{Code: fsm.CodeGuard, Machine: "obanjob", Operation: "fetch", Guard: "attempts_left", Cause: ErrOutOfAttempts}
+	groundInsertMayBeTried  = fsm.Ground{Code: fsm.ErrGuard, Machine: "obanjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
+	groundFetchAttemptsLeft = fsm.Ground{Code: fsm.ErrGuard, Machine: "obanjob", Operation: "fetch", Guard: "attempts_left", Cause: ErrOutOfAttempts}
 )
 
 // inYears reports whether every store can hold the time.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed obanjob.sqlite.sql
@@ -21,31 +24,31 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "obanjob",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "d370b487fb06aba8c1aa126350e9c0441ba56d0dcced3aa0ac1d43386a757156",
 	Table:       "obanjob",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "worker", Stored: "worker", Kind: fsm.KindString},
-		{Name: "queue", Stored: "queue", Kind: fsm.KindString},
-		{Name: "args", Stored: "args", Kind: fsm.KindJSON},
-		{Name: "priority", Stored: "priority", Kind: fsm.KindInt},
-		{Name: "max_attempts", Stored: "max_attempts", Kind: fsm.KindCounter},
-		{Name: "attempt", Stored: "attempt", Kind: fsm.KindCounter},
-		{Name: "scheduled_at", Stored: "scheduled_at", Kind: fsm.KindTime},
-		{Name: "attempted_at", Stored: "attempted_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "attempted_by", Stored: "attempted_by", Kind: fsm.KindString, Optional: true},
-		{Name: "error", Stored: "error", Kind: fsm.KindJSON, Optional: true},
-		{Name: "completed_at", Stored: "completed_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "cancelled_at", Stored: "cancelled_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "discarded_at", Stored: "discarded_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "worker", Stored: "worker", Kind: driver.KindString},
+		{Name: "queue", Stored: "queue", Kind: driver.KindString},
+		{Name: "args", Stored: "args", Kind: driver.KindJSON},
+		{Name: "priority", Stored: "priority", Kind: driver.KindInt},
+		{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindCounter},
+		{Name: "attempt", Stored: "attempt", Kind: driver.KindCounter},
+		{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime},
+		{Name: "attempted_at", Stored: "attempted_at", Kind: driver.KindTime, Optional: true},
+		{Name: "attempted_by", Stored: "attempted_by", Kind: driver.KindString, Optional: true},
+		{Name: "error", Stored: "error", Kind: driver.KindJSON, Optional: true},
+		{Name: "completed_at", Stored: "completed_at", Kind: driver.KindTime, Optional: true},
+		{Name: "cancelled_at", Stored: "cancelled_at", Kind: driver.KindTime, Optional: true},
+		{Name: "discarded_at", Stored: "discarded_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "scheduled", Stored: "scheduled"},
 		{Name: "available", Stored: "available"},
 		{Name: "executing", Stored: "executing"},
@@ -54,10 +57,10 @@ var schema = &fsm.Schema{
 		{Name: "cancelled", Stored: "cancelled", Final: true},
 		{Name: "discarded", Stored: "discarded", Final: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.stage", Order: []fsm.Order{{Column: "scheduled_at"}}, States: []string{"scheduled", "retryable"}},
-		{Name: "next.fetch", Columns: []string{"queue"}, Order: []fsm.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
-		{Name: "due.rescue", Order: []fsm.Order{{Column: "attempted_at"}}, States: []string{"executing"}},
+	Indexes: []driver.Index{
+		{Name: "due.stage", Order: []driver.Order{{Column: "scheduled_at"}}, States: []string{"scheduled", "retryable"}},
+		{Name: "next.fetch", Columns: []string{"queue"}, Order: []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
+		{Name: "due.rescue", Order: []driver.Order{{Column: "attempted_at"}}, States: []string{"executing"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -88,13 +91,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Insert makes a Job in state scheduled or available.
@@ -105,7 +108,7 @@ func (m *Machine) Insert(ctx context.Context, req InsertRequest) (Outcome, error
 // InsertMany is Insert for each request, in one transaction: all of them or
 // none.
 func (m *Machine) InsertMany(ctx context.Context, reqs []InsertRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opInsert)
 	}
@@ -153,9 +156,9 @@ type CompleteItem struct {
 // CompleteMany is Complete for each item, in one transaction: all of them or
 // none.
 func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -173,9 +176,9 @@ type FailItem struct {
 
 // FailMany is Fail for each item, in one transaction: all of them or none.
 func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -193,9 +196,9 @@ type SnoozeItem struct {
 
 // SnoozeMany is Snooze for each item, in one transaction: all of them or none.
 func (m *Machine) SnoozeMany(ctx context.Context, items []SnoozeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opSnooze)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opSnooze)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -214,9 +217,9 @@ type CancelWorkItem struct {
 // CancelWorkMany is CancelWork for each item, in one transaction: all of them
 // or none.
 func (m *Machine) CancelWorkMany(ctx context.Context, items []CancelWorkItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opCancelWork)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancelWork)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -235,9 +238,9 @@ type DiscardItem struct {
 // DiscardMany is Discard for each item, in one transaction: all of them or
 // none.
 func (m *Machine) DiscardMany(ctx context.Context, items []DiscardItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opDiscard)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opDiscard)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -256,9 +259,9 @@ type CancelItem struct {
 
 // CancelMany is Cancel for each item, in one transaction: all of them or none.
 func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -277,9 +280,9 @@ type RetryItem struct {
 
 // RetryMany is Retry for each item, in one transaction: all of them or none.
 func (m *Machine) RetryMany(ctx context.Context, items []RetryItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opRetry)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRetry)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -299,7 +302,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -375,23 +378,23 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opInsert = &fsm.Operation[Job]{
+	opInsert = &fsmimpl.Operation[Job]{
 		Name:    "insert",
 		Stored:  "insert",
 		Event:   "inserted",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "scheduled"},
 			{To: "available"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "worker", Column: "worker"},
 			{Input: "queue", Column: "queue"},
 			{Input: "args", Column: "args"},
@@ -401,38 +404,38 @@ var (
 		},
 	}
 
-	opStage = &fsm.Operation[Job]{
+	opStage = &fsmimpl.Operation[Job]{
 		Name:   "stage",
 		Stored: "stage",
 		Event:  "staged",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"scheduled", "retryable"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "scheduled", To: "available"},
 			{From: "retryable", To: "available"},
 		},
-		Triggers: []fsm.Trigger{{After: "scheduled_at"}},
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		Triggers: []fsmimpl.Trigger{{After: "scheduled_at"}},
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return StageRequest{}.call(nil), nil
 		},
 	}
 
-	opFetch = &fsm.Operation[Job]{
+	opFetch = &fsmimpl.Operation[Job]{
 		Name:   "fetch",
 		Stored: "fetch",
 		Event:  "fetched",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"available"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "available", To: "executing"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "queue", Column: "queue"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "priority"}, {Column: "scheduled_at"}},
-		Parking: &fsm.Parking{
+		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
+		Parking: &driver.Parking{
 			Column: "_parked_fetch",
 		},
 		Own: func(j *Job) bool {
@@ -440,82 +443,82 @@ var (
 		},
 	}
 
-	opComplete = &fsm.Operation[Job]{
+	opComplete = &fsmimpl.Operation[Job]{
 		Name:   "complete",
 		Stored: "complete",
 		Event:  "completed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"executing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "executing", To: "completed"},
 		},
 	}
 
-	opFail = &fsm.Operation[Job]{
+	opFail = &fsmimpl.Operation[Job]{
 		Name:   "fail",
 		Stored: "fail",
 		Event:  "failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"executing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "executing", To: "discarded"},
 			{From: "executing", To: "retryable"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "retry_at", Column: "scheduled_at"},
 			{Input: "error", Column: "error"},
 		},
 	}
 
-	opSnooze = &fsm.Operation[Job]{
+	opSnooze = &fsmimpl.Operation[Job]{
 		Name:   "snooze",
 		Stored: "snooze",
 		Event:  "snoozed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"executing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "executing", To: "scheduled"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "scheduled_at", Column: "scheduled_at"},
 		},
 	}
 
-	opCancelWork = &fsm.Operation[Job]{
+	opCancelWork = &fsmimpl.Operation[Job]{
 		Name:   "cancel_work",
 		Stored: "cancel_work",
 		Event:  "cancelled_by_worker",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"executing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "executing", To: "cancelled"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "error", Column: "error"},
 		},
 	}
 
-	opDiscard = &fsm.Operation[Job]{
+	opDiscard = &fsmimpl.Operation[Job]{
 		Name:   "discard",
 		Stored: "discard",
 		Event:  "discarded",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"executing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "executing", To: "discarded"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "error", Column: "error"},
 		},
 	}
 
-	opCancel = &fsm.Operation[Job]{
+	opCancel = &fsmimpl.Operation[Job]{
 		Name:   "cancel",
 		Stored: "cancel",
 		Event:  "cancelled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"scheduled", "available", "executing", "retryable"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "scheduled", To: "cancelled"},
 			{From: "available", To: "cancelled"},
 			{From: "executing", To: "cancelled"},
@@ -524,13 +527,13 @@ var (
 		Recorded: []string{"cancelled"},
 	}
 
-	opRetry = &fsm.Operation[Job]{
+	opRetry = &fsmimpl.Operation[Job]{
 		Name:   "retry",
 		Stored: "retry",
 		Event:  "retried",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"scheduled", "retryable", "completed", "cancelled", "discarded"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "scheduled", To: "available"},
 			{From: "retryable", To: "available"},
 			{From: "completed", To: "available"},
@@ -540,32 +543,32 @@ var (
 		Recorded: []string{"available", "executing"},
 	}
 
-	opRescue = &fsm.Operation[Job]{
+	opRescue = &fsmimpl.Operation[Job]{
 		Name:   "rescue",
 		Stored: "rescue",
 		Event:  "rescued",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"executing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "executing", To: "discarded"},
 			{From: "executing", To: "available"},
 		},
-		Triggers: []fsm.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return RescueRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opInsert,
 		opStage,
 		opFetch,
@@ -580,8 +583,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req InsertRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req InsertRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -589,15 +592,15 @@ func (req InsertRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "worker", Value: req.Worker, Kind: fsm.KindString},
-			{Name: "queue", Value: req.Queue, Kind: fsm.KindString},
-			{Name: "args", Value: req.Args.String(), Kind: fsm.KindJSON},
-			{Name: "priority", Value: req.Priority, Kind: fsm.KindInt},
-			{Name: "max_attempts", Value: req.MaxAttempts, Kind: fsm.KindInt},
-			{Name: "scheduled_at", Value: fsm.Time(req.ScheduledAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "worker", Value: req.Worker, Kind: driver.KindString},
+			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
+			{Name: "args", Value: req.Args.String(), Kind: driver.KindJSON},
+			{Name: "priority", Value: req.Priority, Kind: driver.KindInt},
+			{Name: "max_attempts", Value: req.MaxAttempts, Kind: driver.KindInt},
+			{Name: "scheduled_at", Value: driver.Time(req.ScheduledAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Insert(id, req, now)
 			*j = made
 			return step(e, err)
@@ -605,164 +608,164 @@ func (req InsertRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req StageRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req StageRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Stage(req, now))
 		},
 	}
 }
 
-func (req FetchRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FetchRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "queue", Value: req.Queue, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fetch(req, now))
 		},
-		Where: []fsm.Cond{
-			{Column: "queue", Op: fsm.OpEq, Value: req.Queue},
+		Where: []driver.Cond{
+			{Column: "queue", Op: driver.OpEq, Value: req.Queue},
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CompleteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Complete(req, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "retry_at", Value: fsm.Time(req.RetryAt), Kind: fsm.KindTime, Loose: true},
-			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "retry_at", Value: driver.Time(req.RetryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(req, now))
 		},
 	}
 }
 
-func (req SnoozeRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req SnoozeRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "scheduled_at", Value: fsm.Time(req.ScheduledAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "scheduled_at", Value: driver.Time(req.ScheduledAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Snooze(req, now))
 		},
 	}
 }
 
-func (req CancelWorkRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CancelWorkRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CancelWork(req, now))
 		},
 	}
 }
 
-func (req DiscardRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req DiscardRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Discard(req, now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CancelRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Cancel(req, now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RetryRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Retry(req, now))
 		},
 	}
 }
 
-func (req RescueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RescueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rescue(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -788,7 +791,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("obanjob %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -816,11 +819,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -844,7 +847,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -854,7 +857,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -867,7 +870,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -882,7 +885,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

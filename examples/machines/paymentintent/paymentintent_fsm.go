@@ -9,18 +9,20 @@
 package paymentintent
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a PaymentIntent. The zero State is no state.
 type State uint8
@@ -112,7 +114,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -230,7 +232,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -346,7 +348,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -415,7 +417,7 @@ func (c *CaptureMethod) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c CaptureMethod) Value() (driver.Value, error) {
+func (c CaptureMethod) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -484,7 +486,7 @@ func (c *ConfirmationMethod) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c ConfirmationMethod) Value() (driver.Value, error) {
+func (c ConfirmationMethod) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -565,7 +567,7 @@ func (c *CancellationReason) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c CancellationReason) Value() (driver.Value, error) {
+func (c CancellationReason) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -642,7 +644,7 @@ func (c *ConfirmOutcome) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c ConfirmOutcome) Value() (driver.Value, error) {
+func (c ConfirmOutcome) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -715,7 +717,7 @@ func (s *SettleActionOutcome) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s SettleActionOutcome) Value() (driver.Value, error) {
+func (s SettleActionOutcome) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -784,7 +786,7 @@ func (s *SettleOutcome) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s SettleOutcome) Value() (driver.Value, error) {
+func (s SettleOutcome) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -925,7 +927,7 @@ type CreateRequest struct {
 //   - if payment_method is present: to requires_confirmation
 //   - otherwise: to requires_payment_method
 func Create(id string, req CreateRequest, now time.Time) (PaymentIntent, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := PaymentIntent{ID: id, CreatedAt: now}
 	if req.Amount < 1 {
 		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "amount", "expected 1 or more")
@@ -933,7 +935,7 @@ func Create(id string, req CreateRequest, now time.Time) (PaymentIntent, Event, 
 	if req.Currency == "" {
 		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "currency", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Currency); err != nil {
+	if err := driver.CheckText(req.Currency); err != nil {
 		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "currency", err.Error())
 	}
 	if !req.CaptureMethod.Valid() {
@@ -942,10 +944,10 @@ func Create(id string, req CreateRequest, now time.Time) (PaymentIntent, Event, 
 	if !req.ConfirmationMethod.Valid() {
 		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "confirmation_method", "expected automatic or manual")
 	}
-	if err := fsm.CheckText(req.PaymentMethod.Or("")); err != nil {
+	if err := driver.CheckText(req.PaymentMethod.Or("")); err != nil {
 		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "payment_method", err.Error())
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return PaymentIntent{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	switch {
@@ -1000,7 +1002,7 @@ type UpdateRequest struct {
 //
 // Changes the amount as long as nothing is charged.
 func (j *PaymentIntent) Update(req UpdateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Amount < 1 {
 		return Event{}, j.refuseInput(OpUpdate, "amount", "expected 1 or more")
 	}
@@ -1083,11 +1085,11 @@ type AttachRequest struct {
 //
 // Says what is to be charged.
 func (j *PaymentIntent) Attach(req AttachRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.PaymentMethod == "" {
 		return Event{}, j.refuseInput(OpAttach, "payment_method", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.PaymentMethod); err != nil {
+	if err := driver.CheckText(req.PaymentMethod); err != nil {
 		return Event{}, j.refuseInput(OpAttach, "payment_method", err.Error())
 	}
 	switch j.State {
@@ -1168,7 +1170,7 @@ type ConfirmRequest struct {
 //   - if input.outcome == declined: to requires_payment_method
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.Outcome.Valid() {
 		return Event{}, j.refuseInput(OpConfirm, "outcome", "expected action, processing, approved or declined")
 	}
@@ -1176,18 +1178,18 @@ func (j *PaymentIntent) Confirm(req ConfirmRequest, now time.Time) (Event, error
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpConfirm, "next_action", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpConfirm, "next_action", err.Error())
 		}
 	}
-	if err := fsm.CheckText(req.DeclineCode.Or("")); err != nil {
+	if err := driver.CheckText(req.DeclineCode.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpConfirm, "decline_code", err.Error())
 	}
 	if v, ok := req.CaptureBefore.Get(); ok {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpConfirm, "capture_before", "it is outside the years 1 to 9999")
 		}
-		req.CaptureBefore = fsm.Some(fsm.Time(v))
+		req.CaptureBefore = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateRequiresConfirmation:
@@ -1450,18 +1452,18 @@ type SettleActionRequest struct {
 //   - if input.capture_before is present: to requires_capture
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) SettleAction(req SettleActionRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.Outcome.Valid() {
 		return Event{}, j.refuseInput(OpSettleAction, "outcome", "expected processing, approved or declined")
 	}
-	if err := fsm.CheckText(req.DeclineCode.Or("")); err != nil {
+	if err := driver.CheckText(req.DeclineCode.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpSettleAction, "decline_code", err.Error())
 	}
 	if v, ok := req.CaptureBefore.Get(); ok {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpSettleAction, "capture_before", "it is outside the years 1 to 9999")
 		}
-		req.CaptureBefore = fsm.Some(fsm.Time(v))
+		req.CaptureBefore = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateRequiresAction:
@@ -1667,18 +1669,18 @@ type SettleRequest struct {
 //   - if input.capture_before is present: to requires_capture
 //   - otherwise: refused with ErrIncompleteOutcome
 func (j *PaymentIntent) Settle(req SettleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.Outcome.Valid() {
 		return Event{}, j.refuseInput(OpSettle, "outcome", "expected approved or declined")
 	}
-	if err := fsm.CheckText(req.DeclineCode.Or("")); err != nil {
+	if err := driver.CheckText(req.DeclineCode.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpSettle, "decline_code", err.Error())
 	}
 	if v, ok := req.CaptureBefore.Get(); ok {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpSettle, "capture_before", "it is outside the years 1 to 9999")
 		}
-		req.CaptureBefore = fsm.Some(fsm.Time(v))
+		req.CaptureBefore = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateProcessing:
@@ -1848,7 +1850,7 @@ type IncrementAuthorizationRequest struct {
 // It is refused unless:
 //   - is_more: amount < input.amount (ErrNotMore)
 func (j *PaymentIntent) IncrementAuthorization(req IncrementAuthorizationRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Amount < 1 {
 		return Event{}, j.refuseInput(OpIncrementAuthorization, "amount", "expected 1 or more")
 	}
@@ -1922,7 +1924,7 @@ type CaptureRequest struct {
 //   - if input.at_once == true: to succeeded
 //   - otherwise: to processing
 func (j *PaymentIntent) Capture(req CaptureRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Amount < 1 {
 		return Event{}, j.refuseInput(OpCapture, "amount", "expected 1 or more")
 	}
@@ -2010,7 +2012,7 @@ type ExpireAuthorizationRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *PaymentIntent) ExpireAuthorization(req ExpireAuthorizationRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRequiresCapture:
 	default:
@@ -2071,7 +2073,7 @@ type CancelRequest struct {
 //   - if amount_received >= 1: refused with ErrAlreadyCaptured
 //   - otherwise: to canceled
 func (j *PaymentIntent) Cancel(req CancelRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.CancellationReason.Valid() {
 		return Event{}, j.refuseInput(OpCancel, "cancellation_reason", "expected duplicate, fraudulent, requested_by_customer, abandoned or automatic")
 	}
@@ -2119,55 +2121,55 @@ func (j PaymentIntent) CanCancel(req CancelRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpUpdate:
 		switch s {
 		case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpAttach:
 		switch s {
 		case StateRequiresPaymentMethod, StateRequiresConfirmation:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpConfirm:
 		switch s {
 		case StateRequiresConfirmation:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSettleAction:
 		switch s {
 		case StateRequiresAction:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSettle:
 		switch s {
 		case StateProcessing:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpIncrementAuthorization:
 		switch s {
 		case StateRequiresCapture:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCapture:
 		switch s {
 		case StateRequiresCapture:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpExpireAuthorization:
 		switch s {
 		case StateRequiresCapture:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCancel:
 		switch s {
 		case StateRequiresPaymentMethod, StateRequiresConfirmation, StateRequiresAction, StateProcessing, StateRequiresCapture:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a PaymentIntent breaks, whoever wrote it. An empty
@@ -2377,7 +2379,7 @@ func (j *PaymentIntent) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -2385,7 +2387,7 @@ func (j *PaymentIntent) refuseInput(op Operation, name, problem string) *fsm.Ref
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -2393,7 +2395,7 @@ func (j *PaymentIntent) refuseInvariant(op Operation, rule string) *fsm.Refusal 
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *PaymentIntent) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -2414,38 +2416,38 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpUpdate:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
-	OpAttach:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
-	OpConfirm:                {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
-	OpSettleAction:           {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
-	OpSettle:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
-	OpIncrementAuthorization: {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
-	OpCapture:                {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
-	OpExpireAuthorization:    {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
-	OpCancel:                 {Code: fsm.CodeWrongState, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
+	OpUpdate:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
+	OpAttach:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
+	OpConfirm:                {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
+	OpSettleAction:           {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
+	OpSettle:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
+	OpIncrementAuthorization: {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
+	OpCapture:                {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
+	OpExpireAuthorization:    {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
+	OpCancel:                 {Code: fsm.ErrWrongState, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpUpdate:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
-	OpAttach:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
-	OpConfirm:                {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
-	OpSettleAction:           {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
-	OpSettle:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
-	OpIncrementAuthorization: {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
-	OpCapture:                {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
-	OpExpireAuthorization:    {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
-	OpCancel:                 {Code: fsm.CodeTerminal, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
+	OpUpdate:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "update", Allowed: updateStates},
+	OpAttach:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "attach", Allowed: attachStates},
+	OpConfirm:                {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "confirm", Allowed: confirmStates},
+	OpSettleAction:           {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "settle_action", Allowed: settleActionStates},
+	OpSettle:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "settle", Allowed: settleStates},
+	OpIncrementAuthorization: {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "increment_authorization", Allowed: incrementAuthorizationStates},
+	OpCapture:                {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "capture", Allowed: captureStates},
+	OpExpireAuthorization:    {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "expire_authorization", Allowed: expireAuthorizationStates},
+	OpCancel:                 {Code: fsm.ErrTerminal, Machine: "paymentintent", Operation: "cancel", Allowed: cancelStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundConfirmIncompleteOutcome      = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "confirm", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
-	groundSettleActionIncompleteOutcome = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "settle_action", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
-	groundSettleIncompleteOutcome       = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "settle", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
-	groundIncrementAuthorizationIsMore  = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "increment_authorization", Guard: "is_more", Cause: ErrNotMore}
-	groundCaptureIsHeld                 = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "capture", Guard: "is_held", Cause: ErrAmountTooLarge}
-	groundCancelAlreadyCaptured         = fsm.Ground{Code: fsm.CodeGuard, Machine: "paymentintent", Operation: "cancel", Guard: "already_captured", Cause: ErrAlreadyCaptured}
+	groundConfirmIncompleteOutcome      = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "confirm", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
+	groundSettleActionIncompleteOutcome = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "settle_action", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
+	groundSettleIncompleteOutcome       = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "settle", Guard: "incomplete_outcome", Cause: ErrIncompleteOutcome}
+	groundIncrementAuthorizationIsMore  = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "increment_authorization", Guard: "is_more", Cause: ErrNotMore}
+	groundCaptureIsHeld                 = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "capture", Guard: "is_held", Cause: ErrAmountTooLarge}
+	groundCancelAlreadyCaptured         = fsm.Ground{Code: fsm.ErrGuard, Machine: "paymentintent", Operation: "cancel", Guard: "already_captured", Cause: ErrAlreadyCaptured}
 )
 
 // inYears reports whether every store can hold the time.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each PaymentIntent that it makes
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // held before it was started again. It asks nothing of the store: each
 // operation finds out whether the PaymentIntent is still so.
 func Hold(m *Machine, j PaymentIntent, actor string) AnyPaymentIntent {
-	return AnyPaymentIntent{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyPaymentIntent{handle{m.core.Hold(j, actor)}}
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j PaymentIntent, actor string) AnyPaymentIntent {
 func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyPaymentIntent, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Create(ctx, req)
 	if err != nil {
 		return AnyPaymentIntent{}, err
 	}
-	return AnyPaymentIntent{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnyPaymentIntent{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

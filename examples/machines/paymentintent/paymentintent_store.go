@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed paymentintent.sqlite.sql
@@ -21,31 +24,31 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "paymentintent",
 	Entity:      "PaymentIntent",
 	Version:     1,
 	Hash:        "41322d9efcb8dc9f4eb069c1537e319528a121737046a6b19a656ccdd964ea85",
 	Table:       "paymentintent",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "amount", Stored: "amount", Kind: fsm.KindInt},
-		{Name: "currency", Stored: "currency", Kind: fsm.KindString},
-		{Name: "capture_method", Stored: "capture_method", Kind: fsm.KindEnum, Words: []string{"automatic", "manual"}},
-		{Name: "confirmation_method", Stored: "confirmation_method", Kind: fsm.KindEnum, Words: []string{"automatic", "manual"}},
-		{Name: "payment_method", Stored: "payment_method", Kind: fsm.KindString, Optional: true},
-		{Name: "next_action", Stored: "next_action", Kind: fsm.KindJSON, Optional: true},
-		{Name: "amount_capturable", Stored: "amount_capturable", Kind: fsm.KindInt},
-		{Name: "capture_before", Stored: "capture_before", Kind: fsm.KindTime, Optional: true},
-		{Name: "amount_received", Stored: "amount_received", Kind: fsm.KindInt},
-		{Name: "last_payment_error", Stored: "last_payment_error", Kind: fsm.KindString, Optional: true},
-		{Name: "confirmations", Stored: "confirmations", Kind: fsm.KindCounter},
-		{Name: "canceled_at", Stored: "canceled_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "cancellation_reason", Stored: "cancellation_reason", Kind: fsm.KindEnum, Optional: true, Words: []string{"duplicate", "fraudulent", "requested_by_customer", "abandoned", "automatic"}},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "amount", Stored: "amount", Kind: driver.KindInt},
+		{Name: "currency", Stored: "currency", Kind: driver.KindString},
+		{Name: "capture_method", Stored: "capture_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}},
+		{Name: "confirmation_method", Stored: "confirmation_method", Kind: driver.KindEnum, Words: []string{"automatic", "manual"}},
+		{Name: "payment_method", Stored: "payment_method", Kind: driver.KindString, Optional: true},
+		{Name: "next_action", Stored: "next_action", Kind: driver.KindJSON, Optional: true},
+		{Name: "amount_capturable", Stored: "amount_capturable", Kind: driver.KindInt},
+		{Name: "capture_before", Stored: "capture_before", Kind: driver.KindTime, Optional: true},
+		{Name: "amount_received", Stored: "amount_received", Kind: driver.KindInt},
+		{Name: "last_payment_error", Stored: "last_payment_error", Kind: driver.KindString, Optional: true},
+		{Name: "confirmations", Stored: "confirmations", Kind: driver.KindCounter},
+		{Name: "canceled_at", Stored: "canceled_at", Kind: driver.KindTime, Optional: true},
+		{Name: "cancellation_reason", Stored: "cancellation_reason", Kind: driver.KindEnum, Optional: true, Words: []string{"duplicate", "fraudulent", "requested_by_customer", "abandoned", "automatic"}},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "requires_payment_method", Stored: "requires_payment_method"},
 		{Name: "requires_confirmation", Stored: "requires_confirmation"},
 		{Name: "requires_action", Stored: "requires_action"},
@@ -54,8 +57,8 @@ var schema = &fsm.Schema{
 		{Name: "succeeded", Stored: "succeeded", Terminal: true},
 		{Name: "canceled", Stored: "canceled", Terminal: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.expire_authorization", Order: []fsm.Order{{Column: "capture_before"}}, States: []string{"requires_capture"}},
+	Indexes: []driver.Index{
+		{Name: "due.expire_authorization", Order: []driver.Order{{Column: "capture_before"}}, States: []string{"requires_capture"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -86,13 +89,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a PaymentIntent out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (PaymentIntent, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a PaymentIntent in state requires_confirmation or
@@ -104,7 +107,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[PaymentIntent], len(reqs))
+	calls := make([]fsmimpl.Call[PaymentIntent], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -125,9 +128,9 @@ type UpdateItem struct {
 
 // UpdateMany is Update for each item, in one transaction: all of them or none.
 func (m *Machine) UpdateMany(ctx context.Context, items []UpdateItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opUpdate)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opUpdate)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -146,9 +149,9 @@ type AttachItem struct {
 
 // AttachMany is Attach for each item, in one transaction: all of them or none.
 func (m *Machine) AttachMany(ctx context.Context, items []AttachItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opAttach)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opAttach)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -168,9 +171,9 @@ type ConfirmItem struct {
 // ConfirmMany is Confirm for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ConfirmMany(ctx context.Context, items []ConfirmItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opConfirm)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opConfirm)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -191,9 +194,9 @@ type SettleActionItem struct {
 // SettleActionMany is SettleAction for each item, in one transaction: all of
 // them or none.
 func (m *Machine) SettleActionMany(ctx context.Context, items []SettleActionItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opSettleAction)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opSettleAction)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -212,9 +215,9 @@ type SettleItem struct {
 
 // SettleMany is Settle for each item, in one transaction: all of them or none.
 func (m *Machine) SettleMany(ctx context.Context, items []SettleItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opSettle)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opSettle)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -233,9 +236,9 @@ type IncrementAuthorizationItem struct {
 // IncrementAuthorizationMany is IncrementAuthorization for each item, in one
 // transaction: all of them or none.
 func (m *Machine) IncrementAuthorizationMany(ctx context.Context, items []IncrementAuthorizationItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opIncrementAuthorization)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opIncrementAuthorization)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -255,9 +258,9 @@ type CaptureItem struct {
 // CaptureMany is Capture for each item, in one transaction: all of them or
 // none.
 func (m *Machine) CaptureMany(ctx context.Context, items []CaptureItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opCapture)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opCapture)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -284,9 +287,9 @@ type CancelItem struct {
 
 // CancelMany is Cancel for each item, in one transaction: all of them or none.
 func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[PaymentIntent], len(items))
+	calls := make([]fsmimpl.Item[PaymentIntent], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opCancel)}
+		calls[i] = fsmimpl.Item[PaymentIntent]{At: item.At, Call: item.Request.call(opCancel)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -300,7 +303,7 @@ func (m *Machine) Record(ctx context.Context, id string) (PaymentIntent, error) 
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[PaymentIntent, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -376,23 +379,23 @@ func (m *Machine) Core() *fsm.Machine[PaymentIntent] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[PaymentIntent]{
+	opCreate = &fsmimpl.Operation[PaymentIntent]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "created",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "requires_confirmation"},
 			{To: "requires_payment_method"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "amount", Column: "amount"},
 			{Input: "currency", Column: "currency"},
 			{Input: "capture_method", Column: "capture_method"},
@@ -401,44 +404,44 @@ var (
 		},
 	}
 
-	opUpdate = &fsm.Operation[PaymentIntent]{
+	opUpdate = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "update",
 		Stored: "update",
 		Event:  "updated",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_payment_method", "requires_confirmation", "requires_action"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_payment_method", To: "requires_payment_method"},
 			{From: "requires_confirmation", To: "requires_confirmation"},
 			{From: "requires_action", To: "requires_action"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "amount", Column: "amount"},
 		},
 	}
 
-	opAttach = &fsm.Operation[PaymentIntent]{
+	opAttach = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "attach",
 		Stored: "attach",
 		Event:  "payment_method_attached",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_payment_method", "requires_confirmation"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_payment_method", To: "requires_confirmation"},
 			{From: "requires_confirmation", To: "requires_confirmation"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "payment_method", Column: "payment_method"},
 		},
 	}
 
-	opConfirm = &fsm.Operation[PaymentIntent]{
+	opConfirm = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "confirm",
 		Stored: "confirm",
 		Event:  "confirmed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_confirmation"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_confirmation", To: "requires_action"},
 			{From: "requires_confirmation", To: "processing"},
 			{From: "requires_confirmation", To: "succeeded"},
@@ -446,122 +449,122 @@ var (
 			{From: "requires_confirmation", To: "canceled"},
 			{From: "requires_confirmation", To: "requires_payment_method"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "next_action", Column: "next_action"},
 			{Input: "decline_code", Column: "last_payment_error"},
 			{Input: "capture_before", Column: "capture_before"},
 		},
 	}
 
-	opSettleAction = &fsm.Operation[PaymentIntent]{
+	opSettleAction = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "settle_action",
 		Stored: "settle_action",
 		Event:  "action_settled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_action"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_action", To: "requires_payment_method"},
 			{From: "requires_action", To: "requires_confirmation"},
 			{From: "requires_action", To: "processing"},
 			{From: "requires_action", To: "succeeded"},
 			{From: "requires_action", To: "requires_capture"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "decline_code", Column: "last_payment_error"},
 			{Input: "capture_before", Column: "capture_before"},
 		},
 	}
 
-	opSettle = &fsm.Operation[PaymentIntent]{
+	opSettle = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "settle",
 		Stored: "settle",
 		Event:  "settled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"processing"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "processing", To: "requires_payment_method"},
 			{From: "processing", To: "succeeded"},
 			{From: "processing", To: "requires_capture"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "decline_code", Column: "last_payment_error"},
 			{Input: "capture_before", Column: "capture_before"},
 		},
 	}
 
-	opIncrementAuthorization = &fsm.Operation[PaymentIntent]{
+	opIncrementAuthorization = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "increment_authorization",
 		Stored: "increment_authorization",
 		Event:  "authorization_raised",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_capture"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_capture", To: "requires_capture"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "amount", Column: "amount"},
 			{Input: "amount", Column: "amount_capturable"},
 		},
 	}
 
-	opCapture = &fsm.Operation[PaymentIntent]{
+	opCapture = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "capture",
 		Stored: "capture",
 		Event:  "captured",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_capture"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_capture", To: "succeeded"},
 			{From: "requires_capture", To: "processing"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "amount", Column: "amount_received"},
 		},
 	}
 
-	opExpireAuthorization = &fsm.Operation[PaymentIntent]{
+	opExpireAuthorization = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "expire_authorization",
 		Stored: "expire_authorization",
 		Event:  "authorization_expired",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"requires_capture"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_capture", To: "canceled"},
 		},
-		Triggers: []fsm.Trigger{{After: "capture_before"}},
-		System: func(*PaymentIntent, time.Time) (fsm.Call[PaymentIntent], error) {
+		Triggers: []fsmimpl.Trigger{{After: "capture_before"}},
+		System: func(*PaymentIntent, time.Time) (fsmimpl.Call[PaymentIntent], error) {
 			return ExpireAuthorizationRequest{}.call(nil), nil
 		},
 	}
 
-	opCancel = &fsm.Operation[PaymentIntent]{
+	opCancel = &fsmimpl.Operation[PaymentIntent]{
 		Name:   "cancel",
 		Stored: "cancel",
 		Event:  "canceled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"requires_payment_method", "requires_confirmation", "requires_action", "processing", "requires_capture"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "requires_payment_method", To: "canceled"},
 			{From: "requires_confirmation", To: "canceled"},
 			{From: "requires_action", To: "canceled"},
 			{From: "processing", To: "canceled"},
 			{From: "requires_capture", To: "canceled"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "cancellation_reason", Column: "cancellation_reason"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[PaymentIntent]{
+var descriptor = fsmimpl.Descriptor[PaymentIntent]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *PaymentIntent) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[PaymentIntent]{
+	Operations: []*fsmimpl.Operation[PaymentIntent]{
 		opCreate,
 		opUpdate,
 		opAttach,
@@ -575,8 +578,8 @@ var descriptor = fsm.Descriptor[PaymentIntent]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req CreateRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -584,14 +587,14 @@ func (req CreateRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[Payment
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "amount", Value: req.Amount, Kind: fsm.KindInt},
-			{Name: "currency", Value: req.Currency, Kind: fsm.KindString},
-			{Name: "capture_method", Value: req.CaptureMethod.String(), Kind: fsm.KindEnum},
-			{Name: "confirmation_method", Value: req.ConfirmationMethod.String(), Kind: fsm.KindEnum},
-			{Name: "payment_method", Value: column(req.PaymentMethod), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
+			{Name: "currency", Value: req.Currency, Kind: driver.KindString},
+			{Name: "capture_method", Value: req.CaptureMethod.String(), Kind: driver.KindEnum},
+			{Name: "confirmation_method", Value: req.ConfirmationMethod.String(), Kind: driver.KindEnum},
+			{Name: "payment_method", Value: column(req.PaymentMethod), Kind: driver.KindString},
 		},
-		Decide: func(j *PaymentIntent, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -599,165 +602,165 @@ func (req CreateRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[Payment
 	}
 }
 
-func (req UpdateRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req UpdateRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "amount", Value: req.Amount, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Update(req, now))
 		},
 	}
 }
 
-func (req AttachRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req AttachRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "payment_method", Value: req.PaymentMethod, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "payment_method", Value: req.PaymentMethod, Kind: driver.KindString},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Attach(req, now))
 		},
 	}
 }
 
-func (req ConfirmRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req ConfirmRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "outcome", Value: req.Outcome.String(), Kind: fsm.KindEnum},
-			{Name: "next_action", Value: columnOf(req.NextAction, fsm.JSON.String), Kind: fsm.KindJSON},
-			{Name: "decline_code", Value: column(req.DeclineCode), Kind: fsm.KindString},
-			{Name: "capture_before", Value: columnOf(req.CaptureBefore, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "outcome", Value: req.Outcome.String(), Kind: driver.KindEnum},
+			{Name: "next_action", Value: columnOf(req.NextAction, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "decline_code", Value: column(req.DeclineCode), Kind: driver.KindString},
+			{Name: "capture_before", Value: columnOf(req.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Confirm(req, now))
 		},
 	}
 }
 
-func (req SettleActionRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req SettleActionRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "outcome", Value: req.Outcome.String(), Kind: fsm.KindEnum},
-			{Name: "decline_code", Value: column(req.DeclineCode), Kind: fsm.KindString},
-			{Name: "capture_before", Value: columnOf(req.CaptureBefore, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "outcome", Value: req.Outcome.String(), Kind: driver.KindEnum},
+			{Name: "decline_code", Value: column(req.DeclineCode), Kind: driver.KindString},
+			{Name: "capture_before", Value: columnOf(req.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SettleAction(req, now))
 		},
 	}
 }
 
-func (req SettleRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req SettleRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "outcome", Value: req.Outcome.String(), Kind: fsm.KindEnum},
-			{Name: "decline_code", Value: column(req.DeclineCode), Kind: fsm.KindString},
-			{Name: "capture_before", Value: columnOf(req.CaptureBefore, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "outcome", Value: req.Outcome.String(), Kind: driver.KindEnum},
+			{Name: "decline_code", Value: column(req.DeclineCode), Kind: driver.KindString},
+			{Name: "capture_before", Value: columnOf(req.CaptureBefore, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Settle(req, now))
 		},
 	}
 }
 
-func (req IncrementAuthorizationRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req IncrementAuthorizationRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "amount", Value: req.Amount, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.IncrementAuthorization(req, now))
 		},
 	}
 }
 
-func (req CaptureRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req CaptureRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "amount", Value: req.Amount, Kind: fsm.KindInt},
-			{Name: "at_once", Value: req.AtOnce, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
+			{Name: "at_once", Value: req.AtOnce, Kind: driver.KindBool},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Capture(req, now))
 		},
 	}
 }
 
-func (req ExpireAuthorizationRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req ExpireAuthorizationRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ExpireAuthorization(req, now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsm.Operation[PaymentIntent]) fsm.Call[PaymentIntent] {
-	return fsm.Call[PaymentIntent]{
+func (req CancelRequest) call(op *fsmimpl.Operation[PaymentIntent]) fsmimpl.Call[PaymentIntent] {
+	return fsmimpl.Call[PaymentIntent]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "cancellation_reason", Value: req.CancellationReason.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "cancellation_reason", Value: req.CancellationReason.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *PaymentIntent, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Cancel(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *PaymentIntent) fsm.Row {
-	return fsm.Row{
+func encode(j *PaymentIntent) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -783,7 +786,7 @@ func encode(j *PaymentIntent) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (PaymentIntent, error) {
+func decode(r driver.Row) (PaymentIntent, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return PaymentIntent{}, fmt.Errorf("paymentintent %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -811,11 +814,11 @@ func decode(r fsm.Row) (PaymentIntent, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -839,7 +842,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -849,7 +852,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -862,7 +865,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -877,7 +880,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,17 +9,19 @@
 package pod
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Pod. The zero State is no state.
 type State uint8
@@ -92,7 +94,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -204,7 +206,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -315,7 +317,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -388,7 +390,7 @@ func (r *RestartPolicy) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (r RestartPolicy) Value() (driver.Value, error) {
+func (r RestartPolicy) Value() (sqldriver.Value, error) {
 	text, err := r.MarshalText()
 	if err != nil {
 		return nil, err
@@ -503,7 +505,7 @@ type CreateRequest struct {
 //
 // The API server accepts a Pod.
 func Create(id string, req CreateRequest, now time.Time) (Pod, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Pod{ID: id, CreatedAt: now}
 	if !req.RestartPolicy.Valid() {
 		return Pod{}, Event{}, j.refuseInput(OpCreate, "restart_policy", "expected always, on_failure or never")
@@ -515,9 +517,9 @@ func Create(id string, req CreateRequest, now time.Time) (Pod, Event, error) {
 		if !inYears(v) {
 			return Pod{}, Event{}, j.refuseInput(OpCreate, "deadline", "it is outside the years 1 to 9999")
 		}
-		req.Deadline = fsm.Some(fsm.Time(v))
+		req.Deadline = fsm.Some(driver.Time(v))
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Pod{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	j.RestartPolicy = req.RestartPolicy
@@ -545,11 +547,11 @@ type BindRequest struct {
 // It is refused unless:
 //   - unbound: node is absent (ErrAlreadyBound)
 func (j *Pod) Bind(req BindRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Node == "" {
 		return Event{}, j.refuseInput(OpBind, "node", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Node); err != nil {
+	if err := driver.CheckText(req.Node); err != nil {
 		return Event{}, j.refuseInput(OpBind, "node", err.Error())
 	}
 	switch j.State {
@@ -608,11 +610,11 @@ type ReportRequest struct {
 //   - if restart_policy == never: to failed
 //   - otherwise: to running
 func (j *Pod) Report(req ReportRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpReport, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpReport, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpReport, "actor", err.Error())
 	}
 	if req.Waiting < 0 {
@@ -713,11 +715,11 @@ type LoseContactRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Pod) LoseContact(req LoseContactRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpLoseContact, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpLoseContact, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -758,11 +760,11 @@ type ExceedDeadlineRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Pod) ExceedDeadline(req ExceedDeadlineRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpExceedDeadline, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpExceedDeadline, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -801,11 +803,11 @@ type EvictRequest struct {
 //
 // The node, the scheduler or an operator needs its room.
 func (j *Pod) Evict(req EvictRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpEvict, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpEvict, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -846,8 +848,8 @@ type DeleteRequest struct {
 // It is refused unless:
 //   - never_deleted: deletion_at is absent (ErrDeletedAlready)
 func (j *Pod) Delete(req DeleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.DeletionAt = fsm.Time(req.DeletionAt)
+	now = driver.Time(now)
+	req.DeletionAt = driver.Time(req.DeletionAt)
 	if req.DeletionAt.IsZero() {
 		return Event{}, j.refuseInput(OpDelete, "deletion_at", "it is required and zero")
 	}
@@ -907,8 +909,8 @@ type HastenRequest struct {
 // It is refused unless:
 //   - shorter_grace: input.deletion_at < deletion_at (ErrGraceNotShorter)
 func (j *Pod) Hasten(req HastenRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.DeletionAt = fsm.Time(req.DeletionAt)
+	now = driver.Time(now)
+	req.DeletionAt = driver.Time(req.DeletionAt)
 	if req.DeletionAt.IsZero() {
 		return Event{}, j.refuseInput(OpHasten, "deletion_at", "it is required and zero")
 	}
@@ -965,11 +967,11 @@ type CollectRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Pod) Collect(req CollectRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.StatusReason == "" {
 		return Event{}, j.refuseInput(OpCollect, "status_reason", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.StatusReason); err != nil {
+	if err := driver.CheckText(req.StatusReason); err != nil {
 		return Event{}, j.refuseInput(OpCollect, "status_reason", err.Error())
 	}
 	switch j.State {
@@ -995,50 +997,50 @@ func (j Pod) CanCollect(req CollectRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpBind:
 		switch s {
 		case StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpReport:
 		switch s {
 		case StatePending, StateRunning, StateUnknown:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpLoseContact:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpExceedDeadline:
 		switch s {
 		case StatePending, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpEvict:
 		switch s {
 		case StatePending, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDelete:
 		switch s {
 		case StatePending, StateRunning, StateUnknown:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHasten:
 		switch s {
 		case StatePending, StateRunning, StateUnknown:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCollect:
 		switch s {
 		case StatePending, StateRunning, StateUnknown:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Pod breaks, whoever wrote it. An empty list
@@ -1115,7 +1117,7 @@ func (j *Pod) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Pod) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1123,7 +1125,7 @@ func (j *Pod) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Pod) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1143,36 +1145,36 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpBind:           {Code: fsm.CodeWrongState, Machine: "pod", Operation: "bind", Allowed: bindStates},
-	OpReport:         {Code: fsm.CodeWrongState, Machine: "pod", Operation: "report", Allowed: reportStates},
-	OpLoseContact:    {Code: fsm.CodeWrongState, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
-	OpExceedDeadline: {Code: fsm.CodeWrongState, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
-	OpEvict:          {Code: fsm.CodeWrongState, Machine: "pod", Operation: "evict", Allowed: evictStates},
-	OpDelete:         {Code: fsm.CodeWrongState, Machine: "pod", Operation: "delete", Allowed: deleteStates},
-	OpHasten:         {Code: fsm.CodeWrongState, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
-	OpCollect:        {Code: fsm.CodeWrongState, Machine: "pod", Operation: "collect", Allowed: collectStates},
+	OpBind:           {Code: fsm.ErrWrongState, Machine: "pod", Operation: "bind", Allowed: bindStates},
+	OpReport:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "report", Allowed: reportStates},
+	OpLoseContact:    {Code: fsm.ErrWrongState, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
+	OpExceedDeadline: {Code: fsm.ErrWrongState, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
+	OpEvict:          {Code: fsm.ErrWrongState, Machine: "pod", Operation: "evict", Allowed: evictStates},
+	OpDelete:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "delete", Allowed: deleteStates},
+	OpHasten:         {Code: fsm.ErrWrongState, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
+	OpCollect:        {Code: fsm.ErrWrongState, Machine: "pod", Operation: "collect", Allowed: collectStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpBind:           {Code: fsm.CodeTerminal, Machine: "pod", Operation: "bind", Allowed: bindStates},
-	OpReport:         {Code: fsm.CodeTerminal, Machine: "pod", Operation: "report", Allowed: reportStates},
-	OpLoseContact:    {Code: fsm.CodeTerminal, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
-	OpExceedDeadline: {Code: fsm.CodeTerminal, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
-	OpEvict:          {Code: fsm.CodeTerminal, Machine: "pod", Operation: "evict", Allowed: evictStates},
-	OpDelete:         {Code: fsm.CodeTerminal, Machine: "pod", Operation: "delete", Allowed: deleteStates},
-	OpHasten:         {Code: fsm.CodeTerminal, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
-	OpCollect:        {Code: fsm.CodeTerminal, Machine: "pod", Operation: "collect", Allowed: collectStates},
+	OpBind:           {Code: fsm.ErrTerminal, Machine: "pod", Operation: "bind", Allowed: bindStates},
+	OpReport:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "report", Allowed: reportStates},
+	OpLoseContact:    {Code: fsm.ErrTerminal, Machine: "pod", Operation: "lose_contact", Allowed: loseContactStates},
+	OpExceedDeadline: {Code: fsm.ErrTerminal, Machine: "pod", Operation: "exceed_deadline", Allowed: exceedDeadlineStates},
+	OpEvict:          {Code: fsm.ErrTerminal, Machine: "pod", Operation: "evict", Allowed: evictStates},
+	OpDelete:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "delete", Allowed: deleteStates},
+	OpHasten:         {Code: fsm.ErrTerminal, Machine: "pod", Operation: "hasten", Allowed: hastenStates},
+	OpCollect:        {Code: fsm.ErrTerminal, Machine: "pod", Operation: "collect", Allowed: collectStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundBindUnbound        = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "bind", Guard: "unbound", Cause: ErrAlreadyBound}
-	groundReportOwnKubelet   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "own_kubelet", Cause: ErrNotItsNode}
-	groundReportAllCounted   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "all_counted", Cause: ErrTooManyContainers}
-	groundReportRanAlready   = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "report", Guard: "ran_already", Cause: ErrRanAlready}
-	groundDeleteNeverDeleted = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "delete", Guard: "never_deleted", Cause: ErrDeletedAlready}
-	groundHastenShorterGrace = fsm.Ground{Code: fsm.CodeGuard, Machine: "pod", Operation: "hasten", Guard: "shorter_grace", Cause: ErrGraceNotShorter}
+	groundBindUnbound        = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "bind", Guard: "unbound", Cause: ErrAlreadyBound}
+	groundReportOwnKubelet   = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "report", Guard: "own_kubelet", Cause: ErrNotItsNode}
+	groundReportAllCounted   = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "report", Guard: "all_counted", Cause: ErrTooManyContainers}
+	groundReportRanAlready   = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "report", Guard: "ran_already", Cause: ErrRanAlready}
+	groundDeleteNeverDeleted = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "delete", Guard: "never_deleted", Cause: ErrDeletedAlready}
+	groundHastenShorterGrace = fsm.Ground{Code: fsm.ErrGuard, Machine: "pod", Operation: "hasten", Guard: "shorter_grace", Cause: ErrGraceNotShorter}
 )
 
 // inYears reports whether every store can hold the time.

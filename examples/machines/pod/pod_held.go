@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Pod that it makes or picks
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Pod is still so.
 func Hold(m *Machine, j Pod, actor string) AnyPod {
-	return AnyPod{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyPod{handle{m.core.Hold(j, actor)}}
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Pod, actor string) AnyPod {
 func (h Holder) Create(ctx context.Context, req CreateRequest) (PendingPod, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Create(ctx, req)
 	if err != nil {
 		return PendingPod{}, err
 	}
-	return PendingPod{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return PendingPod{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

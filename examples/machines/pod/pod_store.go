@@ -13,6 +13,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed pod.sqlite.sql
@@ -22,33 +25,33 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "pod",
 	Entity:      "Pod",
 	Version:     1,
 	Hash:        "7c53a0d0a5d24c541637c9324731c862ca3fbacc4c2c8781e8d53a1144087e24",
 	Table:       "pod",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "restart_policy", Stored: "restart_policy", Kind: fsm.KindEnum, Words: []string{"always", "on_failure", "never"}},
-		{Name: "containers", Stored: "containers", Kind: fsm.KindInt},
-		{Name: "node", Stored: "node", Kind: fsm.KindString, Optional: true},
-		{Name: "deadline", Stored: "deadline", Kind: fsm.KindTime, Optional: true},
-		{Name: "deletion_at", Stored: "deletion_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "status_reason", Stored: "status_reason", Kind: fsm.KindString, Optional: true},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "restart_policy", Stored: "restart_policy", Kind: driver.KindEnum, Words: []string{"always", "on_failure", "never"}},
+		{Name: "containers", Stored: "containers", Kind: driver.KindInt},
+		{Name: "node", Stored: "node", Kind: driver.KindString, Optional: true},
+		{Name: "deadline", Stored: "deadline", Kind: driver.KindTime, Optional: true},
+		{Name: "deletion_at", Stored: "deletion_at", Kind: driver.KindTime, Optional: true},
+		{Name: "status_reason", Stored: "status_reason", Kind: driver.KindString, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "pending", Stored: "pending"},
 		{Name: "running", Stored: "running"},
 		{Name: "succeeded", Stored: "succeeded", Terminal: true},
 		{Name: "failed", Stored: "failed", Terminal: true},
 		{Name: "unknown", Stored: "unknown"},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.exceed_deadline", Order: []fsm.Order{{Column: "deadline"}}, States: []string{"pending", "running"}},
-		{Name: "due.collect", Order: []fsm.Order{{Column: "deletion_at"}}, States: []string{"pending", "running", "unknown"}},
+	Indexes: []driver.Index{
+		{Name: "due.exceed_deadline", Order: []driver.Order{{Column: "deadline"}}, States: []string{"pending", "running"}},
+		{Name: "due.collect", Order: []driver.Order{{Column: "deletion_at"}}, States: []string{"pending", "running", "unknown"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -71,8 +74,8 @@ type Sources struct {
 // *fsm.EffectError or the error of the store; errors.Is tells them apart.
 type Machine struct {
 	core             *fsm.Machine[Pod]
-	opExceedDeadline *fsm.Operation[Pod]
-	opCollect        *fsm.Operation[Pod]
+	opExceedDeadline *fsmimpl.Operation[Pod]
+	opCollect        *fsmimpl.Operation[Pod]
 }
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
@@ -87,13 +90,13 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d := descriptor
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownExceedDeadline := *opExceedDeadline
-	ownExceedDeadline.System = func(j *Pod, now time.Time) (fsm.Call[Pod], error) {
+	ownExceedDeadline.System = func(j *Pod, now time.Time) (fsmimpl.Call[Pod], error) {
 		req, err := sources.ExceedDeadline(*j, now)
 		return req.call(nil), err
 	}
 	d.Operations[OpExceedDeadline-1] = &ownExceedDeadline
 	ownCollect := *opCollect
-	ownCollect.System = func(j *Pod, now time.Time) (fsm.Call[Pod], error) {
+	ownCollect.System = func(j *Pod, now time.Time) (fsmimpl.Call[Pod], error) {
 		req, err := sources.Collect(*j, now)
 		return req.call(nil), err
 	}
@@ -108,13 +111,13 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Pod out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Pod, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a Pod in state pending.
@@ -125,7 +128,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Pod], len(reqs))
+	calls := make([]fsmimpl.Call[Pod], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -145,9 +148,9 @@ type BindItem struct {
 
 // BindMany is Bind for each item, in one transaction: all of them or none.
 func (m *Machine) BindMany(ctx context.Context, items []BindItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Pod], len(items))
+	calls := make([]fsmimpl.Item[Pod], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Pod]{At: item.At, Call: item.Request.call(opBind)}
+		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opBind)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -166,9 +169,9 @@ type ReportItem struct {
 
 // ReportMany is Report for each item, in one transaction: all of them or none.
 func (m *Machine) ReportMany(ctx context.Context, items []ReportItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Pod], len(items))
+	calls := make([]fsmimpl.Item[Pod], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Pod]{At: item.At, Call: item.Request.call(opReport)}
+		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opReport)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -198,9 +201,9 @@ type EvictItem struct {
 
 // EvictMany is Evict for each item, in one transaction: all of them or none.
 func (m *Machine) EvictMany(ctx context.Context, items []EvictItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Pod], len(items))
+	calls := make([]fsmimpl.Item[Pod], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Pod]{At: item.At, Call: item.Request.call(opEvict)}
+		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opEvict)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -218,9 +221,9 @@ type DeleteItem struct {
 
 // DeleteMany is Delete for each item, in one transaction: all of them or none.
 func (m *Machine) DeleteMany(ctx context.Context, items []DeleteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Pod], len(items))
+	calls := make([]fsmimpl.Item[Pod], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Pod]{At: item.At, Call: item.Request.call(opDelete)}
+		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opDelete)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -238,9 +241,9 @@ type HastenItem struct {
 
 // HastenMany is Hasten for each item, in one transaction: all of them or none.
 func (m *Machine) HastenMany(ctx context.Context, items []HastenItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Pod], len(items))
+	calls := make([]fsmimpl.Item[Pod], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Pod]{At: item.At, Call: item.Request.call(opHasten)}
+		calls[i] = fsmimpl.Item[Pod]{At: item.At, Call: item.Request.call(opHasten)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -260,7 +263,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Pod, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Pod, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -336,49 +339,49 @@ func (m *Machine) Core() *fsm.Machine[Pod] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[Pod]{
+	opCreate = &fsmimpl.Operation[Pod]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "created",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "pending"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "restart_policy", Column: "restart_policy"},
 			{Input: "containers", Column: "containers"},
 			{Input: "deadline", Column: "deadline"},
 		},
 	}
 
-	opBind = &fsm.Operation[Pod]{
+	opBind = &fsmimpl.Operation[Pod]{
 		Name:   "bind",
 		Stored: "bind",
 		Event:  "bound",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "pending"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "node", Column: "node"},
 		},
 	}
 
-	opReport = &fsm.Operation[Pod]{
+	opReport = &fsmimpl.Operation[Pod]{
 		Name:   "report",
 		Stored: "report",
 		Event:  "reported",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "pending"},
 			{From: "pending", To: "running"},
 			{From: "pending", To: "succeeded"},
@@ -393,110 +396,110 @@ var (
 		NeedActor: true,
 	}
 
-	opLoseContact = &fsm.Operation[Pod]{
+	opLoseContact = &fsmimpl.Operation[Pod]{
 		Name:   "lose_contact",
 		Stored: "lose_contact",
 		Event:  "contact_lost",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "unknown"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 	}
 
-	opExceedDeadline = &fsm.Operation[Pod]{
+	opExceedDeadline = &fsmimpl.Operation[Pod]{
 		Name:   "exceed_deadline",
 		Stored: "exceed_deadline",
 		Event:  "deadline_exceeded",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"pending", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "failed"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
-		Triggers: []fsm.Trigger{{After: "deadline"}},
+		Triggers: []fsmimpl.Trigger{{After: "deadline"}},
 	}
 
-	opEvict = &fsm.Operation[Pod]{
+	opEvict = &fsmimpl.Operation[Pod]{
 		Name:   "evict",
 		Stored: "evict",
 		Event:  "evicted",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "failed"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
 	}
 
-	opDelete = &fsm.Operation[Pod]{
+	opDelete = &fsmimpl.Operation[Pod]{
 		Name:   "delete",
 		Stored: "delete",
 		Event:  "deletion_requested",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "pending"},
 			{From: "running", To: "running"},
 			{From: "unknown", To: "unknown"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "deletion_at", Column: "deletion_at"},
 		},
 	}
 
-	opHasten = &fsm.Operation[Pod]{
+	opHasten = &fsmimpl.Operation[Pod]{
 		Name:   "hasten",
 		Stored: "hasten",
 		Event:  "deletion_hastened",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "pending"},
 			{From: "running", To: "running"},
 			{From: "unknown", To: "unknown"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "deletion_at", Column: "deletion_at"},
 		},
 	}
 
-	opCollect = &fsm.Operation[Pod]{
+	opCollect = &fsmimpl.Operation[Pod]{
 		Name:   "collect",
 		Stored: "collect",
 		Event:  "collected",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"pending", "running", "unknown"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "failed"},
 			{From: "running", To: "failed"},
 			{From: "unknown", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "status_reason", Column: "status_reason"},
 		},
-		Triggers: []fsm.Trigger{{After: "deletion_at"}},
+		Triggers: []fsmimpl.Trigger{{After: "deletion_at"}},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Pod]{
+var descriptor = fsmimpl.Descriptor[Pod]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Pod) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Pod]{
+	Operations: []*fsmimpl.Operation[Pod]{
 		opCreate,
 		opBind,
 		opReport,
@@ -509,8 +512,8 @@ var descriptor = fsm.Descriptor[Pod]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req CreateRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -518,12 +521,12 @@ func (req CreateRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "restart_policy", Value: req.RestartPolicy.String(), Kind: fsm.KindEnum},
-			{Name: "containers", Value: req.Containers, Kind: fsm.KindInt},
-			{Name: "deadline", Value: columnOf(req.Deadline, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "restart_policy", Value: req.RestartPolicy.String(), Kind: driver.KindEnum},
+			{Name: "containers", Value: req.Containers, Kind: driver.KindInt},
+			{Name: "deadline", Value: columnOf(req.Deadline, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Pod, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -531,142 +534,142 @@ func (req CreateRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
 	}
 }
 
-func (req BindRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req BindRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "node", Value: req.Node, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "node", Value: req.Node, Kind: driver.KindString},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Bind(req, now))
 		},
 	}
 }
 
-func (req ReportRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req ReportRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "waiting", Value: req.Waiting, Kind: fsm.KindInt},
-			{Name: "restarting", Value: req.Restarting, Kind: fsm.KindInt},
-			{Name: "running", Value: req.Running, Kind: fsm.KindInt},
-			{Name: "failed", Value: req.Failed, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "waiting", Value: req.Waiting, Kind: driver.KindInt},
+			{Name: "restarting", Value: req.Restarting, Kind: driver.KindInt},
+			{Name: "running", Value: req.Running, Kind: driver.KindInt},
+			{Name: "failed", Value: req.Failed, Kind: driver.KindInt},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Report(req, now))
 		},
 	}
 }
 
-func (req LoseContactRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req LoseContactRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.LoseContact(req, now))
 		},
 	}
 }
 
-func (req ExceedDeadlineRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req ExceedDeadlineRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString, Loose: true},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ExceedDeadline(req, now))
 		},
 	}
 }
 
-func (req EvictRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req EvictRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Evict(req, now))
 		},
 	}
 }
 
-func (req DeleteRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req DeleteRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "deletion_at", Value: fsm.Time(req.DeletionAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "deletion_at", Value: driver.Time(req.DeletionAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Delete(req, now))
 		},
 	}
 }
 
-func (req HastenRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req HastenRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "deletion_at", Value: fsm.Time(req.DeletionAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "deletion_at", Value: driver.Time(req.DeletionAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Hasten(req, now))
 		},
 	}
 }
 
-func (req CollectRequest) call(op *fsm.Operation[Pod]) fsm.Call[Pod] {
-	return fsm.Call[Pod]{
+func (req CollectRequest) call(op *fsmimpl.Operation[Pod]) fsmimpl.Call[Pod] {
+	return fsmimpl.Call[Pod]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "status_reason", Value: req.StatusReason, Kind: fsm.KindString, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "status_reason", Value: req.StatusReason, Kind: driver.KindString, Loose: true},
 		},
-		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pod, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Collect(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Pod) fsm.Row {
-	return fsm.Row{
+func encode(j *Pod) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -685,7 +688,7 @@ func encode(j *Pod) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Pod, error) {
+func decode(r driver.Row) (Pod, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Pod{}, fmt.Errorf("pod %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -706,11 +709,11 @@ func decode(r fsm.Row) (Pod, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -734,7 +737,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -744,7 +747,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -757,7 +760,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

@@ -9,18 +9,20 @@
 package riverjob
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -113,7 +115,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -242,7 +244,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -363,7 +365,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -507,43 +509,43 @@ type InsertRequest struct {
 //   - if now < input.scheduled_at: to scheduled
 //   - otherwise: to available
 func Insert(id string, req InsertRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
 	if req.Kind == "" {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "kind", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Kind); err != nil {
+	if err := driver.CheckText(req.Kind); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "kind", err.Error())
 	}
 	if req.Queue == "" {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Queue); err != nil {
+	if err := driver.CheckText(req.Queue); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "queue", err.Error())
 	}
 	if req.Args.IsZero() {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "args", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Args.String()); err != nil {
+	if err := driver.CheckText(req.Args.String()); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "args", err.Error())
 	}
 	if req.Priority < 1 || req.Priority > 4 {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "priority", "expected 1 to 4")
 	}
-	if err := fsm.CheckText(req.UniqueKey.Or("")); err != nil {
+	if err := driver.CheckText(req.UniqueKey.Or("")); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "unique_key", err.Error())
 	}
 	if req.MaxAttempts < 0 {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "max_attempts", "expected 0 or more")
 	}
-	req.ScheduledAt = fsm.Time(req.ScheduledAt)
+	req.ScheduledAt = driver.Time(req.ScheduledAt)
 	if req.ScheduledAt.IsZero() {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is required and zero")
 	}
 	if !inYears(req.ScheduledAt) {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "scheduled_at", "it is outside the years 1 to 9999")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpInsert, "id", err.Error())
 	}
 	if req.MaxAttempts < 1 {
@@ -627,7 +629,7 @@ type PromoteRequest struct {
 //   - if now < scheduled_at: to scheduled
 //   - otherwise: to available
 func (j *Job) Promote(req PromoteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StatePending:
 	default:
@@ -700,7 +702,7 @@ type ScheduleRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Job) Schedule(req ScheduleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled, StateRetryable:
 	default:
@@ -750,17 +752,17 @@ type FetchRequest struct {
 //
 // A client takes the next job of a queue.
 func (j *Job) Fetch(req FetchRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpFetch, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpFetch, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpFetch, "actor", err.Error())
 	}
 	if req.Queue == "" {
 		return Event{}, j.refuseInput(OpFetch, "queue", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Queue); err != nil {
+	if err := driver.CheckText(req.Queue); err != nil {
 		return Event{}, j.refuseInput(OpFetch, "queue", err.Error())
 	}
 	switch j.State {
@@ -817,7 +819,7 @@ type CompleteRequest struct {
 //
 // The worker is done.
 func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -870,8 +872,8 @@ type FailRequest struct {
 //   - if input.retry_at <= now: to available
 //   - otherwise: to retryable
 func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.RetryAt = fsm.Time(req.RetryAt)
+	now = driver.Time(now)
+	req.RetryAt = driver.Time(req.RetryAt)
 	if req.RetryAt.IsZero() {
 		return Event{}, j.refuseInput(OpFail, "retry_at", "it is required and zero")
 	}
@@ -881,7 +883,7 @@ func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
 	if req.Error.IsZero() {
 		return Event{}, j.refuseInput(OpFail, "error", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Error.String()); err != nil {
+	if err := driver.CheckText(req.Error.String()); err != nil {
 		return Event{}, j.refuseInput(OpFail, "error", err.Error())
 	}
 	switch j.State {
@@ -1000,8 +1002,8 @@ type SnoozeRequest struct {
 //   - if input.until <= now: to available
 //   - otherwise: to scheduled
 func (j *Job) Snooze(req SnoozeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.Until = fsm.Time(req.Until)
+	now = driver.Time(now)
+	req.Until = driver.Time(req.Until)
 	if req.Until.IsZero() {
 		return Event{}, j.refuseInput(OpSnooze, "until", "it is required and zero")
 	}
@@ -1104,7 +1106,7 @@ type CancelWorkRequest struct {
 //
 // The worker says that the job is not to be tried again.
 func (j *Job) CancelWork(req CancelWorkRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -1151,7 +1153,7 @@ type CancelRequest struct {
 //
 // In cancelled the call is recorded and changes nothing.
 func (j *Job) Cancel(req CancelRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable, StateRunning, StateRetryable:
 	case StateCancelled:
@@ -1227,7 +1229,7 @@ type RetryRequest struct {
 //   - if attempt >= max_attempts: to available
 //   - otherwise: to available
 func (j *Job) Retry(req RetryRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StatePending, StateScheduled, StateAvailable, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
 	default:
@@ -1308,8 +1310,8 @@ type RescueRequest struct {
 //   - if attempt >= max_attempts: to discarded
 //   - otherwise: to retryable
 func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.RetryAt = fsm.Time(req.RetryAt)
+	now = driver.Time(now)
+	req.RetryAt = driver.Time(req.RetryAt)
 	if req.RetryAt.IsZero() {
 		return Event{}, j.refuseInput(OpRescue, "retry_at", "it is required and zero")
 	}
@@ -1319,7 +1321,7 @@ func (j *Job) Rescue(req RescueRequest, now time.Time) (Event, error) {
 	if req.Error.IsZero() {
 		return Event{}, j.refuseInput(OpRescue, "error", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Error.String()); err != nil {
+	if err := driver.CheckText(req.Error.String()); err != nil {
 		return Event{}, j.refuseInput(OpRescue, "error", err.Error())
 	}
 	switch j.State {
@@ -1397,62 +1399,62 @@ func (j Job) CanRescue(req RescueRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpPromote:
 		switch s {
 		case StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSchedule:
 		switch s {
 		case StateScheduled, StateRetryable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFetch:
 		switch s {
 		case StateAvailable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpComplete:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFail:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSnooze:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCancelWork:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCancel:
 		switch s {
 		case StatePending, StateScheduled, StateAvailable, StateRunning, StateRetryable:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateCancelled:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpRetry:
 		switch s {
 		case StatePending, StateScheduled, StateAvailable, StateRetryable, StateCompleted, StateCancelled, StateDiscarded:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRescue:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1600,7 +1602,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1608,7 +1610,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1616,7 +1618,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -1638,21 +1640,21 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpPromote:    {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "promote", Allowed: promoteStates},
-	OpSchedule:   {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "schedule", Allowed: scheduleStates},
-	OpFetch:      {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "fetch", Allowed: fetchStates},
-	OpComplete:   {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "complete", Allowed: completeStates},
-	OpFail:       {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "fail", Allowed: failStates},
-	OpSnooze:     {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "snooze", Allowed: snoozeStates},
-	OpCancelWork: {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "cancel_work", Allowed: cancelWorkStates},
-	OpCancel:     {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "cancel", Allowed: cancelStates},
-	OpRetry:      {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "retry", Allowed: retryStates},
-	OpRescue:     {Code: fsm.CodeWrongState, Machine: "riverjob", Operation: "rescue", Allowed: rescueStates},
+	OpPromote:    {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "promote", Allowed: promoteStates},
+	OpSchedule:   {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "schedule", Allowed: scheduleStates},
+	OpFetch:      {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "fetch", Allowed: fetchStates},
+	OpComplete:   {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "complete", Allowed: completeStates},
+	OpFail:       {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "fail", Allowed: failStates},
+	OpSnooze:     {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "snooze", Allowed: snoozeStates},
+	OpCancelWork: {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "cancel_work", Allowed: cancelWorkStates},
+	OpCancel:     {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "cancel", Allowed: cancelStates},
+	OpRetry:      {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "retry", Allowed: retryStates},
+	OpRescue:     {Code: fsm.ErrWrongState, Machine: "riverjob", Operation: "rescue", Allowed: rescueStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundInsertMayBeTried = fsm.Ground{Code: fsm.CodeGuard, Machine: "riverjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
+	groundInsertMayBeTried = fsm.Ground{Code: fsm.ErrGuard, Machine: "riverjob", Operation: "insert", Guard: "may_be_tried", Cause: ErrNoAttempts}
 )
 
 // inYears reports whether every store can hold the time.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -256,7 +258,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsm.Class {
+	Classify: func(state, operation string) fsmimpl.Class {
 		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
 	},
 	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
@@ -507,7 +509,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,

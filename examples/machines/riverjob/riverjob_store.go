@@ -13,6 +13,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed riverjob.sqlite.sql
@@ -22,31 +25,31 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "riverjob",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "08b2a90eaee6d25576a46dffa4646d8da7a66ea82322192001a08751eee35805",
 	Table:       "riverjob",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "kind", Stored: "kind", Kind: fsm.KindString},
-		{Name: "queue", Stored: "queue", Kind: fsm.KindString},
-		{Name: "args", Stored: "args", Kind: fsm.KindJSON},
-		{Name: "priority", Stored: "priority", Kind: fsm.KindInt},
-		{Name: "unique_key", Stored: "unique_key", Kind: fsm.KindString, Optional: true},
-		{Name: "max_attempts", Stored: "max_attempts", Kind: fsm.KindCounter},
-		{Name: "attempt", Stored: "attempt", Kind: fsm.KindCounter},
-		{Name: "attempted_at", Stored: "attempted_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "attempted_by", Stored: "attempted_by", Kind: fsm.KindSet},
-		{Name: "scheduled_at", Stored: "scheduled_at", Kind: fsm.KindTime},
-		{Name: "cancel_attempted_at", Stored: "cancel_attempted_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "error", Stored: "error", Kind: fsm.KindJSON, Optional: true},
-		{Name: "finalized_at", Stored: "finalized_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "kind", Stored: "kind", Kind: driver.KindString},
+		{Name: "queue", Stored: "queue", Kind: driver.KindString},
+		{Name: "args", Stored: "args", Kind: driver.KindJSON},
+		{Name: "priority", Stored: "priority", Kind: driver.KindInt},
+		{Name: "unique_key", Stored: "unique_key", Kind: driver.KindString, Optional: true},
+		{Name: "max_attempts", Stored: "max_attempts", Kind: driver.KindCounter},
+		{Name: "attempt", Stored: "attempt", Kind: driver.KindCounter},
+		{Name: "attempted_at", Stored: "attempted_at", Kind: driver.KindTime, Optional: true},
+		{Name: "attempted_by", Stored: "attempted_by", Kind: driver.KindSet},
+		{Name: "scheduled_at", Stored: "scheduled_at", Kind: driver.KindTime},
+		{Name: "cancel_attempted_at", Stored: "cancel_attempted_at", Kind: driver.KindTime, Optional: true},
+		{Name: "error", Stored: "error", Kind: driver.KindJSON, Optional: true},
+		{Name: "finalized_at", Stored: "finalized_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "pending", Stored: "pending"},
 		{Name: "scheduled", Stored: "scheduled"},
 		{Name: "available", Stored: "available"},
@@ -56,13 +59,13 @@ var schema = &fsm.Schema{
 		{Name: "cancelled", Stored: "cancelled", Final: true},
 		{Name: "discarded", Stored: "discarded", Final: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_per_key", Columns: []string{"unique_key"}, States: []string{"pending", "scheduled", "available", "running", "retryable", "completed"}, Err: ErrDuplicateJob},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.schedule", Order: []fsm.Order{{Column: "scheduled_at"}}, States: []string{"scheduled", "retryable"}},
-		{Name: "next.fetch", Columns: []string{"queue"}, Order: []fsm.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
-		{Name: "due.rescue", Order: []fsm.Order{{Column: "attempted_at"}}, States: []string{"running"}},
+	Indexes: []driver.Index{
+		{Name: "due.schedule", Order: []driver.Order{{Column: "scheduled_at"}}, States: []string{"scheduled", "retryable"}},
+		{Name: "next.fetch", Columns: []string{"queue"}, Order: []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}}, States: []string{"available"}},
+		{Name: "due.rescue", Order: []driver.Order{{Column: "attempted_at"}}, States: []string{"running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -84,7 +87,7 @@ type Sources struct {
 // *fsm.EffectError or the error of the store; errors.Is tells them apart.
 type Machine struct {
 	core     *fsm.Machine[Job]
-	opRescue *fsm.Operation[Job]
+	opRescue *fsmimpl.Operation[Job]
 }
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
@@ -96,7 +99,7 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d := descriptor
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownRescue := *opRescue
-	ownRescue.System = func(j *Job, now time.Time) (fsm.Call[Job], error) {
+	ownRescue.System = func(j *Job, now time.Time) (fsmimpl.Call[Job], error) {
 		req, err := sources.Rescue(*j, now)
 		return req.call(nil), err
 	}
@@ -111,13 +114,13 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Insert makes a Job in state pending, scheduled or available. One that is
@@ -129,7 +132,7 @@ func (m *Machine) Insert(ctx context.Context, req InsertRequest) (Outcome, error
 // InsertMany is Insert for each request, in one transaction: all of them or
 // none.
 func (m *Machine) InsertMany(ctx context.Context, reqs []InsertRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opInsert)
 	}
@@ -150,9 +153,9 @@ type PromoteItem struct {
 // PromoteMany is Promote for each item, in one transaction: all of them or
 // none.
 func (m *Machine) PromoteMany(ctx context.Context, items []PromoteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opPromote)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opPromote)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -198,9 +201,9 @@ type CompleteItem struct {
 // CompleteMany is Complete for each item, in one transaction: all of them or
 // none.
 func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -219,9 +222,9 @@ type FailItem struct {
 
 // FailMany is Fail for each item, in one transaction: all of them or none.
 func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -239,9 +242,9 @@ type SnoozeItem struct {
 
 // SnoozeMany is Snooze for each item, in one transaction: all of them or none.
 func (m *Machine) SnoozeMany(ctx context.Context, items []SnoozeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opSnooze)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opSnooze)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -260,9 +263,9 @@ type CancelWorkItem struct {
 // CancelWorkMany is CancelWork for each item, in one transaction: all of them
 // or none.
 func (m *Machine) CancelWorkMany(ctx context.Context, items []CancelWorkItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opCancelWork)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancelWork)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -281,9 +284,9 @@ type CancelItem struct {
 
 // CancelMany is Cancel for each item, in one transaction: all of them or none.
 func (m *Machine) CancelMany(ctx context.Context, items []CancelItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opCancel)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -302,9 +305,9 @@ type RetryItem struct {
 
 // RetryMany is Retry for each item, in one transaction: all of them or none.
 func (m *Machine) RetryMany(ctx context.Context, items []RetryItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opRetry)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRetry)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -324,7 +327,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -400,24 +403,24 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opInsert = &fsm.Operation[Job]{
+	opInsert = &fsmimpl.Operation[Job]{
 		Name:    "insert",
 		Stored:  "insert",
 		Event:   "inserted",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "pending"},
 			{To: "scheduled"},
 			{To: "available"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "kind", Column: "kind"},
 			{Input: "queue", Column: "queue"},
 			{Input: "args", Column: "args"},
@@ -429,114 +432,114 @@ var (
 		Dedupe: "one_per_key",
 	}
 
-	opPromote = &fsm.Operation[Job]{
+	opPromote = &fsmimpl.Operation[Job]{
 		Name:   "promote",
 		Stored: "promote",
 		Event:  "promoted",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "scheduled"},
 			{From: "pending", To: "available"},
 		},
 	}
 
-	opSchedule = &fsm.Operation[Job]{
+	opSchedule = &fsmimpl.Operation[Job]{
 		Name:   "schedule",
 		Stored: "schedule",
 		Event:  "scheduled",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"scheduled", "retryable"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "scheduled", To: "available"},
 			{From: "retryable", To: "available"},
 		},
-		Triggers: []fsm.Trigger{{After: "scheduled_at"}},
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		Triggers: []fsmimpl.Trigger{{After: "scheduled_at"}},
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return ScheduleRequest{}.call(nil), nil
 		},
 	}
 
-	opFetch = &fsm.Operation[Job]{
+	opFetch = &fsmimpl.Operation[Job]{
 		Name:   "fetch",
 		Stored: "fetch",
 		Event:  "fetched",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"available"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "available", To: "running"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "queue", Column: "queue"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "priority"}, {Column: "scheduled_at"}},
+		Order:     []driver.Order{{Column: "priority"}, {Column: "scheduled_at"}},
 	}
 
-	opComplete = &fsm.Operation[Job]{
+	opComplete = &fsmimpl.Operation[Job]{
 		Name:   "complete",
 		Stored: "complete",
 		Event:  "completed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "completed"},
 		},
 	}
 
-	opFail = &fsm.Operation[Job]{
+	opFail = &fsmimpl.Operation[Job]{
 		Name:   "fail",
 		Stored: "fail",
 		Event:  "failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "discarded"},
 			{From: "running", To: "cancelled"},
 			{From: "running", To: "available"},
 			{From: "running", To: "retryable"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "retry_at", Column: "scheduled_at"},
 			{Input: "error", Column: "error"},
 		},
 	}
 
-	opSnooze = &fsm.Operation[Job]{
+	opSnooze = &fsmimpl.Operation[Job]{
 		Name:   "snooze",
 		Stored: "snooze",
 		Event:  "snoozed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "cancelled"},
 			{From: "running", To: "available"},
 			{From: "running", To: "scheduled"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "until", Column: "scheduled_at"},
 		},
 	}
 
-	opCancelWork = &fsm.Operation[Job]{
+	opCancelWork = &fsmimpl.Operation[Job]{
 		Name:   "cancel_work",
 		Stored: "cancel_work",
 		Event:  "cancelled_by_worker",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "cancelled"},
 		},
 	}
 
-	opCancel = &fsm.Operation[Job]{
+	opCancel = &fsmimpl.Operation[Job]{
 		Name:   "cancel",
 		Stored: "cancel",
 		Event:  "cancelled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "scheduled", "available", "running", "retryable"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "cancelled"},
 			{From: "scheduled", To: "cancelled"},
 			{From: "available", To: "cancelled"},
@@ -546,13 +549,13 @@ var (
 		Recorded: []string{"cancelled"},
 	}
 
-	opRetry = &fsm.Operation[Job]{
+	opRetry = &fsmimpl.Operation[Job]{
 		Name:   "retry",
 		Stored: "retry",
 		Event:  "retried",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "scheduled", "available", "retryable", "completed", "cancelled", "discarded"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "available"},
 			{From: "scheduled", To: "available"},
 			{From: "available", To: "available"},
@@ -564,34 +567,34 @@ var (
 		Recorded: []string{"available"},
 	}
 
-	opRescue = &fsm.Operation[Job]{
+	opRescue = &fsmimpl.Operation[Job]{
 		Name:   "rescue",
 		Stored: "rescue",
 		Event:  "rescued",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "cancelled"},
 			{From: "running", To: "discarded"},
 			{From: "running", To: "retryable"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "retry_at", Column: "scheduled_at"},
 			{Input: "error", Column: "error"},
 		},
-		Triggers: []fsm.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
+		Triggers: []fsmimpl.Trigger{{After: "attempted_at", Plus: 1 * time.Hour}},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opInsert,
 		opPromote,
 		opSchedule,
@@ -606,8 +609,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req InsertRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req InsertRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -615,17 +618,17 @@ func (req InsertRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "pending", Value: req.Pending, Kind: fsm.KindBool},
-			{Name: "kind", Value: req.Kind, Kind: fsm.KindString},
-			{Name: "queue", Value: req.Queue, Kind: fsm.KindString},
-			{Name: "args", Value: req.Args.String(), Kind: fsm.KindJSON},
-			{Name: "priority", Value: req.Priority, Kind: fsm.KindInt},
-			{Name: "unique_key", Value: column(req.UniqueKey), Kind: fsm.KindString},
-			{Name: "max_attempts", Value: req.MaxAttempts, Kind: fsm.KindInt},
-			{Name: "scheduled_at", Value: fsm.Time(req.ScheduledAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "pending", Value: req.Pending, Kind: driver.KindBool},
+			{Name: "kind", Value: req.Kind, Kind: driver.KindString},
+			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
+			{Name: "args", Value: req.Args.String(), Kind: driver.KindJSON},
+			{Name: "priority", Value: req.Priority, Kind: driver.KindInt},
+			{Name: "unique_key", Value: column(req.UniqueKey), Kind: driver.KindString},
+			{Name: "max_attempts", Value: req.MaxAttempts, Kind: driver.KindInt},
+			{Name: "scheduled_at", Value: driver.Time(req.ScheduledAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Insert(id, req, now)
 			*j = made
 			return step(e, err)
@@ -634,162 +637,162 @@ func (req InsertRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req PromoteRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req PromoteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Promote(req, now))
 		},
 	}
 }
 
-func (req ScheduleRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ScheduleRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Schedule(req, now))
 		},
 	}
 }
 
-func (req FetchRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FetchRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "queue", Value: req.Queue, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "queue", Value: req.Queue, Kind: driver.KindString},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fetch(req, now))
 		},
-		Where: []fsm.Cond{
-			{Column: "queue", Op: fsm.OpEq, Value: req.Queue},
+		Where: []driver.Cond{
+			{Column: "queue", Op: driver.OpEq, Value: req.Queue},
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CompleteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Complete(req, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "retry_at", Value: fsm.Time(req.RetryAt), Kind: fsm.KindTime, Loose: true},
-			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "retry_at", Value: driver.Time(req.RetryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(req, now))
 		},
 	}
 }
 
-func (req SnoozeRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req SnoozeRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "until", Value: fsm.Time(req.Until), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "until", Value: driver.Time(req.Until), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Snooze(req, now))
 		},
 	}
 }
 
-func (req CancelWorkRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CancelWorkRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CancelWork(req, now))
 		},
 	}
 }
 
-func (req CancelRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CancelRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Cancel(req, now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RetryRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Retry(req, now))
 		},
 	}
 }
 
-func (req RescueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RescueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "retry_at", Value: fsm.Time(req.RetryAt), Kind: fsm.KindTime, Loose: true},
-			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "retry_at", Value: driver.Time(req.RetryAt), Kind: driver.KindTime, Loose: true},
+			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rescue(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -815,7 +818,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("riverjob %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -843,11 +846,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -871,7 +874,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -881,7 +884,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -894,7 +897,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -909,7 +912,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,17 +9,19 @@
 package stream
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Stream. The zero State is no state.
 type State uint8
@@ -103,7 +105,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -247,7 +249,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -388,7 +390,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -456,7 +458,7 @@ func (i *Initiator) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (i Initiator) Value() (driver.Value, error) {
+func (i Initiator) Value() (sqldriver.Value, error) {
 	text, err := i.MarshalText()
 	if err != nil {
 		return nil, err
@@ -536,7 +538,7 @@ func (c *ClosedBy) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c ClosedBy) Value() (driver.Value, error) {
+func (c ClosedBy) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -647,12 +649,12 @@ type NameRequest struct {
 //
 // The number is used for the first time.
 func Name(id string, req NameRequest, now time.Time) (Stream, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Stream{ID: id, CreatedAt: now}
 	if req.Connection == "" {
 		return Stream{}, Event{}, j.refuseInput(OpName, "connection", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Connection); err != nil {
+	if err := driver.CheckText(req.Connection); err != nil {
 		return Stream{}, Event{}, j.refuseInput(OpName, "connection", err.Error())
 	}
 	if req.Number < 1 || req.Number > 2147483647 {
@@ -661,7 +663,7 @@ func Name(id string, req NameRequest, now time.Time) (Stream, Event, error) {
 	if !req.Initiator.Valid() {
 		return Stream{}, Event{}, j.refuseInput(OpName, "initiator", "expected local or remote")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Stream{}, Event{}, j.refuseInput(OpName, "id", err.Error())
 	}
 	j.Connection = req.Connection
@@ -702,7 +704,7 @@ type SendHeadersPeers struct {
 //     true: to closed
 //   - if it was reserved_local or half_closed_remote: to half_closed_remote
 func (j *Stream) SendHeaders(req SendHeadersRequest, peers SendHeadersPeers, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateOpen, StateHalfClosedRemote:
 	default:
@@ -824,7 +826,7 @@ type RecvHeadersPeers struct {
 //   - if closed_by == rst_sent: recorded, and nothing changes
 //   - otherwise: refused with ErrStreamClosed
 func (j *Stream) RecvHeaders(req RecvHeadersRequest, peers RecvHeadersPeers, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
 	default:
@@ -930,7 +932,7 @@ type SendDataRequest struct {
 //   - if it was open: to half_closed_local
 //   - otherwise: to closed
 func (j *Stream) SendData(req SendDataRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateOpen, StateHalfClosedRemote:
 	default:
@@ -1015,7 +1017,7 @@ type RecvDataRequest struct {
 //   - if it was open: to half_closed_remote
 //   - otherwise: to closed
 func (j *Stream) RecvData(req RecvDataRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
 	default:
@@ -1144,7 +1146,7 @@ type SendPushPromiseRequest struct {
 // It is refused unless:
 //   - own_number: initiator == local (ErrNotInitiator)
 func (j *Stream) SendPushPromise(req SendPushPromiseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle:
 	default:
@@ -1197,7 +1199,7 @@ type RecvPushPromiseRequest struct {
 //   - if it was idle and initiator == remote: to reserved_remote
 //   - otherwise: refused with ErrProtocolError
 func (j *Stream) RecvPushPromise(req RecvPushPromiseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
 	default:
@@ -1248,7 +1250,7 @@ type SendRstStreamRequest struct {
 // SendRstStream moves a Stream from reserved_local, reserved_remote, open,
 // half_closed_local or half_closed_remote to closed.
 func (j *Stream) SendRstStream(req SendRstStreamRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.ErrorCode < 0 || req.ErrorCode > 4294967295 {
 		return Event{}, j.refuseInput(OpSendRstStream, "error_code", "expected 0 to 4294967295")
 	}
@@ -1293,7 +1295,7 @@ type RecvRstStreamRequest struct {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvRstStream(req RecvRstStreamRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.ErrorCode < 0 || req.ErrorCode > 4294967295 {
 		return Event{}, j.refuseInput(OpRecvRstStream, "error_code", "expected 0 to 4294967295")
 	}
@@ -1337,7 +1339,7 @@ type SendWindowUpdateRequest struct {
 // SendWindowUpdate keeps a Stream reserved_remote, open, half_closed_local or
 // half_closed_remote.
 func (j *Stream) SendWindowUpdate(req SendWindowUpdateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	default:
@@ -1390,7 +1392,7 @@ type RecvWindowUpdateRequest struct {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvWindowUpdate(req RecvWindowUpdateRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
@@ -1451,7 +1453,7 @@ type SendPriorityRequest struct {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) SendPriority(req SendPriorityRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
@@ -1506,7 +1508,7 @@ type RecvPriorityRequest struct {
 //
 // In closed the call is recorded and changes nothing.
 func (j *Stream) RecvPriority(req RecvPriorityRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	case StateClosed:
@@ -1559,7 +1561,7 @@ type SkipRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Stream) Skip(req SkipRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle:
 	default:
@@ -1597,7 +1599,7 @@ type CloseConnectionRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Stream) CloseConnection(req CloseConnectionRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
 	default:
@@ -1625,88 +1627,88 @@ func (j Stream) CanCloseConnection(req CloseConnectionRequest, now time.Time) er
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpSendHeaders:
 		switch s {
 		case StateIdle, StateReservedLocal, StateOpen, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecvHeaders:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSendData:
 		switch s {
 		case StateOpen, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecvData:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSendPushPromise:
 		switch s {
 		case StateIdle:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecvPushPromise:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote, StateClosed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSendRstStream:
 		switch s {
 		case StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecvRstStream:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateClosed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpSendWindowUpdate:
 		switch s {
 		case StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecvWindowUpdate:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateClosed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpSendPriority:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateClosed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpRecvPriority:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateClosed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpSkip:
 		switch s {
 		case StateIdle:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCloseConnection:
 		switch s {
 		case StateIdle, StateReservedLocal, StateReservedRemote, StateOpen, StateHalfClosedLocal, StateHalfClosedRemote:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Stream breaks, whoever wrote it. An empty list
@@ -1826,7 +1828,7 @@ func (j *Stream) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Stream) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1834,7 +1836,7 @@ func (j *Stream) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Stream) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1860,33 +1862,33 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpSendHeaders:      {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_headers", Allowed: sendHeadersStates},
-	OpRecvHeaders:      {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_headers", Allowed: recvHeadersStates},
-	OpSendData:         {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_data", Allowed: sendDataStates},
-	OpRecvData:         {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_data", Allowed: recvDataStates},
-	OpSendPushPromise:  {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_push_promise", Allowed: sendPushPromiseStates},
-	OpRecvPushPromise:  {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_push_promise", Allowed: recvPushPromiseStates},
-	OpSendRstStream:    {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_rst_stream", Allowed: sendRstStreamStates},
-	OpRecvRstStream:    {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_rst_stream", Allowed: recvRstStreamStates},
-	OpSendWindowUpdate: {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_window_update", Allowed: sendWindowUpdateStates},
-	OpRecvWindowUpdate: {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_window_update", Allowed: recvWindowUpdateStates},
-	OpSendPriority:     {Code: fsm.CodeWrongState, Machine: "stream", Operation: "send_priority", Allowed: sendPriorityStates},
-	OpRecvPriority:     {Code: fsm.CodeWrongState, Machine: "stream", Operation: "recv_priority", Allowed: recvPriorityStates},
-	OpSkip:             {Code: fsm.CodeWrongState, Machine: "stream", Operation: "skip", Allowed: skipStates},
-	OpCloseConnection:  {Code: fsm.CodeWrongState, Machine: "stream", Operation: "close_connection", Allowed: closeConnectionStates},
+	OpSendHeaders:      {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_headers", Allowed: sendHeadersStates},
+	OpRecvHeaders:      {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_headers", Allowed: recvHeadersStates},
+	OpSendData:         {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_data", Allowed: sendDataStates},
+	OpRecvData:         {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_data", Allowed: recvDataStates},
+	OpSendPushPromise:  {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_push_promise", Allowed: sendPushPromiseStates},
+	OpRecvPushPromise:  {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_push_promise", Allowed: recvPushPromiseStates},
+	OpSendRstStream:    {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_rst_stream", Allowed: sendRstStreamStates},
+	OpRecvRstStream:    {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_rst_stream", Allowed: recvRstStreamStates},
+	OpSendWindowUpdate: {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_window_update", Allowed: sendWindowUpdateStates},
+	OpRecvWindowUpdate: {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_window_update", Allowed: recvWindowUpdateStates},
+	OpSendPriority:     {Code: fsm.ErrWrongState, Machine: "stream", Operation: "send_priority", Allowed: sendPriorityStates},
+	OpRecvPriority:     {Code: fsm.ErrWrongState, Machine: "stream", Operation: "recv_priority", Allowed: recvPriorityStates},
+	OpSkip:             {Code: fsm.ErrWrongState, Machine: "stream", Operation: "skip", Allowed: skipStates},
+	OpCloseConnection:  {Code: fsm.ErrWrongState, Machine: "stream", Operation: "close_connection", Allowed: closeConnectionStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundSendHeadersRoom               = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "send_headers", Guard: "room", Cause: ErrRefusedStream}
-	groundSendHeadersNotInitiator       = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "send_headers", Guard: "not_initiator", Cause: ErrNotInitiator}
-	groundRecvHeadersRoom               = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_headers", Guard: "room", Cause: ErrRefusedStream}
-	groundRecvHeadersProtocolError      = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_headers", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvHeadersStreamClosed       = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_headers", Guard: "stream_closed", Cause: ErrStreamClosed}
-	groundRecvDataProtocolError         = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_data", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvDataStreamClosed          = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_data", Guard: "stream_closed", Cause: ErrStreamClosed}
-	groundSendPushPromiseOwnNumber      = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "send_push_promise", Guard: "own_number", Cause: ErrNotInitiator}
-	groundRecvPushPromiseProtocolError  = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_push_promise", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvRstStreamProtocolError    = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_rst_stream", Guard: "protocol_error", Cause: ErrProtocolError}
-	groundRecvWindowUpdateProtocolError = fsm.Ground{Code: fsm.CodeGuard, Machine: "stream", Operation: "recv_window_update", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundSendHeadersRoom               = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "send_headers", Guard: "room", Cause: ErrRefusedStream}
+	groundSendHeadersNotInitiator       = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "send_headers", Guard: "not_initiator", Cause: ErrNotInitiator}
+	groundRecvHeadersRoom               = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_headers", Guard: "room", Cause: ErrRefusedStream}
+	groundRecvHeadersProtocolError      = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_headers", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvHeadersStreamClosed       = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_headers", Guard: "stream_closed", Cause: ErrStreamClosed}
+	groundRecvDataProtocolError         = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_data", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvDataStreamClosed          = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_data", Guard: "stream_closed", Cause: ErrStreamClosed}
+	groundSendPushPromiseOwnNumber      = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "send_push_promise", Guard: "own_number", Cause: ErrNotInitiator}
+	groundRecvPushPromiseProtocolError  = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_push_promise", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvRstStreamProtocolError    = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_rst_stream", Guard: "protocol_error", Cause: ErrProtocolError}
+	groundRecvWindowUpdateProtocolError = fsm.Ground{Code: fsm.ErrGuard, Machine: "stream", Operation: "recv_window_update", Guard: "protocol_error", Cause: ErrProtocolError}
 )

@@ -30,7 +30,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Stream is still so.
 func Hold(m *Machine, j Stream, actor string) AnyStream {
-	return AnyStream{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyStream{handle{m.core.Hold(j, actor)}}
 }
 
 // Name is the machine's, with a handle for result. The holder is its actor.
@@ -40,7 +40,7 @@ func (h Holder) Name(ctx context.Context, req NameRequest) (AnyStream, error) {
 	if err != nil {
 		return AnyStream{}, err
 	}
-	return AnyStream{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnyStream{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed stream.sqlite.sql
@@ -21,23 +24,23 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "stream",
 	Entity:      "Stream",
 	Version:     1,
 	Hash:        "96a614f2090d0509362ff81efad5944eeea34e41db8ae4578b50084d190baf71",
 	Table:       "stream",
 	Enforce:     "full",
-	RequestID:   fsm.Never,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "connection", Stored: "connection", Kind: fsm.KindString},
-		{Name: "number", Stored: "number", Kind: fsm.KindInt},
-		{Name: "initiator", Stored: "initiator", Kind: fsm.KindEnum, Words: []string{"local", "remote"}},
-		{Name: "closed_by", Stored: "closed_by", Kind: fsm.KindEnum, Optional: true, Words: []string{"end_stream", "rst_sent", "rst_received", "skipped", "connection_lost"}},
-		{Name: "error_code", Stored: "error_code", Kind: fsm.KindInt, Optional: true},
+	RequestID:   driver.Never,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "connection", Stored: "connection", Kind: driver.KindString},
+		{Name: "number", Stored: "number", Kind: driver.KindInt},
+		{Name: "initiator", Stored: "initiator", Kind: driver.KindEnum, Words: []string{"local", "remote"}},
+		{Name: "closed_by", Stored: "closed_by", Kind: driver.KindEnum, Optional: true, Words: []string{"end_stream", "rst_sent", "rst_received", "skipped", "connection_lost"}},
+		{Name: "error_code", Stored: "error_code", Kind: driver.KindInt, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "idle", Stored: "idle"},
 		{Name: "reserved_local", Stored: "reserved_local"},
 		{Name: "reserved_remote", Stored: "reserved_remote"},
@@ -46,10 +49,10 @@ var schema = &fsm.Schema{
 		{Name: "half_closed_remote", Stored: "half_closed_remote"},
 		{Name: "closed", Stored: "closed", Final: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_per_number", Columns: []string{"connection", "number"}, Err: ErrNumberInUse},
 	},
-	Indexes: []fsm.Index{
+	Indexes: []driver.Index{
 		{Name: "peers.room", Columns: []string{"connection", "initiator"}, States: []string{"open", "half_closed_local", "half_closed_remote"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -81,13 +84,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Stream out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Stream, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Name makes a Stream in state idle. One that is there with the same connection
@@ -98,7 +101,7 @@ func (m *Machine) Name(ctx context.Context, req NameRequest) (Outcome, error) {
 
 // NameMany is Name for each request, in one transaction: all of them or none.
 func (m *Machine) NameMany(ctx context.Context, reqs []NameRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Stream], len(reqs))
+	calls := make([]fsmimpl.Call[Stream], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opName)
 	}
@@ -120,9 +123,9 @@ type SendHeadersItem struct {
 // SendHeadersMany is SendHeaders for each item, in one transaction: all of them
 // or none.
 func (m *Machine) SendHeadersMany(ctx context.Context, items []SendHeadersItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opSendHeaders)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendHeaders)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -143,9 +146,9 @@ type RecvHeadersItem struct {
 // RecvHeadersMany is RecvHeaders for each item, in one transaction: all of them
 // or none.
 func (m *Machine) RecvHeadersMany(ctx context.Context, items []RecvHeadersItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opRecvHeaders)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvHeaders)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -165,9 +168,9 @@ type SendDataItem struct {
 // SendDataMany is SendData for each item, in one transaction: all of them or
 // none.
 func (m *Machine) SendDataMany(ctx context.Context, items []SendDataItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opSendData)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendData)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -188,9 +191,9 @@ type RecvDataItem struct {
 // RecvDataMany is RecvData for each item, in one transaction: all of them or
 // none.
 func (m *Machine) RecvDataMany(ctx context.Context, items []RecvDataItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opRecvData)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvData)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -209,9 +212,9 @@ type SendPushPromiseItem struct {
 // SendPushPromiseMany is SendPushPromise for each item, in one transaction: all
 // of them or none.
 func (m *Machine) SendPushPromiseMany(ctx context.Context, items []SendPushPromiseItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opSendPushPromise)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendPushPromise)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -231,9 +234,9 @@ type RecvPushPromiseItem struct {
 // RecvPushPromiseMany is RecvPushPromise for each item, in one transaction: all
 // of them or none.
 func (m *Machine) RecvPushPromiseMany(ctx context.Context, items []RecvPushPromiseItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opRecvPushPromise)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvPushPromise)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -253,9 +256,9 @@ type SendRstStreamItem struct {
 // SendRstStreamMany is SendRstStream for each item, in one transaction: all of
 // them or none.
 func (m *Machine) SendRstStreamMany(ctx context.Context, items []SendRstStreamItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opSendRstStream)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendRstStream)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -275,9 +278,9 @@ type RecvRstStreamItem struct {
 // RecvRstStreamMany is RecvRstStream for each item, in one transaction: all of
 // them or none.
 func (m *Machine) RecvRstStreamMany(ctx context.Context, items []RecvRstStreamItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opRecvRstStream)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvRstStream)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -297,9 +300,9 @@ type SendWindowUpdateItem struct {
 // SendWindowUpdateMany is SendWindowUpdate for each item, in one transaction:
 // all of them or none.
 func (m *Machine) SendWindowUpdateMany(ctx context.Context, items []SendWindowUpdateItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opSendWindowUpdate)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendWindowUpdate)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -320,9 +323,9 @@ type RecvWindowUpdateItem struct {
 // RecvWindowUpdateMany is RecvWindowUpdate for each item, in one transaction:
 // all of them or none.
 func (m *Machine) RecvWindowUpdateMany(ctx context.Context, items []RecvWindowUpdateItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opRecvWindowUpdate)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvWindowUpdate)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -342,9 +345,9 @@ type SendPriorityItem struct {
 // SendPriorityMany is SendPriority for each item, in one transaction: all of
 // them or none.
 func (m *Machine) SendPriorityMany(ctx context.Context, items []SendPriorityItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opSendPriority)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opSendPriority)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -364,9 +367,9 @@ type RecvPriorityItem struct {
 // RecvPriorityMany is RecvPriority for each item, in one transaction: all of
 // them or none.
 func (m *Machine) RecvPriorityMany(ctx context.Context, items []RecvPriorityItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Stream], len(items))
+	calls := make([]fsmimpl.Item[Stream], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Stream]{At: item.At, Call: item.Request.call(opRecvPriority)}
+		calls[i] = fsmimpl.Item[Stream]{At: item.At, Call: item.Request.call(opRecvPriority)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -393,7 +396,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Stream, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Stream, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -463,22 +466,22 @@ func (m *Machine) Core() *fsm.Machine[Stream] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opName = &fsm.Operation[Stream]{
+	opName = &fsmimpl.Operation[Stream]{
 		Name:    "name",
 		Stored:  "name",
 		Event:   "named",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "idle"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "connection", Column: "connection"},
 			{Input: "number", Column: "number"},
 			{Input: "initiator", Column: "initiator"},
@@ -486,13 +489,13 @@ var (
 		Dedupe: "one_per_number",
 	}
 
-	opSendHeaders = &fsm.Operation[Stream]{
+	opSendHeaders = &fsmimpl.Operation[Stream]{
 		Name:   "send_headers",
 		Stored: "send_headers",
 		Event:  "headers_sent",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "open", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "half_closed_local"},
 			{From: "idle", To: "open"},
 			{From: "reserved_local", To: "closed"},
@@ -504,13 +507,13 @@ var (
 		},
 	}
 
-	opRecvHeaders = &fsm.Operation[Stream]{
+	opRecvHeaders = &fsmimpl.Operation[Stream]{
 		Name:   "recv_headers",
 		Stored: "recv_headers",
 		Event:  "headers_received",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "half_closed_remote"},
 			{From: "idle", To: "open"},
 			{From: "reserved_remote", To: "closed"},
@@ -523,13 +526,13 @@ var (
 		Recorded: []string{"closed"},
 	}
 
-	opSendData = &fsm.Operation[Stream]{
+	opSendData = &fsmimpl.Operation[Stream]{
 		Name:   "send_data",
 		Stored: "send_data",
 		Event:  "data_sent",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"open", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "open", To: "open"},
 			{From: "open", To: "half_closed_local"},
 			{From: "half_closed_remote", To: "half_closed_remote"},
@@ -537,13 +540,13 @@ var (
 		},
 	}
 
-	opRecvData = &fsm.Operation[Stream]{
+	opRecvData = &fsmimpl.Operation[Stream]{
 		Name:   "recv_data",
 		Stored: "recv_data",
 		Event:  "data_received",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "open", To: "open"},
 			{From: "open", To: "half_closed_remote"},
 			{From: "half_closed_local", To: "half_closed_local"},
@@ -552,72 +555,72 @@ var (
 		Recorded: []string{"closed"},
 	}
 
-	opSendPushPromise = &fsm.Operation[Stream]{
+	opSendPushPromise = &fsmimpl.Operation[Stream]{
 		Name:   "send_push_promise",
 		Stored: "send_push_promise",
 		Event:  "push_promise_sent",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "reserved_local"},
 		},
 	}
 
-	opRecvPushPromise = &fsm.Operation[Stream]{
+	opRecvPushPromise = &fsmimpl.Operation[Stream]{
 		Name:   "recv_push_promise",
 		Stored: "recv_push_promise",
 		Event:  "push_promise_received",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote", "closed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "reserved_remote"},
 		},
 	}
 
-	opSendRstStream = &fsm.Operation[Stream]{
+	opSendRstStream = &fsmimpl.Operation[Stream]{
 		Name:   "send_rst_stream",
 		Stored: "send_rst_stream",
 		Event:  "rst_stream_sent",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "reserved_local", To: "closed"},
 			{From: "reserved_remote", To: "closed"},
 			{From: "open", To: "closed"},
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "error_code", Column: "error_code"},
 		},
 	}
 
-	opRecvRstStream = &fsm.Operation[Stream]{
+	opRecvRstStream = &fsmimpl.Operation[Stream]{
 		Name:   "recv_rst_stream",
 		Stored: "recv_rst_stream",
 		Event:  "rst_stream_received",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "reserved_local", To: "closed"},
 			{From: "reserved_remote", To: "closed"},
 			{From: "open", To: "closed"},
 			{From: "half_closed_local", To: "closed"},
 			{From: "half_closed_remote", To: "closed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "error_code", Column: "error_code"},
 		},
 		Recorded: []string{"closed"},
 	}
 
-	opSendWindowUpdate = &fsm.Operation[Stream]{
+	opSendWindowUpdate = &fsmimpl.Operation[Stream]{
 		Name:   "send_window_update",
 		Stored: "send_window_update",
 		Event:  "window_update_sent",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "reserved_remote", To: "reserved_remote"},
 			{From: "open", To: "open"},
 			{From: "half_closed_local", To: "half_closed_local"},
@@ -625,13 +628,13 @@ var (
 		},
 	}
 
-	opRecvWindowUpdate = &fsm.Operation[Stream]{
+	opRecvWindowUpdate = &fsmimpl.Operation[Stream]{
 		Name:   "recv_window_update",
 		Stored: "recv_window_update",
 		Event:  "window_update_received",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "reserved_local", To: "reserved_local"},
 			{From: "open", To: "open"},
 			{From: "half_closed_local", To: "half_closed_local"},
@@ -640,13 +643,13 @@ var (
 		Recorded: []string{"closed"},
 	}
 
-	opSendPriority = &fsm.Operation[Stream]{
+	opSendPriority = &fsmimpl.Operation[Stream]{
 		Name:   "send_priority",
 		Stored: "send_priority",
 		Event:  "priority_sent",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "idle"},
 			{From: "reserved_local", To: "reserved_local"},
 			{From: "reserved_remote", To: "reserved_remote"},
@@ -657,13 +660,13 @@ var (
 		Recorded: []string{"closed"},
 	}
 
-	opRecvPriority = &fsm.Operation[Stream]{
+	opRecvPriority = &fsmimpl.Operation[Stream]{
 		Name:   "recv_priority",
 		Stored: "recv_priority",
 		Event:  "priority_received",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "idle"},
 			{From: "reserved_local", To: "reserved_local"},
 			{From: "reserved_remote", To: "reserved_remote"},
@@ -674,24 +677,24 @@ var (
 		Recorded: []string{"closed"},
 	}
 
-	opSkip = &fsm.Operation[Stream]{
+	opSkip = &fsmimpl.Operation[Stream]{
 		Name:   "skip",
 		Stored: "skip",
 		Event:  "skipped",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"idle"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "closed"},
 		},
 	}
 
-	opCloseConnection = &fsm.Operation[Stream]{
+	opCloseConnection = &fsmimpl.Operation[Stream]{
 		Name:   "close_connection",
 		Stored: "close_connection",
 		Event:  "connection_closed",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"idle", "reserved_local", "reserved_remote", "open", "half_closed_local", "half_closed_remote"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "closed"},
 			{From: "reserved_local", To: "closed"},
 			{From: "reserved_remote", To: "closed"},
@@ -703,14 +706,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Stream]{
+var descriptor = fsmimpl.Descriptor[Stream]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Stream) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Stream]{
+	Operations: []*fsmimpl.Operation[Stream]{
 		opName,
 		opSendHeaders,
 		opRecvHeaders,
@@ -729,20 +732,20 @@ var descriptor = fsm.Descriptor[Stream]{
 	},
 }
 
-func (req NameRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req NameRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		ID:        req.ID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "connection", Value: req.Connection, Kind: fsm.KindString},
-			{Name: "number", Value: req.Number, Kind: fsm.KindInt},
-			{Name: "initiator", Value: req.Initiator.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "connection", Value: req.Connection, Kind: driver.KindString},
+			{Name: "number", Value: req.Number, Kind: driver.KindInt},
+			{Name: "initiator", Value: req.Initiator.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Stream, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Name(id, req, now)
 			*j = made
 			return step(e, err)
@@ -751,219 +754,219 @@ func (req NameRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
 	}
 }
 
-func (req SendHeadersRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SendHeadersRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
 		},
-		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := SendHeadersPeers{Room: peers[0]}
 			return step(j.SendHeaders(req, known, now))
 		},
-		Peers: func(j *Stream, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(j *Stream, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "room", Columns: []string{"connection", "initiator"}, Values: []any{j.Connection, j.Initiator.String()}, States: []string{"open", "half_closed_local", "half_closed_remote"}, Except: id},
 			}
 		},
 	}
 }
 
-func (req RecvHeadersRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req RecvHeadersRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
 		},
-		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := RecvHeadersPeers{Room: peers[0]}
 			return step(j.RecvHeaders(req, known, now))
 		},
-		Peers: func(j *Stream, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(j *Stream, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "room", Columns: []string{"connection", "initiator"}, Values: []any{j.Connection, j.Initiator.String()}, States: []string{"open", "half_closed_local", "half_closed_remote"}, Except: id},
 			}
 		},
 	}
 }
 
-func (req SendDataRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SendDataRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
 		},
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendData(req, now))
 		},
 	}
 }
 
-func (req RecvDataRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req RecvDataRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "end_stream", Value: req.EndStream, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "end_stream", Value: req.EndStream, Kind: driver.KindBool},
 		},
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvData(req, now))
 		},
 	}
 }
 
-func (req SendPushPromiseRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SendPushPromiseRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendPushPromise(req, now))
 		},
 	}
 }
 
-func (req RecvPushPromiseRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req RecvPushPromiseRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvPushPromise(req, now))
 		},
 	}
 }
 
-func (req SendRstStreamRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SendRstStreamRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "error_code", Value: req.ErrorCode, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "error_code", Value: req.ErrorCode, Kind: driver.KindInt},
 		},
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendRstStream(req, now))
 		},
 	}
 }
 
-func (req RecvRstStreamRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req RecvRstStreamRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "error_code", Value: req.ErrorCode, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "error_code", Value: req.ErrorCode, Kind: driver.KindInt},
 		},
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvRstStream(req, now))
 		},
 	}
 }
 
-func (req SendWindowUpdateRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SendWindowUpdateRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendWindowUpdate(req, now))
 		},
 	}
 }
 
-func (req RecvWindowUpdateRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req RecvWindowUpdateRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvWindowUpdate(req, now))
 		},
 	}
 }
 
-func (req SendPriorityRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SendPriorityRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SendPriority(req, now))
 		},
 	}
 }
 
-func (req RecvPriorityRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req RecvPriorityRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RecvPriority(req, now))
 		},
 	}
 }
 
-func (req SkipRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req SkipRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Skip(req, now))
 		},
 	}
 }
 
-func (req CloseConnectionRequest) call(op *fsm.Operation[Stream]) fsm.Call[Stream] {
-	return fsm.Call[Stream]{
+func (req CloseConnectionRequest) call(op *fsmimpl.Operation[Stream]) fsmimpl.Call[Stream] {
+	return fsmimpl.Call[Stream]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Stream, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.CloseConnection(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Stream) fsm.Row {
-	return fsm.Row{
+func encode(j *Stream) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -981,7 +984,7 @@ func encode(j *Stream) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Stream, error) {
+func decode(r driver.Row) (Stream, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Stream{}, fmt.Errorf("stream %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -1001,11 +1004,11 @@ func decode(r fsm.Row) (Stream, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -1029,7 +1032,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -1039,7 +1042,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -1052,7 +1055,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -1067,7 +1070,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,18 +9,20 @@
 package taskinstance
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a TaskInstance. The zero State is no state.
 type State uint8
@@ -144,7 +146,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -326,7 +328,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -507,7 +509,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -579,7 +581,7 @@ func (m *MarkAs) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (m MarkAs) Value() (driver.Value, error) {
+func (m MarkAs) Value() (sqldriver.Value, error) {
 	text, err := m.MarshalText()
 	if err != nil {
 		return nil, err
@@ -718,24 +720,24 @@ type CreateRequest struct {
 //
 // The run of a DAG begins, so its task instances are made.
 func Create(id string, req CreateRequest, now time.Time) (TaskInstance, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := TaskInstance{ID: id, CreatedAt: now}
 	if req.DagID == "" {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "dag_id", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.DagID); err != nil {
+	if err := driver.CheckText(req.DagID); err != nil {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "dag_id", err.Error())
 	}
 	if req.RunID == "" {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "run_id", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.RunID); err != nil {
+	if err := driver.CheckText(req.RunID); err != nil {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "run_id", err.Error())
 	}
 	if req.TaskID == "" {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "task_id", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.TaskID); err != nil {
+	if err := driver.CheckText(req.TaskID); err != nil {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "task_id", err.Error())
 	}
 	if req.MapIndex < -1 {
@@ -744,7 +746,7 @@ func Create(id string, req CreateRequest, now time.Time) (TaskInstance, Event, e
 	if req.MaxTries < 0 {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "max_tries", "expected 0 or more")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return TaskInstance{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	j.DagID = req.DagID
@@ -769,7 +771,7 @@ type ScheduleRequest struct {
 //
 // What it depends on is done, so the scheduler lets it run.
 func (j *TaskInstance) Schedule(req ScheduleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateNone:
 	default:
@@ -812,7 +814,7 @@ type ScheduleAgainRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *TaskInstance) ScheduleAgain(req ScheduleAgainRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateUpForRetry, StateUpForReschedule:
 	default:
@@ -855,7 +857,7 @@ type QueueRequest struct {
 //
 // The scheduler gives it to an executor.
 func (j *TaskInstance) Queue(req QueueRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateScheduled:
 	default:
@@ -904,7 +906,7 @@ type TimeoutQueuedRequest struct {
 //   - if input.requeue == true: to scheduled
 //   - otherwise: to failed
 func (j *TaskInstance) TimeoutQueued(req TimeoutQueuedRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateQueued:
 	default:
@@ -964,7 +966,7 @@ type ResetOrphanRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *TaskInstance) ResetOrphan(req ResetOrphanRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateQueued, StateRunning, StateRestarting:
 	default:
@@ -1006,11 +1008,11 @@ type StartRequest struct {
 //
 // A worker begins.
 func (j *TaskInstance) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
 	}
 	switch j.State {
@@ -1065,7 +1067,7 @@ type HeartbeatRequest struct {
 //
 // The worker is alive.
 func (j *TaskInstance) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -1116,7 +1118,7 @@ type SucceedRequest struct {
 //
 // The task is done.
 func (j *TaskInstance) Succeed(req SucceedRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -1163,8 +1165,8 @@ type FailRequest struct {
 //   - if input.final == false and try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed
 func (j *TaskInstance) Fail(req FailRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.NextTryAt = fsm.Time(req.NextTryAt)
+	now = driver.Time(now)
+	req.NextTryAt = driver.Time(req.NextTryAt)
 	if req.NextTryAt.IsZero() {
 		return Event{}, j.refuseInput(OpFail, "next_try_at", "it is required and zero")
 	}
@@ -1240,8 +1242,8 @@ type LoseRequest struct {
 //   - if try_number <= max_tries: to up_for_retry
 //   - otherwise: to failed
 func (j *TaskInstance) Lose(req LoseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.NextTryAt = fsm.Time(req.NextTryAt)
+	now = driver.Time(now)
+	req.NextTryAt = driver.Time(req.NextTryAt)
 	if req.NextTryAt.IsZero() {
 		return Event{}, j.refuseInput(OpLose, "next_try_at", "it is required and zero")
 	}
@@ -1311,7 +1313,7 @@ type SkipWorkRequest struct {
 //
 // The task says that it is to be skipped.
 func (j *TaskInstance) SkipWork(req SkipWorkRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -1353,8 +1355,8 @@ type RescheduleRequest struct {
 //
 // A sensor gives its worker back and looks again later.
 func (j *TaskInstance) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.NextTryAt = fsm.Time(req.NextTryAt)
+	now = driver.Time(now)
+	req.NextTryAt = driver.Time(req.NextTryAt)
 	if req.NextTryAt.IsZero() {
 		return Event{}, j.refuseInput(OpReschedule, "next_try_at", "it is required and zero")
 	}
@@ -1406,18 +1408,18 @@ type DeferRequest struct {
 //
 // The task gives its worker back and waits for a trigger.
 func (j *TaskInstance) Defer(req DeferRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.NextMethod == "" {
 		return Event{}, j.refuseInput(OpDefer, "next_method", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.NextMethod); err != nil {
+	if err := driver.CheckText(req.NextMethod); err != nil {
 		return Event{}, j.refuseInput(OpDefer, "next_method", err.Error())
 	}
 	if v, ok := req.TriggerEndsAt.Get(); ok {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpDefer, "trigger_ends_at", "it is outside the years 1 to 9999")
 		}
-		req.TriggerEndsAt = fsm.Some(fsm.Time(v))
+		req.TriggerEndsAt = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateRunning:
@@ -1459,7 +1461,7 @@ type ResumeRequest struct {
 //
 // The trigger fired.
 func (j *TaskInstance) Resume(req ResumeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateDeferred:
 	default:
@@ -1499,7 +1501,7 @@ type GiveUpTriggerRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *TaskInstance) GiveUpTrigger(req GiveUpTriggerRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateDeferred:
 	default:
@@ -1541,7 +1543,7 @@ type FailUpstreamRequest struct {
 //
 // What it needs has failed.
 func (j *TaskInstance) FailUpstream(req FailUpstreamRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateNone, StateScheduled, StateUpForRetry, StateUpForReschedule:
 	default:
@@ -1580,7 +1582,7 @@ type SkipRequest struct {
 //
 // A branch leaves it out.
 func (j *TaskInstance) Skip(req SkipRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateNone, StateScheduled:
 	default:
@@ -1626,7 +1628,7 @@ type ClearRequest struct {
 //   - if it was running: to restarting
 //   - otherwise: to none
 func (j *TaskInstance) Clear(req ClearRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.MaxTries < 0 {
 		return Event{}, j.refuseInput(OpClear, "max_tries", "expected 0 or more")
 	}
@@ -1686,7 +1688,7 @@ type KillRequest struct {
 //
 // The worker of a cleared task instance is stopped.
 func (j *TaskInstance) Kill(req KillRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRestarting:
 	default:
@@ -1744,23 +1746,23 @@ type MarkRequest struct {
 //   - if input.as == failed: to failed
 //   - otherwise: to skipped
 func (j *TaskInstance) Mark(req MarkRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpMark, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpMark, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpMark, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpMark, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpMark, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpMark, "reason", err.Error())
 	}
 	if !req.As.Valid() {
 		return Event{}, j.refuseInput(OpMark, "as", "expected success, failed or skipped")
 	}
-	if err := fsm.CheckText(req.Note.Or("")); err != nil {
+	if err := driver.CheckText(req.Note.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpMark, "note", err.Error())
 	}
 	switch j.State {
@@ -1847,7 +1849,7 @@ type RemoveRequest struct {
 //
 // The task is gone from the DAG.
 func (j *TaskInstance) Remove(req RemoveRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateNone, StateScheduled, StateQueued, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
 	default:
@@ -1883,7 +1885,7 @@ type RestoreRequest struct {
 //
 // The task is in the DAG again.
 func (j *TaskInstance) Restore(req RestoreRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRemoved:
 	default:
@@ -1912,120 +1914,120 @@ func (j TaskInstance) CanRestore(req RestoreRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpSchedule:
 		switch s {
 		case StateNone:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpScheduleAgain:
 		switch s {
 		case StateUpForRetry, StateUpForReschedule:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpQueue:
 		switch s {
 		case StateScheduled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpTimeoutQueued:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpResetOrphan:
 		switch s {
 		case StateQueued, StateRunning, StateRestarting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpStart:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHeartbeat:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSucceed:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFail:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpLose:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSkipWork:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpReschedule:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDefer:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpResume:
 		switch s {
 		case StateDeferred:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpGiveUpTrigger:
 		switch s {
 		case StateDeferred:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFailUpstream:
 		switch s {
 		case StateNone, StateScheduled, StateUpForRetry, StateUpForReschedule:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSkip:
 		switch s {
 		case StateNone, StateScheduled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpClear:
 		switch s {
 		case StateRunning, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpKill:
 		switch s {
 		case StateRestarting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpMark:
 		switch s {
 		case StateNone, StateScheduled, StateQueued, StateRunning, StateRestarting, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRemove:
 		switch s {
 		case StateNone, StateScheduled, StateQueued, StateUpForRetry, StateUpForReschedule, StateDeferred, StateSuccess, StateFailed, StateSkipped, StateUpstreamFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRestore:
 		switch s {
 		case StateRemoved:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a TaskInstance breaks, whoever wrote it. An empty
@@ -2192,7 +2194,7 @@ func (j *TaskInstance) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -2200,7 +2202,7 @@ func (j *TaskInstance) refuseInput(op Operation, name, problem string) *fsm.Refu
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -2208,7 +2210,7 @@ func (j *TaskInstance) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *TaskInstance) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -2242,28 +2244,28 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpSchedule:      {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "schedule", Allowed: scheduleStates},
-	OpScheduleAgain: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "schedule_again", Allowed: scheduleAgainStates},
-	OpQueue:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "queue", Allowed: queueStates},
-	OpTimeoutQueued: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "timeout_queued", Allowed: timeoutQueuedStates},
-	OpResetOrphan:   {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "reset_orphan", Allowed: resetOrphanStates},
-	OpStart:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "start", Allowed: startStates},
-	OpHeartbeat:     {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpSucceed:       {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "succeed", Allowed: succeedStates},
-	OpFail:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "fail", Allowed: failStates},
-	OpLose:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "lose", Allowed: loseStates},
-	OpSkipWork:      {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "skip_work", Allowed: skipWorkStates},
-	OpReschedule:    {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "reschedule", Allowed: rescheduleStates},
-	OpDefer:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "defer", Allowed: deferStates},
-	OpResume:        {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "resume", Allowed: resumeStates},
-	OpGiveUpTrigger: {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "give_up_trigger", Allowed: giveUpTriggerStates},
-	OpFailUpstream:  {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "fail_upstream", Allowed: failUpstreamStates},
-	OpSkip:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "skip", Allowed: skipStates},
-	OpClear:         {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "clear", Allowed: clearStates},
-	OpKill:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "kill", Allowed: killStates},
-	OpMark:          {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "mark", Allowed: markStates},
-	OpRemove:        {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "remove", Allowed: removeStates},
-	OpRestore:       {Code: fsm.CodeWrongState, Machine: "taskinstance", Operation: "restore", Allowed: restoreStates},
+	OpSchedule:      {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "schedule", Allowed: scheduleStates},
+	OpScheduleAgain: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "schedule_again", Allowed: scheduleAgainStates},
+	OpQueue:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "queue", Allowed: queueStates},
+	OpTimeoutQueued: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "timeout_queued", Allowed: timeoutQueuedStates},
+	OpResetOrphan:   {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "reset_orphan", Allowed: resetOrphanStates},
+	OpStart:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "start", Allowed: startStates},
+	OpHeartbeat:     {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpSucceed:       {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "succeed", Allowed: succeedStates},
+	OpFail:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "fail", Allowed: failStates},
+	OpLose:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "lose", Allowed: loseStates},
+	OpSkipWork:      {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "skip_work", Allowed: skipWorkStates},
+	OpReschedule:    {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "reschedule", Allowed: rescheduleStates},
+	OpDefer:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "defer", Allowed: deferStates},
+	OpResume:        {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "resume", Allowed: resumeStates},
+	OpGiveUpTrigger: {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "give_up_trigger", Allowed: giveUpTriggerStates},
+	OpFailUpstream:  {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "fail_upstream", Allowed: failUpstreamStates},
+	OpSkip:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "skip", Allowed: skipStates},
+	OpClear:         {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "clear", Allowed: clearStates},
+	OpKill:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "kill", Allowed: killStates},
+	OpMark:          {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "mark", Allowed: markStates},
+	OpRemove:        {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "remove", Allowed: removeStates},
+	OpRestore:       {Code: fsm.ErrWrongState, Machine: "taskinstance", Operation: "restore", Allowed: restoreStates},
 }
 
 // inYears reports whether every store can hold the time.

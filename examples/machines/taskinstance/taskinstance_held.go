@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each TaskInstance that it makes
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // held before it was started again. It asks nothing of the store: each
 // operation finds out whether the TaskInstance is still so.
 func Hold(m *Machine, j TaskInstance, actor string) AnyTaskInstance {
-	return AnyTaskInstance{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyTaskInstance{handle{m.core.Hold(j, actor)}}
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j TaskInstance, actor string) AnyTaskInstance {
 func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyTaskInstance, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Create(ctx, req)
 	if err != nil {
 		return AnyTaskInstance{}, err
 	}
-	return AnyTaskInstance{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnyTaskInstance{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // Queue is the machine's, with a handle for result. The holder is its actor. A
@@ -55,13 +56,13 @@ func (h Holder) Create(ctx context.Context, req CreateRequest) (AnyTaskInstance,
 func (h Holder) Queue(ctx context.Context, req QueueRequest) (QueuedTaskInstance, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Queue(ctx, req)
 	if err != nil {
 		return QueuedTaskInstance{}, err
 	}
-	return QueuedTaskInstance{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return QueuedTaskInstance{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // QueueN is the machine's, with handles for result. The holder is its actor. A
@@ -70,7 +71,7 @@ func (h Holder) Queue(ctx context.Context, req QueueRequest) (QueuedTaskInstance
 func (h Holder) QueueN(ctx context.Context, n int, req QueueRequest) ([]QueuedTaskInstance, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	outs, err := h.m.QueueN(ctx, n, req)
 	if err != nil {
@@ -78,7 +79,7 @@ func (h Holder) QueueN(ctx context.Context, n int, req QueueRequest) ([]QueuedTa
 	}
 	list := make([]QueuedTaskInstance, len(outs))
 	for i, out := range outs {
-		list[i] = QueuedTaskInstance{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}
+		list[i] = QueuedTaskInstance{handle{h.m.core.HoldOutcome(out, h.actor)}}
 	}
 	return list, nil
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed taskinstance.sqlite.sql
@@ -21,33 +24,33 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "taskinstance",
 	Entity:      "TaskInstance",
 	Version:     1,
 	Hash:        "8a0b3051f7c5c5f8767558fb2a5d7eefa7f5a269cf0ed1f0a1c37a038be0aa4d",
 	Table:       "taskinstance",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "dag_id", Stored: "dag_id", Kind: fsm.KindString},
-		{Name: "run_id", Stored: "run_id", Kind: fsm.KindString},
-		{Name: "task_id", Stored: "task_id", Kind: fsm.KindString},
-		{Name: "map_index", Stored: "map_index", Kind: fsm.KindInt},
-		{Name: "try_number", Stored: "try_number", Kind: fsm.KindCounter},
-		{Name: "max_tries", Stored: "max_tries", Kind: fsm.KindInt},
-		{Name: "hostname", Stored: "hostname", Kind: fsm.KindString, Optional: true},
-		{Name: "queued_at", Stored: "queued_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "heartbeat_at", Stored: "heartbeat_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "next_try_at", Stored: "next_try_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "trigger_ends_at", Stored: "trigger_ends_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "next_method", Stored: "next_method", Kind: fsm.KindString, Optional: true},
-		{Name: "started_at", Stored: "started_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "ended_at", Stored: "ended_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "note", Stored: "note", Kind: fsm.KindString, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "dag_id", Stored: "dag_id", Kind: driver.KindString},
+		{Name: "run_id", Stored: "run_id", Kind: driver.KindString},
+		{Name: "task_id", Stored: "task_id", Kind: driver.KindString},
+		{Name: "map_index", Stored: "map_index", Kind: driver.KindInt},
+		{Name: "try_number", Stored: "try_number", Kind: driver.KindCounter},
+		{Name: "max_tries", Stored: "max_tries", Kind: driver.KindInt},
+		{Name: "hostname", Stored: "hostname", Kind: driver.KindString, Optional: true},
+		{Name: "queued_at", Stored: "queued_at", Kind: driver.KindTime, Optional: true},
+		{Name: "heartbeat_at", Stored: "heartbeat_at", Kind: driver.KindTime, Optional: true},
+		{Name: "next_try_at", Stored: "next_try_at", Kind: driver.KindTime, Optional: true},
+		{Name: "trigger_ends_at", Stored: "trigger_ends_at", Kind: driver.KindTime, Optional: true},
+		{Name: "next_method", Stored: "next_method", Kind: driver.KindString, Optional: true},
+		{Name: "started_at", Stored: "started_at", Kind: driver.KindTime, Optional: true},
+		{Name: "ended_at", Stored: "ended_at", Kind: driver.KindTime, Optional: true},
+		{Name: "note", Stored: "note", Kind: driver.KindString, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "none", Stored: "none"},
 		{Name: "scheduled", Stored: "scheduled"},
 		{Name: "queued", Stored: "queued"},
@@ -62,15 +65,15 @@ var schema = &fsm.Schema{
 		{Name: "upstream_failed", Stored: "upstream_failed", Final: true},
 		{Name: "removed", Stored: "removed", Final: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_per_run", Columns: []string{"dag_id", "run_id", "task_id", "map_index"}, Err: ErrExistsInRun},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.schedule_again", Order: []fsm.Order{{Column: "next_try_at"}}, States: []string{"up_for_retry", "up_for_reschedule"}},
-		{Name: "next.queue", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"scheduled"}},
-		{Name: "due.timeout_queued", Order: []fsm.Order{{Column: "queued_at"}}, States: []string{"queued"}},
-		{Name: "due.lose", Order: []fsm.Order{{Column: "heartbeat_at"}}, States: []string{"running"}},
-		{Name: "due.give_up_trigger", Order: []fsm.Order{{Column: "trigger_ends_at"}}, States: []string{"deferred"}},
+	Indexes: []driver.Index{
+		{Name: "due.schedule_again", Order: []driver.Order{{Column: "next_try_at"}}, States: []string{"up_for_retry", "up_for_reschedule"}},
+		{Name: "next.queue", Order: []driver.Order{{Column: "created_at"}}, States: []string{"scheduled"}},
+		{Name: "due.timeout_queued", Order: []driver.Order{{Column: "queued_at"}}, States: []string{"queued"}},
+		{Name: "due.lose", Order: []driver.Order{{Column: "heartbeat_at"}}, States: []string{"running"}},
+		{Name: "due.give_up_trigger", Order: []driver.Order{{Column: "trigger_ends_at"}}, States: []string{"deferred"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -93,8 +96,8 @@ type Sources struct {
 // *fsm.EffectError or the error of the store; errors.Is tells them apart.
 type Machine struct {
 	core            *fsm.Machine[TaskInstance]
-	opTimeoutQueued *fsm.Operation[TaskInstance]
-	opLose          *fsm.Operation[TaskInstance]
+	opTimeoutQueued *fsmimpl.Operation[TaskInstance]
+	opLose          *fsmimpl.Operation[TaskInstance]
 }
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
@@ -109,13 +112,13 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 	d := descriptor
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownTimeoutQueued := *opTimeoutQueued
-	ownTimeoutQueued.System = func(j *TaskInstance, now time.Time) (fsm.Call[TaskInstance], error) {
+	ownTimeoutQueued.System = func(j *TaskInstance, now time.Time) (fsmimpl.Call[TaskInstance], error) {
 		req, err := sources.TimeoutQueued(*j, now)
 		return req.call(nil), err
 	}
 	d.Operations[OpTimeoutQueued-1] = &ownTimeoutQueued
 	ownLose := *opLose
-	ownLose.System = func(j *TaskInstance, now time.Time) (fsm.Call[TaskInstance], error) {
+	ownLose.System = func(j *TaskInstance, now time.Time) (fsmimpl.Call[TaskInstance], error) {
 		req, err := sources.Lose(*j, now)
 		return req.call(nil), err
 	}
@@ -130,13 +133,13 @@ func Open(ctx context.Context, store fsm.Store, sources Sources, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a TaskInstance out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (TaskInstance, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a TaskInstance in state none. One that is there with the same
@@ -149,7 +152,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[TaskInstance], len(reqs))
+	calls := make([]fsmimpl.Call[TaskInstance], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -170,9 +173,9 @@ type ScheduleItem struct {
 // ScheduleMany is Schedule for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ScheduleMany(ctx context.Context, items []ScheduleItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSchedule)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSchedule)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -231,9 +234,9 @@ type StartItem struct {
 
 // StartMany is Start for each item, in one transaction: all of them or none.
 func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opStart)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -252,9 +255,9 @@ type HeartbeatItem struct {
 // HeartbeatMany is Heartbeat for each item, in one transaction: all of them or
 // none.
 func (m *Machine) HeartbeatMany(ctx context.Context, items []HeartbeatItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opHeartbeat)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opHeartbeat)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -273,9 +276,9 @@ type SucceedItem struct {
 // SucceedMany is Succeed for each item, in one transaction: all of them or
 // none.
 func (m *Machine) SucceedMany(ctx context.Context, items []SucceedItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSucceed)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSucceed)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -293,9 +296,9 @@ type FailItem struct {
 
 // FailMany is Fail for each item, in one transaction: all of them or none.
 func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opFail)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opFail)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -320,9 +323,9 @@ type SkipWorkItem struct {
 // SkipWorkMany is SkipWork for each item, in one transaction: all of them or
 // none.
 func (m *Machine) SkipWorkMany(ctx context.Context, items []SkipWorkItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSkipWork)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSkipWork)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -341,9 +344,9 @@ type RescheduleItem struct {
 // RescheduleMany is Reschedule for each item, in one transaction: all of them
 // or none.
 func (m *Machine) RescheduleMany(ctx context.Context, items []RescheduleItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opReschedule)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opReschedule)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -361,9 +364,9 @@ type DeferItem struct {
 
 // DeferMany is Defer for each item, in one transaction: all of them or none.
 func (m *Machine) DeferMany(ctx context.Context, items []DeferItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opDefer)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opDefer)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -381,9 +384,9 @@ type ResumeItem struct {
 
 // ResumeMany is Resume for each item, in one transaction: all of them or none.
 func (m *Machine) ResumeMany(ctx context.Context, items []ResumeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opResume)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opResume)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -409,9 +412,9 @@ type FailUpstreamItem struct {
 // FailUpstreamMany is FailUpstream for each item, in one transaction: all of
 // them or none.
 func (m *Machine) FailUpstreamMany(ctx context.Context, items []FailUpstreamItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opFailUpstream)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opFailUpstream)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -429,9 +432,9 @@ type SkipItem struct {
 
 // SkipMany is Skip for each item, in one transaction: all of them or none.
 func (m *Machine) SkipMany(ctx context.Context, items []SkipItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSkip)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opSkip)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -450,9 +453,9 @@ type ClearItem struct {
 
 // ClearMany is Clear for each item, in one transaction: all of them or none.
 func (m *Machine) ClearMany(ctx context.Context, items []ClearItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opClear)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opClear)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -470,9 +473,9 @@ type KillItem struct {
 
 // KillMany is Kill for each item, in one transaction: all of them or none.
 func (m *Machine) KillMany(ctx context.Context, items []KillItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opKill)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opKill)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -492,9 +495,9 @@ type MarkItem struct {
 
 // MarkMany is Mark for each item, in one transaction: all of them or none.
 func (m *Machine) MarkMany(ctx context.Context, items []MarkItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opMark)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opMark)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -514,9 +517,9 @@ type RemoveItem struct {
 
 // RemoveMany is Remove for each item, in one transaction: all of them or none.
 func (m *Machine) RemoveMany(ctx context.Context, items []RemoveItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opRemove)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opRemove)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -535,9 +538,9 @@ type RestoreItem struct {
 // RestoreMany is Restore for each item, in one transaction: all of them or
 // none.
 func (m *Machine) RestoreMany(ctx context.Context, items []RestoreItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[TaskInstance], len(items))
+	calls := make([]fsmimpl.Item[TaskInstance], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[TaskInstance]{At: item.At, Call: item.Request.call(opRestore)}
+		calls[i] = fsmimpl.Item[TaskInstance]{At: item.At, Call: item.Request.call(opRestore)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -551,7 +554,7 @@ func (m *Machine) Record(ctx context.Context, id string) (TaskInstance, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[TaskInstance, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -627,22 +630,22 @@ func (m *Machine) Core() *fsm.Machine[TaskInstance] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[TaskInstance]{
+	opCreate = &fsmimpl.Operation[TaskInstance]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "created",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "none"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "dag_id", Column: "dag_id"},
 			{Input: "run_id", Column: "run_id"},
 			{Input: "task_id", Column: "task_id"},
@@ -652,210 +655,210 @@ var (
 		Dedupe: "one_per_run",
 	}
 
-	opSchedule = &fsm.Operation[TaskInstance]{
+	opSchedule = &fsmimpl.Operation[TaskInstance]{
 		Name:   "schedule",
 		Stored: "schedule",
 		Event:  "scheduled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"none"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "none", To: "scheduled"},
 		},
 	}
 
-	opScheduleAgain = &fsm.Operation[TaskInstance]{
+	opScheduleAgain = &fsmimpl.Operation[TaskInstance]{
 		Name:   "schedule_again",
 		Stored: "schedule_again",
 		Event:  "scheduled_again",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"up_for_retry", "up_for_reschedule"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "up_for_retry", To: "scheduled"},
 			{From: "up_for_reschedule", To: "scheduled"},
 		},
-		Triggers: []fsm.Trigger{{After: "next_try_at"}},
-		System: func(*TaskInstance, time.Time) (fsm.Call[TaskInstance], error) {
+		Triggers: []fsmimpl.Trigger{{After: "next_try_at"}},
+		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
 			return ScheduleAgainRequest{}.call(nil), nil
 		},
 	}
 
-	opQueue = &fsm.Operation[TaskInstance]{
+	opQueue = &fsmimpl.Operation[TaskInstance]{
 		Name:   "queue",
 		Stored: "queue",
 		Event:  "queued",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"scheduled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "scheduled", To: "queued"},
 		},
 		Picks: true,
-		Order: []fsm.Order{{Column: "created_at"}},
+		Order: []driver.Order{{Column: "created_at"}},
 	}
 
-	opTimeoutQueued = &fsm.Operation[TaskInstance]{
+	opTimeoutQueued = &fsmimpl.Operation[TaskInstance]{
 		Name:   "timeout_queued",
 		Stored: "timeout_queued",
 		Event:  "queue_timed_out",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "scheduled"},
 			{From: "queued", To: "failed"},
 		},
-		Triggers: []fsm.Trigger{{After: "queued_at", Plus: 10 * time.Minute}},
+		Triggers: []fsmimpl.Trigger{{After: "queued_at", Plus: 10 * time.Minute}},
 	}
 
-	opResetOrphan = &fsm.Operation[TaskInstance]{
+	opResetOrphan = &fsmimpl.Operation[TaskInstance]{
 		Name:   "reset_orphan",
 		Stored: "reset_orphan",
 		Event:  "orphan_reset",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"queued", "running", "restarting"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "none"},
 			{From: "running", To: "none"},
 			{From: "restarting", To: "none"},
 		},
 	}
 
-	opStart = &fsm.Operation[TaskInstance]{
+	opStart = &fsmimpl.Operation[TaskInstance]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "started",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "running"},
 		},
 		NeedActor: true,
 	}
 
-	opHeartbeat = &fsm.Operation[TaskInstance]{
+	opHeartbeat = &fsmimpl.Operation[TaskInstance]{
 		Name:   "heartbeat",
 		Stored: "heartbeat",
 		Event:  "heartbeat",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "running"},
 		},
 	}
 
-	opSucceed = &fsm.Operation[TaskInstance]{
+	opSucceed = &fsmimpl.Operation[TaskInstance]{
 		Name:   "succeed",
 		Stored: "succeed",
 		Event:  "succeeded",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "success"},
 		},
 	}
 
-	opFail = &fsm.Operation[TaskInstance]{
+	opFail = &fsmimpl.Operation[TaskInstance]{
 		Name:   "fail",
 		Stored: "fail",
 		Event:  "failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "up_for_retry"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "next_try_at", Column: "next_try_at"},
 		},
 	}
 
-	opLose = &fsm.Operation[TaskInstance]{
+	opLose = &fsmimpl.Operation[TaskInstance]{
 		Name:   "lose",
 		Stored: "lose",
 		Event:  "lost",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "up_for_retry"},
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "next_try_at", Column: "next_try_at"},
 		},
-		Triggers: []fsm.Trigger{{After: "heartbeat_at", Plus: 5 * time.Minute}},
+		Triggers: []fsmimpl.Trigger{{After: "heartbeat_at", Plus: 5 * time.Minute}},
 	}
 
-	opSkipWork = &fsm.Operation[TaskInstance]{
+	opSkipWork = &fsmimpl.Operation[TaskInstance]{
 		Name:   "skip_work",
 		Stored: "skip_work",
 		Event:  "skipped_itself",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "skipped"},
 		},
 	}
 
-	opReschedule = &fsm.Operation[TaskInstance]{
+	opReschedule = &fsmimpl.Operation[TaskInstance]{
 		Name:   "reschedule",
 		Stored: "reschedule",
 		Event:  "rescheduled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "up_for_reschedule"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "next_try_at", Column: "next_try_at"},
 		},
 	}
 
-	opDefer = &fsm.Operation[TaskInstance]{
+	opDefer = &fsmimpl.Operation[TaskInstance]{
 		Name:   "defer",
 		Stored: "defer",
 		Event:  "deferred",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "deferred"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "next_method", Column: "next_method"},
 			{Input: "trigger_ends_at", Column: "trigger_ends_at"},
 		},
 	}
 
-	opResume = &fsm.Operation[TaskInstance]{
+	opResume = &fsmimpl.Operation[TaskInstance]{
 		Name:   "resume",
 		Stored: "resume",
 		Event:  "resumed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"deferred"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "deferred", To: "scheduled"},
 		},
 	}
 
-	opGiveUpTrigger = &fsm.Operation[TaskInstance]{
+	opGiveUpTrigger = &fsmimpl.Operation[TaskInstance]{
 		Name:   "give_up_trigger",
 		Stored: "give_up_trigger",
 		Event:  "trigger_timed_out",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"deferred"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "deferred", To: "scheduled"},
 		},
-		Triggers: []fsm.Trigger{{After: "trigger_ends_at"}},
-		System: func(*TaskInstance, time.Time) (fsm.Call[TaskInstance], error) {
+		Triggers: []fsmimpl.Trigger{{After: "trigger_ends_at"}},
+		System: func(*TaskInstance, time.Time) (fsmimpl.Call[TaskInstance], error) {
 			return GiveUpTriggerRequest{}.call(nil), nil
 		},
 	}
 
-	opFailUpstream = &fsm.Operation[TaskInstance]{
+	opFailUpstream = &fsmimpl.Operation[TaskInstance]{
 		Name:   "fail_upstream",
 		Stored: "fail_upstream",
 		Event:  "upstream_failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"none", "scheduled", "up_for_retry", "up_for_reschedule"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "none", To: "upstream_failed"},
 			{From: "scheduled", To: "upstream_failed"},
 			{From: "up_for_retry", To: "upstream_failed"},
@@ -863,25 +866,25 @@ var (
 		},
 	}
 
-	opSkip = &fsm.Operation[TaskInstance]{
+	opSkip = &fsmimpl.Operation[TaskInstance]{
 		Name:   "skip",
 		Stored: "skip",
 		Event:  "skipped",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"none", "scheduled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "none", To: "skipped"},
 			{From: "scheduled", To: "skipped"},
 		},
 	}
 
-	opClear = &fsm.Operation[TaskInstance]{
+	opClear = &fsmimpl.Operation[TaskInstance]{
 		Name:   "clear",
 		Stored: "clear",
 		Event:  "cleared",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"success", "failed", "skipped", "upstream_failed", "up_for_retry", "up_for_reschedule", "deferred", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "success", To: "none"},
 			{From: "failed", To: "none"},
 			{From: "skipped", To: "none"},
@@ -891,29 +894,29 @@ var (
 			{From: "deferred", To: "none"},
 			{From: "running", To: "restarting"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "max_tries", Column: "max_tries"},
 		},
 	}
 
-	opKill = &fsm.Operation[TaskInstance]{
+	opKill = &fsmimpl.Operation[TaskInstance]{
 		Name:   "kill",
 		Stored: "kill",
 		Event:  "killed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"restarting"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "restarting", To: "up_for_retry"},
 		},
 	}
 
-	opMark = &fsm.Operation[TaskInstance]{
+	opMark = &fsmimpl.Operation[TaskInstance]{
 		Name:   "mark",
 		Stored: "mark",
 		Event:  "marked",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"none", "scheduled", "queued", "running", "restarting", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "none", To: "success"},
 			{From: "none", To: "failed"},
 			{From: "none", To: "skipped"},
@@ -951,19 +954,19 @@ var (
 			{From: "upstream_failed", To: "failed"},
 			{From: "upstream_failed", To: "skipped"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "note", Column: "note"},
 		},
 		NeedActor: true,
 	}
 
-	opRemove = &fsm.Operation[TaskInstance]{
+	opRemove = &fsmimpl.Operation[TaskInstance]{
 		Name:   "remove",
 		Stored: "remove",
 		Event:  "removed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"none", "scheduled", "queued", "up_for_retry", "up_for_reschedule", "deferred", "success", "failed", "skipped", "upstream_failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "none", To: "removed"},
 			{From: "scheduled", To: "removed"},
 			{From: "queued", To: "removed"},
@@ -977,27 +980,27 @@ var (
 		},
 	}
 
-	opRestore = &fsm.Operation[TaskInstance]{
+	opRestore = &fsmimpl.Operation[TaskInstance]{
 		Name:   "restore",
 		Stored: "restore",
 		Event:  "restored",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"removed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "removed", To: "none"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[TaskInstance]{
+var descriptor = fsmimpl.Descriptor[TaskInstance]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *TaskInstance) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[TaskInstance]{
+	Operations: []*fsmimpl.Operation[TaskInstance]{
 		opCreate,
 		opSchedule,
 		opScheduleAgain,
@@ -1024,8 +1027,8 @@ var descriptor = fsm.Descriptor[TaskInstance]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req CreateRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -1033,14 +1036,14 @@ func (req CreateRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInst
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "dag_id", Value: req.DagID, Kind: fsm.KindString},
-			{Name: "run_id", Value: req.RunID, Kind: fsm.KindString},
-			{Name: "task_id", Value: req.TaskID, Kind: fsm.KindString},
-			{Name: "map_index", Value: req.MapIndex, Kind: fsm.KindInt},
-			{Name: "max_tries", Value: req.MaxTries, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "dag_id", Value: req.DagID, Kind: driver.KindString},
+			{Name: "run_id", Value: req.RunID, Kind: driver.KindString},
+			{Name: "task_id", Value: req.TaskID, Kind: driver.KindString},
+			{Name: "map_index", Value: req.MapIndex, Kind: driver.KindInt},
+			{Name: "max_tries", Value: req.MaxTries, Kind: driver.KindInt},
 		},
-		Decide: func(j *TaskInstance, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -1049,331 +1052,331 @@ func (req CreateRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInst
 	}
 }
 
-func (req ScheduleRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req ScheduleRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Schedule(req, now))
 		},
 	}
 }
 
-func (req ScheduleAgainRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req ScheduleAgainRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ScheduleAgain(req, now))
 		},
 	}
 }
 
-func (req QueueRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req QueueRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Queue(req, now))
 		},
 	}
 }
 
-func (req TimeoutQueuedRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req TimeoutQueuedRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "requeue", Value: req.Requeue, Kind: fsm.KindBool, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "requeue", Value: req.Requeue, Kind: driver.KindBool, Loose: true},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.TimeoutQueued(req, now))
 		},
 	}
 }
 
-func (req ResetOrphanRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req ResetOrphanRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ResetOrphan(req, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req StartRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req HeartbeatRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req HeartbeatRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Heartbeat(req, now))
 		},
 	}
 }
 
-func (req SucceedRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req SucceedRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Succeed(req, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req FailRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "final", Value: req.Final, Kind: fsm.KindBool},
-			{Name: "next_try_at", Value: fsm.Time(req.NextTryAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "final", Value: req.Final, Kind: driver.KindBool},
+			{Name: "next_try_at", Value: driver.Time(req.NextTryAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(req, now))
 		},
 	}
 }
 
-func (req LoseRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req LoseRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "next_try_at", Value: fsm.Time(req.NextTryAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "next_try_at", Value: driver.Time(req.NextTryAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Lose(req, now))
 		},
 	}
 }
 
-func (req SkipWorkRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req SkipWorkRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.SkipWork(req, now))
 		},
 	}
 }
 
-func (req RescheduleRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req RescheduleRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "next_try_at", Value: fsm.Time(req.NextTryAt), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "next_try_at", Value: driver.Time(req.NextTryAt), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reschedule(req, now))
 		},
 	}
 }
 
-func (req DeferRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req DeferRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "next_method", Value: req.NextMethod, Kind: fsm.KindString},
-			{Name: "trigger_ends_at", Value: columnOf(req.TriggerEndsAt, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "next_method", Value: req.NextMethod, Kind: driver.KindString},
+			{Name: "trigger_ends_at", Value: columnOf(req.TriggerEndsAt, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Defer(req, now))
 		},
 	}
 }
 
-func (req ResumeRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req ResumeRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Resume(req, now))
 		},
 	}
 }
 
-func (req GiveUpTriggerRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req GiveUpTriggerRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.GiveUpTrigger(req, now))
 		},
 	}
 }
 
-func (req FailUpstreamRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req FailUpstreamRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailUpstream(req, now))
 		},
 	}
 }
 
-func (req SkipRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req SkipRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Skip(req, now))
 		},
 	}
 }
 
-func (req ClearRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req ClearRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "max_tries", Value: req.MaxTries, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "max_tries", Value: req.MaxTries, Kind: driver.KindInt},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Clear(req, now))
 		},
 	}
 }
 
-func (req KillRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req KillRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Kill(req, now))
 		},
 	}
 }
 
-func (req MarkRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req MarkRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "as", Value: req.As.String(), Kind: fsm.KindEnum},
-			{Name: "note", Value: column(req.Note), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "as", Value: req.As.String(), Kind: driver.KindEnum},
+			{Name: "note", Value: column(req.Note), Kind: driver.KindString},
 		},
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Mark(req, now))
 		},
 	}
 }
 
-func (req RemoveRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req RemoveRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Remove(req, now))
 		},
 	}
 }
 
-func (req RestoreRequest) call(op *fsm.Operation[TaskInstance]) fsm.Call[TaskInstance] {
-	return fsm.Call[TaskInstance]{
+func (req RestoreRequest) call(op *fsmimpl.Operation[TaskInstance]) fsmimpl.Call[TaskInstance] {
+	return fsmimpl.Call[TaskInstance]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *TaskInstance, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Restore(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *TaskInstance) fsm.Row {
-	return fsm.Row{
+func encode(j *TaskInstance) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -1401,7 +1404,7 @@ func encode(j *TaskInstance) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (TaskInstance, error) {
+func decode(r driver.Row) (TaskInstance, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return TaskInstance{}, fmt.Errorf("taskinstance %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -1431,11 +1434,11 @@ func decode(r fsm.Row) (TaskInstance, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -1459,7 +1462,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -1469,7 +1472,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

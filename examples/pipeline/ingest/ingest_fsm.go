@@ -10,18 +10,20 @@
 package ingest
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -92,7 +94,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -208,7 +210,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -324,7 +326,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -419,9 +421,9 @@ type EnqueueRequest struct {
 //
 // Makes a job that may start at once.
 func Enqueue(id string, req EnqueueRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpEnqueue, "id", err.Error())
 	}
 	j.RunAfter = now
@@ -448,7 +450,7 @@ type StartRequest struct {
 //
 // In running the call is recorded and changes nothing.
 func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StatePending:
 	case StateRunning:
@@ -496,8 +498,8 @@ type RescheduleRequest struct {
 //
 // Puts the job (back) into the queue, due at run_after.
 func (j *Job) Reschedule(req RescheduleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.RunAfter = fsm.Time(req.RunAfter)
+	now = driver.Time(now)
+	req.RunAfter = driver.Time(req.RunAfter)
 	if req.RunAfter.IsZero() {
 		return Event{}, j.refuseInput(OpReschedule, "run_after", "it is required and zero")
 	}
@@ -536,7 +538,7 @@ type ProgressRequest struct {
 // The worker is alive; sets stalls_at forward, so that a long job does not look
 // stalled.
 func (j *Job) Progress(req ProgressRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -574,7 +576,7 @@ type SucceedRequest struct {
 //
 // In succeeded the call is recorded and changes nothing.
 func (j *Job) Succeed(req SucceedRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	case StateSucceeded:
@@ -612,7 +614,7 @@ type FailRequest struct {
 //
 // In failed the call is recorded and changes nothing.
 func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	case StateFailed:
@@ -650,7 +652,7 @@ type QuarantineRequest struct {
 //
 // In quarantined the call is recorded and changes nothing.
 func (j *Job) Quarantine(req QuarantineRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateFailed:
 	case StateQuarantined:
@@ -687,17 +689,17 @@ type ReleaseRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Job) Release(req ReleaseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpRelease, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpRelease, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpRelease, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpRelease, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpRelease, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpRelease, "reason", err.Error())
 	}
 	switch j.State {
@@ -735,7 +737,7 @@ type FailStalledRequest struct {
 // It is refused unless:
 //   - no_progress: stalls_at <= now (ErrNotStalled)
 func (j *Job) FailStalled(req FailStalledRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -775,7 +777,7 @@ type RetryStalledRequest struct {
 // It is refused unless:
 //   - has_stalled: stalls_at is present (ErrNotStalled)
 func (j *Job) RetryStalled(req RetryStalledRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateFailed:
 	default:
@@ -803,63 +805,63 @@ func (j Job) CanRetryStalled(req RetryStalledRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpStart:
 		switch s {
 		case StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateRunning:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpReschedule:
 		switch s {
 		case StatePending, StateFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpProgress:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSucceed:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateSucceeded:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpFail:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateFailed:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpQuarantine:
 		switch s {
 		case StateFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateQuarantined:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpRelease:
 		switch s {
 		case StateQuarantined:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFailStalled:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRetryStalled:
 		switch s {
 		case StateFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -944,7 +946,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -952,7 +954,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -960,7 +962,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -981,34 +983,34 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpStart:        {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "start", Allowed: startStates},
-	OpReschedule:   {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
-	OpProgress:     {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "progress", Allowed: progressStates},
-	OpSucceed:      {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "succeed", Allowed: succeedStates},
-	OpFail:         {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "fail", Allowed: failStates},
-	OpQuarantine:   {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
-	OpRelease:      {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "release", Allowed: releaseStates},
-	OpFailStalled:  {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
-	OpRetryStalled: {Code: fsm.CodeWrongState, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
+	OpStart:        {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "start", Allowed: startStates},
+	OpReschedule:   {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
+	OpProgress:     {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "progress", Allowed: progressStates},
+	OpSucceed:      {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "succeed", Allowed: succeedStates},
+	OpFail:         {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "fail", Allowed: failStates},
+	OpQuarantine:   {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
+	OpRelease:      {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "release", Allowed: releaseStates},
+	OpFailStalled:  {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
+	OpRetryStalled: {Code: fsm.ErrWrongState, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpStart:        {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "start", Allowed: startStates},
-	OpReschedule:   {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
-	OpProgress:     {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "progress", Allowed: progressStates},
-	OpFail:         {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "fail", Allowed: failStates},
-	OpQuarantine:   {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
-	OpRelease:      {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "release", Allowed: releaseStates},
-	OpFailStalled:  {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
-	OpRetryStalled: {Code: fsm.CodeTerminal, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
+	OpStart:        {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "start", Allowed: startStates},
+	OpReschedule:   {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "reschedule", Allowed: rescheduleStates},
+	OpProgress:     {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "progress", Allowed: progressStates},
+	OpFail:         {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "fail", Allowed: failStates},
+	OpQuarantine:   {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "quarantine", Allowed: quarantineStates},
+	OpRelease:      {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "release", Allowed: releaseStates},
+	OpFailStalled:  {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "fail_stalled", Allowed: failStalledStates},
+	OpRetryStalled: {Code: fsm.ErrTerminal, Machine: "ingest", Operation: "retry_stalled", Allowed: retryStalledStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundStartDue               = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "start", Guard: "due", Cause: ErrNotDue}
-	groundFailStalledNoProgress  = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "fail_stalled", Guard: "no_progress", Cause: ErrNotStalled}
-	groundRetryStalledHasStalled = fsm.Ground{Code: fsm.CodeGuard, Machine: "ingest", Operation: "retry_stalled", Guard: "has_stalled", Cause: ErrNotStalled}
+	groundStartDue               = fsm.Ground{Code: fsm.ErrGuard, Machine: "ingest", Operation: "start", Guard: "due", Cause: ErrNotDue}
+	groundFailStalledNoProgress  = fsm.Ground{Code: fsm.ErrGuard, Machine: "ingest", Operation: "fail_stalled", Guard: "no_progress", Cause: ErrNotStalled}
+	groundRetryStalledHasStalled = fsm.Ground{Code: fsm.ErrGuard, Machine: "ingest", Operation: "retry_stalled", Guard: "has_stalled", Cause: ErrNotStalled}
 )
 
 // inYears reports whether every store can hold the time.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Job that it makes or picks
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Job is still so.
 func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyJob{handle{m.core.Hold(j, actor)}}
 }
 
 // Enqueue is the machine's, with a handle for result. The holder is its actor.
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (PendingJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Enqueue(ctx, req)
 	if err != nil {
 		return PendingJob{}, err
 	}
-	return PendingJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return PendingJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // Start is the machine's, with a handle for result. The holder is its actor. A
@@ -55,13 +56,13 @@ func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (PendingJob, er
 func (h Holder) Start(ctx context.Context, req StartRequest) (RunningJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Start(ctx, req)
 	if err != nil {
 		return RunningJob{}, err
 	}
-	return RunningJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // StartN is the machine's, with handles for result. The holder is its actor. A
@@ -70,7 +71,7 @@ func (h Holder) Start(ctx context.Context, req StartRequest) (RunningJob, error)
 func (h Holder) StartN(ctx context.Context, n int, req StartRequest) ([]RunningJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	outs, err := h.m.StartN(ctx, n, req)
 	if err != nil {
@@ -78,7 +79,7 @@ func (h Holder) StartN(ctx context.Context, n int, req StartRequest) ([]RunningJ
 	}
 	list := make([]RunningJob, len(outs))
 	for i, out := range outs {
-		list[i] = RunningJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}
+		list[i] = RunningJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
 	}
 	return list, nil
 }

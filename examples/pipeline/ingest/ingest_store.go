@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed ingest.sqlite.sql
@@ -20,30 +23,30 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "ingest",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "c97b1e3c771be5c0adec3787dabf906dac5c95f0f58f5538b1c302b8d7d09e8c",
 	Table:       "ingest",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "attempts", Stored: "attempts", Kind: fsm.KindCounter},
-		{Name: "run_after", Stored: "run_after", Kind: fsm.KindTime},
-		{Name: "stalls_at", Stored: "stalls_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "attempts", Stored: "attempts", Kind: driver.KindCounter},
+		{Name: "run_after", Stored: "run_after", Kind: driver.KindTime},
+		{Name: "stalls_at", Stored: "stalls_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "pending", Stored: "pending"},
 		{Name: "running", Stored: "running"},
 		{Name: "succeeded", Stored: "succeeded", Terminal: true},
 		{Name: "failed", Stored: "failed"},
 		{Name: "quarantined", Stored: "quarantined"},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.start", Order: []fsm.Order{{Column: "run_after"}}, States: []string{"pending"}},
-		{Name: "due.fail_stalled", Order: []fsm.Order{{Column: "stalls_at"}}, States: []string{"running"}},
+	Indexes: []driver.Index{
+		{Name: "next.start", Order: []driver.Order{{Column: "run_after"}}, States: []string{"pending"}},
+		{Name: "due.fail_stalled", Order: []driver.Order{{Column: "stalls_at"}}, States: []string{"running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -82,13 +85,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Enqueue makes a Job in state pending.
@@ -99,7 +102,7 @@ func (m *Machine) Enqueue(ctx context.Context, req EnqueueRequest) (Outcome, err
 // EnqueueMany is Enqueue for each request, in one transaction: all of them or
 // none.
 func (m *Machine) EnqueueMany(ctx context.Context, reqs []EnqueueRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opEnqueue)
 	}
@@ -141,9 +144,9 @@ type RescheduleItem struct {
 // RescheduleMany is Reschedule for each item, in one transaction: all of them
 // or none.
 func (m *Machine) RescheduleMany(ctx context.Context, items []RescheduleItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opReschedule)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opReschedule)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -162,9 +165,9 @@ type ProgressItem struct {
 // ProgressMany is Progress for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ProgressMany(ctx context.Context, items []ProgressItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opProgress)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opProgress)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -183,9 +186,9 @@ type SucceedItem struct {
 // SucceedMany is Succeed for each item, in one transaction: all of them or
 // none.
 func (m *Machine) SucceedMany(ctx context.Context, items []SucceedItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opSucceed)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opSucceed)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -203,9 +206,9 @@ type FailItem struct {
 
 // FailMany is Fail for each item, in one transaction: all of them or none.
 func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -224,9 +227,9 @@ type QuarantineItem struct {
 // QuarantineMany is Quarantine for each item, in one transaction: all of them
 // or none.
 func (m *Machine) QuarantineMany(ctx context.Context, items []QuarantineItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opQuarantine)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opQuarantine)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -245,9 +248,9 @@ type ReleaseItem struct {
 // ReleaseMany is Release for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ReleaseMany(ctx context.Context, items []ReleaseItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opRelease)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRelease)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -273,7 +276,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -350,15 +353,15 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes. With probes it asks the
 // world outside, too; they may be nil.
-func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[fsm.Finding, error] {
+func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
-		return m.core.Audit(ctx, probe(probes))
+		return audit.Run(ctx, m.core, probe(probes))
 	}
-	return m.core.Audit(ctx)
+	return audit.Run(ctx, m.core)
 }
 
 // probe asks what the state of a record calls for.
-func probe(probes Probes) fsm.Probe[Job] {
+func probe(probes Probes) audit.Probe[Job] {
 	return func(ctx context.Context, j Job) ([]fsm.Violation, error) {
 		var found []fsm.Violation
 		if j.State == StateRunning {
@@ -376,145 +379,145 @@ func probe(probes Probes) fsm.Probe[Job] {
 
 // The operations, as the engine knows them.
 var (
-	opEnqueue = &fsm.Operation[Job]{
+	opEnqueue = &fsmimpl.Operation[Job]{
 		Name:    "enqueue",
 		Stored:  "enqueue",
 		Event:   "enqueue",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "pending"},
 		},
 	}
 
-	opStart = &fsm.Operation[Job]{
+	opStart = &fsmimpl.Operation[Job]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "start",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "running"},
 		},
 		Recorded: []string{"running"},
 		Picks:    true,
-		Order:    []fsm.Order{{Column: "run_after"}},
+		Order:    []driver.Order{{Column: "run_after"}},
 	}
 
-	opReschedule = &fsm.Operation[Job]{
+	opReschedule = &fsmimpl.Operation[Job]{
 		Name:   "reschedule",
 		Stored: "reschedule",
 		Event:  "reschedule",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"pending", "failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "pending"},
 			{From: "failed", To: "pending"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "run_after", Column: "run_after"},
 		},
 	}
 
-	opProgress = &fsm.Operation[Job]{
+	opProgress = &fsmimpl.Operation[Job]{
 		Name:   "progress",
 		Stored: "progress",
 		Event:  "progress",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "running"},
 		},
 	}
 
-	opSucceed = &fsm.Operation[Job]{
+	opSucceed = &fsmimpl.Operation[Job]{
 		Name:   "succeed",
 		Stored: "succeed",
 		Event:  "succeed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "succeeded"},
 		},
 		Recorded: []string{"succeeded"},
 	}
 
-	opFail = &fsm.Operation[Job]{
+	opFail = &fsmimpl.Operation[Job]{
 		Name:   "fail",
 		Stored: "fail",
 		Event:  "fail",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "failed"},
 		},
 		Recorded: []string{"failed"},
 	}
 
-	opQuarantine = &fsm.Operation[Job]{
+	opQuarantine = &fsmimpl.Operation[Job]{
 		Name:   "quarantine",
 		Stored: "quarantine",
 		Event:  "quarantine",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "failed", To: "quarantined"},
 		},
 		Recorded: []string{"quarantined"},
 	}
 
-	opRelease = &fsm.Operation[Job]{
+	opRelease = &fsmimpl.Operation[Job]{
 		Name:   "release",
 		Stored: "release",
 		Event:  "release",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"quarantined"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "quarantined", To: "pending"},
 		},
 		NeedActor: true,
 	}
 
-	opFailStalled = &fsm.Operation[Job]{
+	opFailStalled = &fsmimpl.Operation[Job]{
 		Name:   "fail_stalled",
 		Stored: "fail_stalled",
 		Event:  "fail_stalled",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "failed"},
 		},
-		Triggers: []fsm.Trigger{{After: "stalls_at"}},
+		Triggers: []fsmimpl.Trigger{{After: "stalls_at"}},
 		Then:     "retry_stalled",
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return FailStalledRequest{}.call(nil), nil
 		},
 	}
 
-	opRetryStalled = &fsm.Operation[Job]{
+	opRetryStalled = &fsmimpl.Operation[Job]{
 		Name:   "retry_stalled",
 		Stored: "retry_stalled",
 		Event:  "retry_stalled",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "failed", To: "pending"},
 		},
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return RetryStalledRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opEnqueue,
 		opStart,
 		opReschedule,
@@ -528,8 +531,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req EnqueueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -537,7 +540,7 @@ func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Enqueue(id, req, now)
 			*j = made
 			return step(e, err)
@@ -545,137 +548,137 @@ func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
-		Where: []fsm.Cond{
-			{Column: "run_after", Op: fsm.OpLe, Now: true},
+		Where: []driver.Cond{
+			{Column: "run_after", Op: driver.OpLe, Now: true},
 		},
 	}
 }
 
-func (req RescheduleRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RescheduleRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "run_after", Value: fsm.Time(req.RunAfter), Kind: fsm.KindTime},
+		Inputs: []driver.Input{
+			{Name: "run_after", Value: driver.Time(req.RunAfter), Kind: driver.KindTime},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reschedule(req, now))
 		},
 	}
 }
 
-func (req ProgressRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ProgressRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Progress(req, now))
 		},
 	}
 }
 
-func (req SucceedRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req SucceedRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Succeed(req, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(req, now))
 		},
 	}
 }
 
-func (req QuarantineRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req QuarantineRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Quarantine(req, now))
 		},
 	}
 }
 
-func (req ReleaseRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ReleaseRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Release(req, now))
 		},
 	}
 }
 
-func (req FailStalledRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailStalledRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.FailStalled(req, now))
 		},
 	}
 }
 
-func (req RetryStalledRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RetryStalledRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RetryStalled(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -691,7 +694,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("ingest %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -709,11 +712,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -729,7 +732,7 @@ func column[T any](o fsm.Optional[T]) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -739,7 +742,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,18 +9,20 @@
 package lifecycle
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Job. The zero State is no state.
 type State uint8
@@ -99,7 +101,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -208,7 +210,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -314,7 +316,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -428,20 +430,20 @@ type EnqueueRequest struct {
 //
 // Makes a job, or returns the one that was made with the same dedupe_key.
 func Enqueue(id string, req EnqueueRequest, now time.Time) (Job, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Job{ID: id, CreatedAt: now}
-	if err := fsm.CheckText(req.DedupeKey.Or("")); err != nil {
+	if err := driver.CheckText(req.DedupeKey.Or("")); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpEnqueue, "dedupe_key", err.Error())
 	}
 	if v, ok := req.Payload.Get(); ok {
 		if v.IsZero() {
 			return Job{}, Event{}, j.refuseInput(OpEnqueue, "payload", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Job{}, Event{}, j.refuseInput(OpEnqueue, "payload", err.Error())
 		}
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Job{}, Event{}, j.refuseInput(OpEnqueue, "id", err.Error())
 	}
 	j.DedupeKey = req.DedupeKey
@@ -469,14 +471,14 @@ type ClaimNextRequest struct {
 // It is refused unless:
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 func (j *Job) ClaimNext(req ClaimNextRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpClaimNext, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpClaimNext, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpClaimNext, "actor", err.Error())
 	}
-	req.Lease = fsm.Time(req.Lease)
+	req.Lease = driver.Time(req.Lease)
 	if req.Lease.IsZero() {
 		return Event{}, j.refuseInput(OpClaimNext, "lease", "it is required and zero")
 	}
@@ -533,11 +535,11 @@ type StartRequest struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpStart, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpStart, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpStart, "actor", err.Error())
 	}
 	switch j.State {
@@ -591,14 +593,14 @@ type HeartbeatRequest struct {
 //   - lease_ahead: now < input.lease (ErrLeaseInThePast)
 //   - lease_longer: lease <= input.lease (ErrLeaseShortened)
 func (j *Job) Heartbeat(req HeartbeatRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpHeartbeat, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpHeartbeat, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpHeartbeat, "actor", err.Error())
 	}
-	req.Lease = fsm.Time(req.Lease)
+	req.Lease = driver.Time(req.Lease)
 	if req.Lease.IsZero() {
 		return Event{}, j.refuseInput(OpHeartbeat, "lease", "it is required and zero")
 	}
@@ -657,17 +659,17 @@ type CompleteRequest struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Complete(req CompleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpComplete, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpComplete, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpComplete, "actor", err.Error())
 	}
 	if req.Result.IsZero() {
 		return Event{}, j.refuseInput(OpComplete, "result", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Result.String()); err != nil {
+	if err := driver.CheckText(req.Result.String()); err != nil {
 		return Event{}, j.refuseInput(OpComplete, "result", err.Error())
 	}
 	switch j.State {
@@ -713,17 +715,17 @@ type FailRequest struct {
 // It is refused unless:
 //   - owner_only: owner == actor (ErrNotOwner)
 func (j *Job) Fail(req FailRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpFail, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpFail, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpFail, "actor", err.Error())
 	}
 	if req.Error.IsZero() {
 		return Event{}, j.refuseInput(OpFail, "error", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Error.String()); err != nil {
+	if err := driver.CheckText(req.Error.String()); err != nil {
 		return Event{}, j.refuseInput(OpFail, "error", err.Error())
 	}
 	switch j.State {
@@ -768,7 +770,7 @@ type StallRequest struct {
 // It is refused unless:
 //   - lease_over: lease <= now (ErrLeaseStillLive)
 func (j *Job) Stall(req StallRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateClaimed, StateRunning:
 	default:
@@ -810,7 +812,7 @@ type RequeueStalledRequest struct {
 // Puts a stalled job back into the queue. Who asks need not own it, and stands
 // in the event as its actor.
 func (j *Job) RequeueStalled(req RequeueStalledRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateStalled:
 	default:
@@ -843,45 +845,45 @@ func (j Job) CanRequeueStalled(req RequeueStalledRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpClaimNext:
 		switch s {
 		case StateQueued, StateStalled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpStart:
 		switch s {
 		case StateClaimed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHeartbeat:
 		switch s {
 		case StateClaimed, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpComplete:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFail:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpStall:
 		switch s {
 		case StateClaimed, StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRequeueStalled:
 		switch s {
 		case StateStalled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Job breaks, whoever wrote it. An empty list
@@ -1021,7 +1023,7 @@ func (j *Job) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1029,7 +1031,7 @@ func (j *Job) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1037,7 +1039,7 @@ func (j *Job) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Job) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -1056,36 +1058,36 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpClaimNext:      {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
-	OpStart:          {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "start", Allowed: startStates},
-	OpHeartbeat:      {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpComplete:       {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
-	OpFail:           {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
-	OpStall:          {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
-	OpRequeueStalled: {Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
+	OpClaimNext:      {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
+	OpStart:          {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "start", Allowed: startStates},
+	OpHeartbeat:      {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpComplete:       {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
+	OpFail:           {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
+	OpStall:          {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
+	OpRequeueStalled: {Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpClaimNext:      {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
-	OpStart:          {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "start", Allowed: startStates},
-	OpHeartbeat:      {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
-	OpComplete:       {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
-	OpFail:           {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
-	OpStall:          {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
-	OpRequeueStalled: {Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
+	OpClaimNext:      {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "claim_next", Allowed: claimNextStates},
+	OpStart:          {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "start", Allowed: startStates},
+	OpHeartbeat:      {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "heartbeat", Allowed: heartbeatStates},
+	OpComplete:       {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "complete", Allowed: completeStates},
+	OpFail:           {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "fail", Allowed: failStates},
+	OpStall:          {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "stall", Allowed: stallStates},
+	OpRequeueStalled: {Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: "requeue_stalled", Allowed: requeueStalledStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundClaimNextLeaseAhead  = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "claim_next", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
-	groundStartOwnerOnly       = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "start", Guard: "owner_only", Cause: ErrNotOwner}
-	groundHeartbeatOwnerOnly   = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
-	groundHeartbeatLeaseAhead  = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
-	groundHeartbeatLeaseLonger = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_longer", Cause: ErrLeaseShortened}
-	groundCompleteOwnerOnly    = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "complete", Guard: "owner_only", Cause: ErrNotOwner}
-	groundFailOwnerOnly        = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
-	groundStallLeaseOver       = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: "stall", Guard: "lease_over", Cause: ErrLeaseStillLive}
+	groundClaimNextLeaseAhead  = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "claim_next", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
+	groundStartOwnerOnly       = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "start", Guard: "owner_only", Cause: ErrNotOwner}
+	groundHeartbeatOwnerOnly   = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "owner_only", Cause: ErrNotOwner}
+	groundHeartbeatLeaseAhead  = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_ahead", Cause: ErrLeaseInThePast}
+	groundHeartbeatLeaseLonger = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "heartbeat", Guard: "lease_longer", Cause: ErrLeaseShortened}
+	groundCompleteOwnerOnly    = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "complete", Guard: "owner_only", Cause: ErrNotOwner}
+	groundFailOwnerOnly        = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "fail", Guard: "owner_only", Cause: ErrNotOwner}
+	groundStallLeaseOver       = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: "stall", Guard: "lease_over", Cause: ErrLeaseStillLive}
 )
 
 // inYears reports whether every store can hold the time.

@@ -10,9 +10,12 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // testMatrix says what each operation does to a record in each state, and what
@@ -164,7 +167,7 @@ var testDriver = fsmtest.Driver[Job]{
 	Check:      Check,
 	Equal:      Job.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsm.Class {
+	Classify: func(state, operation string) fsmimpl.Class {
 		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
 	},
 	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
@@ -363,7 +366,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
 		},
 		Sweep: m.Sweep,
@@ -406,8 +409,8 @@ func testDurable(m *Machine) *fsmtest.Durable[Job] {
 		},
 		Worker: &fsmtest.Working[Job]{
 			Pick: "claim_next", Beat: "heartbeat", Deadline: "lease",
-			New: func(actor string, o fsm.WorkerOptions, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*fsm.Worker[Job], error) {
-				c := WorkerConfig{WorkerOptions: o}
+			New: func(actor string, o worker.Options, work func(context.Context, *fsm.Held[Job]) error, release func(context.Context, Job) error, failed func(context.Context, Job, error) error) (*worker.Worker[Job], error) {
+				c := WorkerConfig{Options: o}
 				if work != nil {
 					c.Work = func(ctx context.Context, j ClaimedJob) error { return work(ctx, j.held) }
 				}

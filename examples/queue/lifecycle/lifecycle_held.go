@@ -7,6 +7,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/worker"
 )
 
 // Holder is the machine as one actor uses it: each Job that it makes or picks
@@ -31,7 +33,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Job is still so.
 func Hold(m *Machine, j Job, actor string) AnyJob {
-	return AnyJob{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyJob{handle{m.core.Hold(j, actor)}}
 }
 
 // Enqueue is the machine's, with a handle for result. The holder is its actor.
@@ -40,13 +42,13 @@ func Hold(m *Machine, j Job, actor string) AnyJob {
 func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (AnyJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Enqueue(ctx, req)
 	if err != nil {
 		return AnyJob{}, err
 	}
-	return AnyJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnyJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // ClaimNext is the machine's, with a handle for result. The holder is its
@@ -55,13 +57,13 @@ func (h Holder) Enqueue(ctx context.Context, req EnqueueRequest) (AnyJob, error)
 func (h Holder) ClaimNext(ctx context.Context, req ClaimNextRequest) (ClaimedJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.ClaimNext(ctx, req)
 	if err != nil {
 		return ClaimedJob{}, err
 	}
-	return ClaimedJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return ClaimedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // ClaimNextN is the machine's, with handles for result. The holder is its
@@ -70,7 +72,7 @@ func (h Holder) ClaimNext(ctx context.Context, req ClaimNextRequest) (ClaimedJob
 func (h Holder) ClaimNextN(ctx context.Context, n int, req ClaimNextRequest) ([]ClaimedJob, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	outs, err := h.m.ClaimNextN(ctx, n, req)
 	if err != nil {
@@ -78,7 +80,7 @@ func (h Holder) ClaimNextN(ctx context.Context, n int, req ClaimNextRequest) ([]
 	}
 	list := make([]ClaimedJob, len(outs))
 	for i, out := range outs {
-		list[i] = ClaimedJob{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}
+		list[i] = ClaimedJob{handle{h.m.core.HoldOutcome(out, h.actor)}}
 	}
 	return list, nil
 }
@@ -272,7 +274,7 @@ func (j StalledJob) RequeueStalled(ctx context.Context) (QueuedJob, error) {
 
 // WorkerConfig says what a worker does with each Job that it claims, and how.
 type WorkerConfig struct {
-	fsm.WorkerOptions
+	worker.Options
 
 	// Work does the work and ends the stay of the Job with the worker. Its
 	// context ends when the Job is lost or the worker stops. The lease is kept
@@ -280,7 +282,7 @@ type WorkerConfig struct {
 	Work func(ctx context.Context, j ClaimedJob) error
 
 	// Failed writes down that Work returned an error, panicked
-	// (*fsm.PanicError) or left the Job as it was (fsm.ErrUnfinished).
+	// (*fsm.PanicError) or left the Job as it was (worker.ErrUnfinished).
 	// Required.
 	Failed func(ctx context.Context, j AnyJob, cause error) error
 
@@ -292,10 +294,10 @@ type WorkerConfig struct {
 // NewWorker returns a worker that claims with ClaimNext and keeps what it works
 // on alive with Heartbeat. Run it with Run; any number of workers may run, each
 // with an actor of its own.
-func NewWorker(m *Machine, actor string, c WorkerConfig) (*fsm.Worker[Job], error) {
-	do := fsm.WorkerFuncs[Job]{
+func NewWorker(m *Machine, actor string, c WorkerConfig) (*worker.Worker[Job], error) {
+	do := worker.Funcs[Job]{
 		Claim: func(ctx context.Context, n int, until time.Time) ([]Outcome, error) {
-			return m.ClaimNextN(ctx, n, ClaimNextRequest{RequestID: fsm.NewID(), Actor: actor, Lease: until})
+			return m.ClaimNextN(ctx, n, ClaimNextRequest{RequestID: driver.NewID(), Actor: actor, Lease: until})
 		},
 		Beat: func(ctx context.Context, h *fsm.Held[Job], until time.Time) error {
 			return h.Stay(ctx, HeartbeatRequest{Actor: h.Actor(), Lease: until}.call(opHeartbeat))
@@ -315,5 +317,5 @@ func NewWorker(m *Machine, actor string, c WorkerConfig) (*fsm.Worker[Job], erro
 	if c.Release != nil {
 		do.Release = func(ctx context.Context, h *fsm.Held[Job]) error { return c.Release(ctx, AnyJob{handle{h}}) }
 	}
-	return fsm.NewWorker(m.core, actor, do, c.WorkerOptions)
+	return worker.New(m.core, actor, do, c.Options)
 }

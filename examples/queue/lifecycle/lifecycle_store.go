@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed lifecycle.sqlite.sql
@@ -21,25 +24,25 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "lifecycle",
 	Entity:      "Job",
 	Version:     1,
 	Hash:        "f15b49bf503a1251d5f2c9c1d6f28e09572557a7da4a1b2591dda0e8198f7665",
 	Table:       "lifecycle",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "dedupe_key", Stored: "dedupe_key", Kind: fsm.KindString, Optional: true},
-		{Name: "payload", Stored: "payload", Kind: fsm.KindJSON, Optional: true},
-		{Name: "owner", Stored: "owner", Kind: fsm.KindString, Optional: true},
-		{Name: "lease", Stored: "lease", Kind: fsm.KindTime, Optional: true},
-		{Name: "result", Stored: "result", Kind: fsm.KindJSON, Optional: true},
-		{Name: "error", Stored: "error", Kind: fsm.KindJSON, Optional: true},
-		{Name: "attempt", Stored: "attempt", Kind: fsm.KindCounter},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "dedupe_key", Stored: "dedupe_key", Kind: driver.KindString, Optional: true},
+		{Name: "payload", Stored: "payload", Kind: driver.KindJSON, Optional: true},
+		{Name: "owner", Stored: "owner", Kind: driver.KindString, Optional: true},
+		{Name: "lease", Stored: "lease", Kind: driver.KindTime, Optional: true},
+		{Name: "result", Stored: "result", Kind: driver.KindJSON, Optional: true},
+		{Name: "error", Stored: "error", Kind: driver.KindJSON, Optional: true},
+		{Name: "attempt", Stored: "attempt", Kind: driver.KindCounter},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "queued", Stored: "queued"},
 		{Name: "claimed", Stored: "claimed"},
 		{Name: "running", Stored: "running"},
@@ -47,12 +50,12 @@ var schema = &fsm.Schema{
 		{Name: "failed", Stored: "failed", Terminal: true},
 		{Name: "stalled", Stored: "stalled"},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "dedupe_enqueue", Columns: []string{"dedupe_key"}},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.claim_next", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"queued", "stalled"}},
-		{Name: "due.stall", Order: []fsm.Order{{Column: "lease"}}, States: []string{"claimed", "running"}},
+	Indexes: []driver.Index{
+		{Name: "next.claim_next", Order: []driver.Order{{Column: "created_at"}}, States: []string{"queued", "stalled"}},
+		{Name: "due.stall", Order: []driver.Order{{Column: "lease"}}, States: []string{"claimed", "running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -83,13 +86,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Job out of its log. It applies what the events say and evaluates
 // no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Job, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Enqueue makes a Job in state queued. One that is there with the same
@@ -101,7 +104,7 @@ func (m *Machine) Enqueue(ctx context.Context, req EnqueueRequest) (Outcome, err
 // EnqueueMany is Enqueue for each request, in one transaction: all of them or
 // none.
 func (m *Machine) EnqueueMany(ctx context.Context, reqs []EnqueueRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Job], len(reqs))
+	calls := make([]fsmimpl.Call[Job], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opEnqueue)
 	}
@@ -142,9 +145,9 @@ type StartItem struct {
 
 // StartMany is Start for each item, in one transaction: all of them or none.
 func (m *Machine) StartMany(ctx context.Context, items []StartItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opStart)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opStart)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -163,9 +166,9 @@ type HeartbeatItem struct {
 // HeartbeatMany is Heartbeat for each item, in one transaction: all of them or
 // none.
 func (m *Machine) HeartbeatMany(ctx context.Context, items []HeartbeatItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opHeartbeat)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opHeartbeat)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -184,9 +187,9 @@ type CompleteItem struct {
 // CompleteMany is Complete for each item, in one transaction: all of them or
 // none.
 func (m *Machine) CompleteMany(ctx context.Context, items []CompleteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opComplete)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -204,9 +207,9 @@ type FailItem struct {
 
 // FailMany is Fail for each item, in one transaction: all of them or none.
 func (m *Machine) FailMany(ctx context.Context, items []FailItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opFail)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -224,9 +227,9 @@ type StallItem struct {
 
 // StallMany is Stall for each item, in one transaction: all of them or none.
 func (m *Machine) StallMany(ctx context.Context, items []StallItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opStall)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opStall)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -245,9 +248,9 @@ type RequeueStalledItem struct {
 // RequeueStalledMany is RequeueStalled for each item, in one transaction: all
 // of them or none.
 func (m *Machine) RequeueStalledMany(ctx context.Context, items []RequeueStalledItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Job], len(items))
+	calls := make([]fsmimpl.Item[Job], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Job]{At: item.At, Call: item.Request.call(opRequeueStalled)}
+		calls[i] = fsmimpl.Item[Job]{At: item.At, Call: item.Request.call(opRequeueStalled)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -261,7 +264,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Job, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Job, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -337,141 +340,141 @@ func (m *Machine) Core() *fsm.Machine[Job] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opEnqueue = &fsm.Operation[Job]{
+	opEnqueue = &fsmimpl.Operation[Job]{
 		Name:    "enqueue",
 		Stored:  "enqueue",
 		Event:   "enqueued",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "queued"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "dedupe_key", Column: "dedupe_key"},
 			{Input: "payload", Column: "payload"},
 		},
 		Dedupe: "dedupe_enqueue",
 	}
 
-	opClaimNext = &fsm.Operation[Job]{
+	opClaimNext = &fsmimpl.Operation[Job]{
 		Name:   "claim_next",
 		Stored: "claim_next",
 		Event:  "claimed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued", "stalled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "claimed"},
 			{From: "stalled", To: "claimed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "created_at"}},
+		Order:     []driver.Order{{Column: "created_at"}},
 	}
 
-	opStart = &fsm.Operation[Job]{
+	opStart = &fsmimpl.Operation[Job]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "started",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"claimed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "claimed", To: "running"},
 		},
 		NeedActor: true,
 	}
 
-	opHeartbeat = &fsm.Operation[Job]{
+	opHeartbeat = &fsmimpl.Operation[Job]{
 		Name:   "heartbeat",
 		Stored: "heartbeat",
 		Event:  "heartbeat",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"claimed", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "claimed", To: "claimed"},
 			{From: "running", To: "running"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "lease", Column: "lease"},
 		},
 		NeedActor: true,
 	}
 
-	opComplete = &fsm.Operation[Job]{
+	opComplete = &fsmimpl.Operation[Job]{
 		Name:   "complete",
 		Stored: "complete",
 		Event:  "succeeded",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "succeeded"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "result", Column: "result"},
 		},
 		NeedActor: true,
 	}
 
-	opFail = &fsm.Operation[Job]{
+	opFail = &fsmimpl.Operation[Job]{
 		Name:   "fail",
 		Stored: "fail",
 		Event:  "failed",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "error", Column: "error"},
 		},
 		NeedActor: true,
 	}
 
-	opStall = &fsm.Operation[Job]{
+	opStall = &fsmimpl.Operation[Job]{
 		Name:   "stall",
 		Stored: "stall",
 		Event:  "stalled",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"claimed", "running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "claimed", To: "stalled"},
 			{From: "running", To: "stalled"},
 		},
-		Triggers: []fsm.Trigger{{After: "lease"}},
-		System: func(*Job, time.Time) (fsm.Call[Job], error) {
+		Triggers: []fsmimpl.Trigger{{After: "lease"}},
+		System: func(*Job, time.Time) (fsmimpl.Call[Job], error) {
 			return StallRequest{}.call(nil), nil
 		},
 	}
 
-	opRequeueStalled = &fsm.Operation[Job]{
+	opRequeueStalled = &fsmimpl.Operation[Job]{
 		Name:   "requeue_stalled",
 		Stored: "requeue_stalled",
 		Event:  "requeued",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"stalled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "stalled", To: "queued"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Job]{
+var descriptor = fsmimpl.Descriptor[Job]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Job) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Job]{
+	Operations: []*fsmimpl.Operation[Job]{
 		opEnqueue,
 		opClaimNext,
 		opStart,
@@ -483,8 +486,8 @@ var descriptor = fsm.Descriptor[Job]{
 	},
 }
 
-func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req EnqueueRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -492,11 +495,11 @@ func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "dedupe_key", Value: column(req.DedupeKey), Kind: fsm.KindString},
-			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "dedupe_key", Value: column(req.DedupeKey), Kind: driver.KindString},
+			{Name: "payload", Value: columnOf(req.Payload, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Enqueue(id, req, now)
 			*j = made
 			return step(e, err)
@@ -505,119 +508,119 @@ func (req EnqueueRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
 	}
 }
 
-func (req ClaimNextRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req ClaimNextRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lease", Value: fsm.Time(req.Lease), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ClaimNext(req, now))
 		},
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req StartRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req HeartbeatRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req HeartbeatRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lease", Value: fsm.Time(req.Lease), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "lease", Value: driver.Time(req.Lease), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Heartbeat(req, now))
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req CompleteRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "result", Value: req.Result.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "result", Value: req.Result.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Complete(req, now))
 		},
 	}
 }
 
-func (req FailRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req FailRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "error", Value: req.Error.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "error", Value: req.Error.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Fail(req, now))
 		},
 	}
 }
 
-func (req StallRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req StallRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Stall(req, now))
 		},
 	}
 }
 
-func (req RequeueStalledRequest) call(op *fsm.Operation[Job]) fsm.Call[Job] {
-	return fsm.Call[Job]{
+func (req RequeueStalledRequest) call(op *fsmimpl.Operation[Job]) fsmimpl.Call[Job] {
+	return fsmimpl.Call[Job]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Job, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.RequeueStalled(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Job) fsm.Row {
-	return fsm.Row{
+func encode(j *Job) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -637,7 +640,7 @@ func encode(j *Job) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Job, error) {
+func decode(r driver.Row) (Job, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Job{}, fmt.Errorf("lifecycle %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -659,11 +662,11 @@ func decode(r fsm.Row) (Job, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -687,7 +690,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -697,7 +700,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -713,7 +716,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -9,16 +9,18 @@
 package task
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Task. The zero State is no state.
 type State uint8
@@ -77,7 +79,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -167,7 +169,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -253,7 +255,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -325,9 +327,9 @@ type SubmitRequest struct {
 //
 // Makes the task known to the scheduler.
 func Submit(id string, req SubmitRequest, now time.Time) (Task, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Task{ID: id, CreatedAt: now}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Task{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
 	}
 	j.move(StatePending, now)
@@ -347,7 +349,7 @@ type StartRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Task) Start(req StartRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StatePending:
 	default:
@@ -378,7 +380,7 @@ type CompleteRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Task) Complete(req CompleteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -408,7 +410,7 @@ type RecoverRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Task) Recover(req RecoverRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -428,25 +430,25 @@ func (j Task) CanRecover(req RecoverRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpStart:
 		switch s {
 		case StatePending:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpComplete:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecover:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Task breaks, whoever wrote it. An empty list
@@ -497,7 +499,7 @@ func (j *Task) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Task) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -512,14 +514,14 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpStart:    {Code: fsm.CodeWrongState, Machine: "task", Operation: "start", Allowed: startStates},
-	OpComplete: {Code: fsm.CodeWrongState, Machine: "task", Operation: "complete", Allowed: completeStates},
-	OpRecover:  {Code: fsm.CodeWrongState, Machine: "task", Operation: "recover", Allowed: recoverStates},
+	OpStart:    {Code: fsm.ErrWrongState, Machine: "task", Operation: "start", Allowed: startStates},
+	OpComplete: {Code: fsm.ErrWrongState, Machine: "task", Operation: "complete", Allowed: completeStates},
+	OpRecover:  {Code: fsm.ErrWrongState, Machine: "task", Operation: "recover", Allowed: recoverStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpStart:    {Code: fsm.CodeTerminal, Machine: "task", Operation: "start", Allowed: startStates},
-	OpComplete: {Code: fsm.CodeTerminal, Machine: "task", Operation: "complete", Allowed: completeStates},
-	OpRecover:  {Code: fsm.CodeTerminal, Machine: "task", Operation: "recover", Allowed: recoverStates},
+	OpStart:    {Code: fsm.ErrTerminal, Machine: "task", Operation: "start", Allowed: startStates},
+	OpComplete: {Code: fsm.ErrTerminal, Machine: "task", Operation: "complete", Allowed: completeStates},
+	OpRecover:  {Code: fsm.ErrTerminal, Machine: "task", Operation: "recover", Allowed: recoverStates},
 }

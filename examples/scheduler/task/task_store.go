@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed task.sqlite.sql
@@ -20,23 +23,23 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "task",
 	Entity:      "Task",
 	Version:     1,
 	Hash:        "3a71f8fb38c369277dba7dc1d33962662f6916d38fb2c840cce0fb9b05381d9d",
 	Table:       "task",
 	Enforce:     "full",
-	RequestID:   fsm.Never,
-	ExpectedRev: fsm.Optionally,
-	Columns:     []fsm.Column{},
-	States: []fsm.StateInfo{
+	RequestID:   driver.Never,
+	ExpectedRev: driver.Optionally,
+	Columns:     []driver.Column{},
+	States: []driver.StateInfo{
 		{Name: "pending", Stored: "pending"},
 		{Name: "running", Stored: "running"},
 		{Name: "completed", Stored: "completed", Terminal: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.start", Order: []fsm.Order{{Column: "created_at"}}, States: []string{"pending"}},
+	Indexes: []driver.Index{
+		{Name: "next.start", Order: []driver.Order{{Column: "created_at"}}, States: []string{"pending"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -68,7 +71,7 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	if effects == nil {
 		return nil, errors.New("open task: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[Task]{
+	functions := map[string]fsmimpl.EffectFunc[Task]{
 		"execute_task": func(ctx context.Context, _ fsm.Tx, j Task, key string, e fsm.Event) error {
 			return effects.ExecuteTask(ctx, j, key, e)
 		},
@@ -83,13 +86,13 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Task out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Task, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Submit makes a Task in state pending.
@@ -100,7 +103,7 @@ func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error
 // SubmitMany is Submit for each request, in one transaction: all of them or
 // none.
 func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Task], len(reqs))
+	calls := make([]fsmimpl.Call[Task], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opSubmit)
 	}
@@ -143,7 +146,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Task, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Task, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -227,33 +230,33 @@ func (m *Machine) Core() *fsm.Machine[Task] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opSubmit = &fsm.Operation[Task]{
+	opSubmit = &fsmimpl.Operation[Task]{
 		Name:    "submit",
 		Stored:  "submit",
 		Event:   "submit",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "pending"},
 		},
 	}
 
-	opStart = &fsm.Operation[Task]{
+	opStart = &fsmimpl.Operation[Task]{
 		Name:   "start",
 		Stored: "start",
 		Event:  "start",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"pending"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "pending", To: "running"},
 		},
-		Effect: &fsm.EffectInfo[Task]{
+		Effect: &fsmimpl.EffectInfo[Task]{
 			Name: "execute_task",
 			Key: func(j *Task) string {
 				return j.ID
@@ -261,48 +264,48 @@ var (
 		},
 		Then:  "complete",
 		Picks: true,
-		Order: []fsm.Order{{Column: "created_at"}},
+		Order: []driver.Order{{Column: "created_at"}},
 	}
 
-	opComplete = &fsm.Operation[Task]{
+	opComplete = &fsmimpl.Operation[Task]{
 		Name:   "complete",
 		Stored: "complete",
 		Event:  "complete",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "completed"},
 		},
-		System: func(*Task, time.Time) (fsm.Call[Task], error) {
+		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
 			return CompleteRequest{}.call(nil), nil
 		},
 	}
 
-	opRecover = &fsm.Operation[Task]{
+	opRecover = &fsmimpl.Operation[Task]{
 		Name:   "recover",
 		Stored: "recover",
 		Event:  "recover",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "pending"},
 		},
-		Triggers: []fsm.Trigger{{Startup: true}},
-		System: func(*Task, time.Time) (fsm.Call[Task], error) {
+		Triggers: []fsmimpl.Trigger{{Startup: true}},
+		System: func(*Task, time.Time) (fsmimpl.Call[Task], error) {
 			return RecoverRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Task]{
+var descriptor = fsmimpl.Descriptor[Task]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Task) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Task]{
+	Operations: []*fsmimpl.Operation[Task]{
 		opSubmit,
 		opStart,
 		opComplete,
@@ -310,15 +313,15 @@ var descriptor = fsm.Descriptor[Task]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsm.Operation[Task]) fsm.Call[Task] {
-	return fsm.Call[Task]{
+func (req SubmitRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+	return fsmimpl.Call[Task]{
 		Operation: op,
 		ID:        req.ID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Task, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Task, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Submit(id, req, now)
 			*j = made
 			return step(e, err)
@@ -326,45 +329,45 @@ func (req SubmitRequest) call(op *fsm.Operation[Task]) fsm.Call[Task] {
 	}
 }
 
-func (req StartRequest) call(op *fsm.Operation[Task]) fsm.Call[Task] {
-	return fsm.Call[Task]{
+func (req StartRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+	return fsmimpl.Call[Task]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Start(req, now))
 		},
 	}
 }
 
-func (req CompleteRequest) call(op *fsm.Operation[Task]) fsm.Call[Task] {
-	return fsm.Call[Task]{
+func (req CompleteRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+	return fsmimpl.Call[Task]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Complete(req, now))
 		},
 	}
 }
 
-func (req RecoverRequest) call(op *fsm.Operation[Task]) fsm.Call[Task] {
-	return fsm.Call[Task]{
+func (req RecoverRequest) call(op *fsmimpl.Operation[Task]) fsmimpl.Call[Task] {
+	return fsmimpl.Call[Task]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Task, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Recover(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Task) fsm.Row {
-	return fsm.Row{
+func encode(j *Task) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -376,7 +379,7 @@ func encode(j *Task) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Task, error) {
+func decode(r driver.Row) (Task, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Task{}, fmt.Errorf("task %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -391,11 +394,11 @@ func decode(r fsm.Row) (Task, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}

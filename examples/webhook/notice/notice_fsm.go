@@ -10,16 +10,18 @@
 package notice
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Notice. The zero State is no state.
 type State uint8
@@ -85,7 +87,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -180,7 +182,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -271,7 +273,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -368,21 +370,21 @@ type PublishPeers struct {
 // Makes a notice known. It is sent after the commit, again and again until it
 // is taken.
 func Publish(id string, req PublishRequest, peers PublishPeers, now time.Time) (Notice, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Notice{ID: id, CreatedAt: now}
 	if req.Topic == "" {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "topic", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Topic); err != nil {
+	if err := driver.CheckText(req.Topic); err != nil {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "topic", err.Error())
 	}
 	if req.Body.IsZero() {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "body", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Body.String()); err != nil {
+	if err := driver.CheckText(req.Body.String()); err != nil {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "body", err.Error())
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "id", err.Error())
 	}
 	if !inYears(now.Add(1 * time.Hour)) {
@@ -412,7 +414,7 @@ type ConfirmRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Notice) Confirm(req ConfirmRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateDue:
 	default:
@@ -444,7 +446,7 @@ type GiveUpRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Notice) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateDue:
 	default:
@@ -477,17 +479,17 @@ type RetryRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Notice) Retry(req RetryRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpRetry, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpRetry, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpRetry, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpRetry, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpRetry, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpRetry, "reason", err.Error())
 	}
 	switch j.State {
@@ -525,17 +527,17 @@ type DropRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Notice) Drop(req DropRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpDrop, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpDrop, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpDrop, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpDrop, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpDrop, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpDrop, "reason", err.Error())
 	}
 	switch j.State {
@@ -557,30 +559,30 @@ func (j Notice) CanDrop(req DropRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpConfirm:
 		switch s {
 		case StateDue:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpGiveUp:
 		switch s {
 		case StateDue:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRetry:
 		switch s {
 		case StateDead:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDrop:
 		switch s {
 		case StateDead:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Notice breaks, whoever wrote it. An empty list
@@ -640,7 +642,7 @@ func (j *Notice) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Notice) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -648,7 +650,7 @@ func (j *Notice) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Notice) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -656,7 +658,7 @@ func (j *Notice) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Notice) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -672,18 +674,18 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpConfirm: {Code: fsm.CodeWrongState, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
-	OpGiveUp:  {Code: fsm.CodeWrongState, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:   {Code: fsm.CodeWrongState, Machine: "notice", Operation: "retry", Allowed: retryStates},
-	OpDrop:    {Code: fsm.CodeWrongState, Machine: "notice", Operation: "drop", Allowed: dropStates},
+	OpConfirm: {Code: fsm.ErrWrongState, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
+	OpGiveUp:  {Code: fsm.ErrWrongState, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:   {Code: fsm.ErrWrongState, Machine: "notice", Operation: "retry", Allowed: retryStates},
+	OpDrop:    {Code: fsm.ErrWrongState, Machine: "notice", Operation: "drop", Allowed: dropStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpConfirm: {Code: fsm.CodeTerminal, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
-	OpGiveUp:  {Code: fsm.CodeTerminal, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:   {Code: fsm.CodeTerminal, Machine: "notice", Operation: "retry", Allowed: retryStates},
-	OpDrop:    {Code: fsm.CodeTerminal, Machine: "notice", Operation: "drop", Allowed: dropStates},
+	OpConfirm: {Code: fsm.ErrTerminal, Machine: "notice", Operation: "confirm", Allowed: confirmStates},
+	OpGiveUp:  {Code: fsm.ErrTerminal, Machine: "notice", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:   {Code: fsm.ErrTerminal, Machine: "notice", Operation: "retry", Allowed: retryStates},
+	OpDrop:    {Code: fsm.ErrTerminal, Machine: "notice", Operation: "drop", Allowed: dropStates},
 }
 
 // inYears reports whether every store can hold the time.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed notice.sqlite.sql
@@ -21,32 +24,32 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "notice",
 	Entity:      "Notice",
 	Version:     1,
 	Hash:        "001a4e3142201df24d44d5c7e556e839053d8219fcfd7ee1725626b0a08fef59",
 	Table:       "notice",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "topic", Stored: "topic", Kind: fsm.KindString},
-		{Name: "number", Stored: "number", Kind: fsm.KindSequence},
-		{Name: "body", Stored: "body", Kind: fsm.KindJSON},
-		{Name: "give_up_at", Stored: "give_up_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "topic", Stored: "topic", Kind: driver.KindString},
+		{Name: "number", Stored: "number", Kind: driver.KindSequence},
+		{Name: "body", Stored: "body", Kind: driver.KindJSON},
+		{Name: "give_up_at", Stored: "give_up_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "due", Stored: "due"},
 		{Name: "delivered", Stored: "delivered", Terminal: true},
 		{Name: "dead", Stored: "dead"},
 		{Name: "dropped", Stored: "dropped", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "sequence_number", Columns: []string{"topic", "number"}},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.give_up", Order: []fsm.Order{{Column: "give_up_at"}}, States: []string{"due"}},
+	Indexes: []driver.Index{
+		{Name: "due.give_up", Order: []driver.Order{{Column: "give_up_at"}}, States: []string{"due"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -78,7 +81,7 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	if effects == nil {
 		return nil, errors.New("open notice: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[Notice]{
+	functions := map[string]fsmimpl.EffectFunc[Notice]{
 		"post": func(ctx context.Context, _ fsm.Tx, j Notice, key string, e fsm.Event) error {
 			return effects.Post(ctx, j, key, e)
 		},
@@ -93,13 +96,13 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Notice out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Notice, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Publish makes a Notice in state due.
@@ -110,7 +113,7 @@ func (m *Machine) Publish(ctx context.Context, req PublishRequest) (Outcome, err
 // PublishMany is Publish for each request, in one transaction: all of them or
 // none.
 func (m *Machine) PublishMany(ctx context.Context, reqs []PublishRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Notice], len(reqs))
+	calls := make([]fsmimpl.Call[Notice], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opPublish)
 	}
@@ -136,9 +139,9 @@ type RetryItem struct {
 
 // RetryMany is Retry for each item, in one transaction: all of them or none.
 func (m *Machine) RetryMany(ctx context.Context, items []RetryItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Notice], len(items))
+	calls := make([]fsmimpl.Item[Notice], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Notice]{At: item.At, Call: item.Request.call(opRetry)}
+		calls[i] = fsmimpl.Item[Notice]{At: item.At, Call: item.Request.call(opRetry)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -156,9 +159,9 @@ type DropItem struct {
 
 // DropMany is Drop for each item, in one transaction: all of them or none.
 func (m *Machine) DropMany(ctx context.Context, items []DropItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Notice], len(items))
+	calls := make([]fsmimpl.Item[Notice], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Notice]{At: item.At, Call: item.Request.call(opDrop)}
+		calls[i] = fsmimpl.Item[Notice]{At: item.At, Call: item.Request.call(opDrop)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -172,7 +175,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Notice, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Notice, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -254,89 +257,89 @@ func (m *Machine) Core() *fsm.Machine[Notice] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opPublish = &fsm.Operation[Notice]{
+	opPublish = &fsmimpl.Operation[Notice]{
 		Name:    "publish",
 		Stored:  "publish",
 		Event:   "publish",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "due"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "topic", Column: "topic"},
 			{Input: "body", Column: "body"},
 		},
-		Effect: &fsm.EffectInfo[Notice]{
+		Effect: &fsmimpl.EffectInfo[Notice]{
 			Name: "post",
 			Key: func(j *Notice) string {
-				return fsm.EffectKey(j.Topic, j.Number)
+				return fsmimpl.EffectKey(j.Topic, j.Number)
 			},
 		},
 		Then: "confirm",
 	}
 
-	opConfirm = &fsm.Operation[Notice]{
+	opConfirm = &fsmimpl.Operation[Notice]{
 		Name:   "confirm",
 		Stored: "confirm",
 		Event:  "confirm",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"due"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "due", To: "delivered"},
 		},
-		System: func(*Notice, time.Time) (fsm.Call[Notice], error) {
+		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
 			return ConfirmRequest{}.call(nil), nil
 		},
 	}
 
-	opGiveUp = &fsm.Operation[Notice]{
+	opGiveUp = &fsmimpl.Operation[Notice]{
 		Name:   "give_up",
 		Stored: "give_up",
 		Event:  "give_up",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"due"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "due", To: "dead"},
 		},
-		Triggers: []fsm.Trigger{{After: "give_up_at"}},
-		System: func(*Notice, time.Time) (fsm.Call[Notice], error) {
+		Triggers: []fsmimpl.Trigger{{After: "give_up_at"}},
+		System: func(*Notice, time.Time) (fsmimpl.Call[Notice], error) {
 			return GiveUpRequest{}.call(nil), nil
 		},
 	}
 
-	opRetry = &fsm.Operation[Notice]{
+	opRetry = &fsmimpl.Operation[Notice]{
 		Name:   "retry",
 		Stored: "retry",
 		Event:  "retry",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"dead"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "dead", To: "due"},
 		},
 		NeedActor: true,
-		Effect: &fsm.EffectInfo[Notice]{
+		Effect: &fsmimpl.EffectInfo[Notice]{
 			Name: "post",
 			Key: func(j *Notice) string {
-				return fsm.EffectKey(j.Topic, j.Number)
+				return fsmimpl.EffectKey(j.Topic, j.Number)
 			},
 		},
 		Then: "confirm",
 	}
 
-	opDrop = &fsm.Operation[Notice]{
+	opDrop = &fsmimpl.Operation[Notice]{
 		Name:   "drop",
 		Stored: "drop",
 		Event:  "drop",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"dead"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "dead", To: "dropped"},
 		},
 		NeedActor: true,
@@ -344,14 +347,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Notice]{
+var descriptor = fsmimpl.Descriptor[Notice]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Notice) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Notice]{
+	Operations: []*fsmimpl.Operation[Notice]{
 		opPublish,
 		opConfirm,
 		opGiveUp,
@@ -360,8 +363,8 @@ var descriptor = fsm.Descriptor[Notice]{
 	},
 }
 
-func (req PublishRequest) call(op *fsm.Operation[Notice]) fsm.Call[Notice] {
-	return fsm.Call[Notice]{
+func (req PublishRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+	return fsmimpl.Call[Notice]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -369,79 +372,79 @@ func (req PublishRequest) call(op *fsm.Operation[Notice]) fsm.Call[Notice] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "topic", Value: req.Topic, Kind: fsm.KindString},
-			{Name: "body", Value: req.Body.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "topic", Value: req.Topic, Kind: driver.KindString},
+			{Name: "body", Value: req.Body.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Notice, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Notice, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := PublishPeers{Number: peers[0]}
 			made, e, err := Publish(id, req, known, now)
 			*j = made
 			return step(e, err)
 		},
-		Peers: func(_ *Notice, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(_ *Notice, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "number", Sequence: true, Columns: []string{"topic"}, Values: []any{req.Topic}, Except: id},
 			}
 		},
 	}
 }
 
-func (req ConfirmRequest) call(op *fsm.Operation[Notice]) fsm.Call[Notice] {
-	return fsm.Call[Notice]{
+func (req ConfirmRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+	return fsmimpl.Call[Notice]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Confirm(req, now))
 		},
 	}
 }
 
-func (req GiveUpRequest) call(op *fsm.Operation[Notice]) fsm.Call[Notice] {
-	return fsm.Call[Notice]{
+func (req GiveUpRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+	return fsmimpl.Call[Notice]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.GiveUp(req, now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsm.Operation[Notice]) fsm.Call[Notice] {
-	return fsm.Call[Notice]{
+func (req RetryRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+	return fsmimpl.Call[Notice]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Retry(req, now))
 		},
 	}
 }
 
-func (req DropRequest) call(op *fsm.Operation[Notice]) fsm.Call[Notice] {
-	return fsm.Call[Notice]{
+func (req DropRequest) call(op *fsmimpl.Operation[Notice]) fsmimpl.Call[Notice] {
+	return fsmimpl.Call[Notice]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Notice, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Drop(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Notice) fsm.Row {
-	return fsm.Row{
+func encode(j *Notice) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -458,7 +461,7 @@ func encode(j *Notice) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Notice, error) {
+func decode(r driver.Row) (Notice, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Notice{}, fmt.Errorf("notice %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -477,11 +480,11 @@ func decode(r fsm.Row) (Notice, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -497,7 +500,7 @@ func column[T any](o fsm.Optional[T]) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -507,7 +510,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -520,7 +523,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

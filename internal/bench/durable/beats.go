@@ -16,6 +16,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // The levels of enforcement that are compared, of our tables and of those that
@@ -45,7 +46,7 @@ func Running(ctx context.Context, m *lifecycle.Machine, n int) ([]*Job, error) {
 	lease := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	payload := fsm.Some(fsm.MustJSON(`{"url":"https://example.com/"}`))
 	for i := range jobs {
-		id := fsm.NewID()
+		id := driver.NewID()
 		out, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{ID: id, RequestID: "enqueue " + id, Payload: payload})
 		if err == nil {
 			out, err = m.ClaimNextOf(ctx, out, lifecycle.ClaimNextRequest{RequestID: "claim", Actor: worker, Lease: lease})

@@ -16,6 +16,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/bench/measure"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 )
 
@@ -97,7 +98,7 @@ func Postgres(ctx context.Context, dsn, level string, t measure.Turns, callers [
 		{Name: Unnest, Step: func(_ context.Context, c int) error { return group.do(batched[c]) }},
 		{Name: NaiveServer, Step: func(ctx context.Context, c int) error { return h.naive(ctx, naive[c]) }},
 		{Name: OneInsert, Step: func(ctx context.Context, _ int) error {
-			_, err := pool.Exec(ctx, `INSERT INTO "bench_notes" VALUES ($1, $2, $3)`, fsm.NewID(), time.Now(), "https://example.com/")
+			_, err := pool.Exec(ctx, `INSERT INTO "bench_notes" VALUES ($1, $2, $3)`, driver.NewID(), time.Now(), "https://example.com/")
 			return err
 		}},
 		{Name: SelectOne, Step: func(ctx context.Context, _ int) error {

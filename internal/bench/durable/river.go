@@ -19,6 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/bench/measure"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Form is how many workers there are and how they ask.
@@ -138,10 +139,10 @@ var (
 // Life brings one job from its making to its end: four transitions, single calls.
 func Life(ctx context.Context, m *lifecycle.Machine) error {
 	lease := time.Now().Add(time.Minute)
-	if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: fsm.NewID(), Payload: work}); err != nil {
+	if _, err := m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: driver.NewID(), Payload: work}); err != nil {
 		return err
 	}
-	job, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: fsm.NewID(), Actor: worker, Lease: lease})
+	job, err := m.ClaimNext(ctx, lifecycle.ClaimNextRequest{RequestID: driver.NewID(), Actor: worker, Lease: lease})
 	if err != nil {
 		return err
 	}
@@ -156,13 +157,13 @@ func manyLives(ctx context.Context, m *lifecycle.Machine, n int) error {
 	lease := time.Now().Add(time.Minute)
 	requests := make([]lifecycle.EnqueueRequest, n)
 	for i := range requests {
-		requests[i] = lifecycle.EnqueueRequest{RequestID: fsm.NewID(), Payload: work}
+		requests[i] = lifecycle.EnqueueRequest{RequestID: driver.NewID(), Payload: work}
 	}
 	if _, err := m.EnqueueMany(ctx, requests); err != nil {
 		return err
 	}
 	for n > 0 {
-		jobs, err := m.ClaimNextN(ctx, n, lifecycle.ClaimNextRequest{RequestID: fsm.NewID(), Actor: worker, Lease: lease})
+		jobs, err := m.ClaimNextN(ctx, n, lifecycle.ClaimNextRequest{RequestID: driver.NewID(), Actor: worker, Lease: lease})
 		if errors.Is(err, fsm.ErrNothingToDo) {
 			return nil // others claimed what we made, and bring it to its end
 		}

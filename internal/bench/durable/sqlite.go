@@ -14,6 +14,7 @@ import (
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	"github.com/fsmgen/fsmgen/internal/bench/measure"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
@@ -257,7 +258,7 @@ func newAppendLog(path string, callers int) (*appendLog, error) {
 	}
 	l := &appendLog{file: f, to: bufio.NewWriterSize(f, 1<<16), jobs: make([]*Job, callers)}
 	for i := range l.jobs {
-		l.jobs[i] = &Job{id: fsm.NewID(), rev: 3, lease: time.Now()}
+		l.jobs[i] = &Job{id: driver.NewID(), rev: 3, lease: time.Now()}
 	}
 	l.group = newGatherer(l.commit)
 	return l, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -81,8 +82,8 @@ func (t template) rows(i int, instant func(time.Time) any) (record []any, events
 		if e.Rev == 1 {
 			e.RequestID = request(i)
 		}
-		e.Sum = fsm.Checksum(&e)
-		chain = fsm.Chained(chain, &e)
+		e.Sum = driver.Checksum(&e)
+		chain = driver.Chained(chain, &e)
 		events = append(events, []any{e.ID, e.Rev, e.N, e.Operation, e.Name, orNull(e.From), e.To, instant(e.At), e.Actor, e.Reason, e.RequestID,
 			e.RequestN, e.Fingerprint, text(e.Inputs), text(e.Changes), text(e.Image), int64(e.Version), int64(e.Sum), int64(chain)})
 	}

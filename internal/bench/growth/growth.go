@@ -16,6 +16,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/bench/durable"
 	"github.com/fsmgen/fsmgen/internal/bench/measure"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // unchecked leaves out the look at all records, which would go on in the background
@@ -258,7 +259,7 @@ func (s *side) replay(ctx context.Context, caller int) error {
 // when it is over.
 func (s *side) sweep(ctx context.Context) (time.Duration, error) {
 	for range due {
-		job, err := s.m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: fsm.NewID(), Payload: payload})
+		job, err := s.m.Enqueue(ctx, lifecycle.EnqueueRequest{RequestID: driver.NewID(), Payload: payload})
 		if err != nil {
 			return 0, err
 		}
@@ -327,7 +328,7 @@ func Fold(ctx context.Context, events int) (time.Duration, error) {
 		beat.Rev, beat.RequestID = rev, fmt.Sprint("beat ", rev)
 		beat.Inputs = fsm.MustJSON(`{"lease":"` + ends + `"}`)
 		beat.Changes = beat.Inputs
-		beat.Sum = fsm.Checksum(&beat)
+		beat.Sum = driver.Checksum(&beat)
 		log = append(log, beat)
 	}
 	begun := time.Now()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // handFull is one switch that does everything that the generated methods do, on
@@ -76,17 +77,17 @@ type request struct {
 // inputs are looked at first, then the state, the owner, and what the target
 // state promises.
 func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time) (lifecycle.Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.actor == "" {
-		return lifecycle.Event{}, refuse(j, op, fsm.CodeActorMissing, "")
+		return lifecycle.Event{}, refuse(j, op, fsm.ErrActorMissing, "")
 	}
-	if err := fsm.CheckID(req.actor); err != nil {
+	if err := driver.CheckID(req.actor); err != nil {
 		return lifecycle.Event{}, refuseInput(j, op, "actor", err.Error())
 	}
 	e := lifecycle.Event{Operation: op, From: j.State, Rev: j.Rev + 1, At: now}
 	switch op {
 	case lifecycle.OpClaimNext:
-		lease := fsm.Time(req.lease)
+		lease := driver.Time(req.lease)
 		if problem := badLease(lease); problem != "" {
 			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
 		}
@@ -94,7 +95,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseState(j, op)
 		}
 		if j.Result.Present() || j.Error.Present() || j.Attempt+1 < 1 {
-			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "claimed")
+			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "claimed")
 		}
 		j.Owner, j.Lease = fsm.Some(req.actor), fsm.Some(lease)
 		j.Attempt++
@@ -107,11 +108,11 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseOwner(j, op)
 		}
 		if !j.Lease.Present() || j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
-			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "running")
+			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "running")
 		}
 		e.Name, e.To = lifecycle.EventStarted, lifecycle.StateRunning
 	case lifecycle.OpHeartbeat:
-		lease := fsm.Time(req.lease)
+		lease := driver.Time(req.lease)
 		if problem := badLease(lease); problem != "" {
 			return lifecycle.Event{}, refuseInput(j, op, "lease", problem)
 		}
@@ -122,7 +123,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseOwner(j, op)
 		}
 		if j.Result.Present() || j.Error.Present() || j.Attempt < 1 {
-			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "running")
+			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "running")
 		}
 		j.Lease = fsm.Some(lease)
 		e.Name, e.To = lifecycle.EventHeartbeat, j.State
@@ -130,7 +131,7 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 		if req.result.IsZero() {
 			return lifecycle.Event{}, refuseInput(j, op, "result", "it is required and missing")
 		}
-		if err := fsm.CheckText(req.result.String()); err != nil {
+		if err := driver.CheckText(req.result.String()); err != nil {
 			return lifecycle.Event{}, refuseInput(j, op, "result", err.Error())
 		}
 		if j.State != lifecycle.StateRunning {
@@ -140,12 +141,12 @@ func apply(j *lifecycle.Job, op lifecycle.Operation, req request, now time.Time)
 			return lifecycle.Event{}, refuseOwner(j, op)
 		}
 		if j.Error.Present() {
-			return lifecycle.Event{}, refuse(j, op, fsm.CodeInvariant, "succeeded")
+			return lifecycle.Event{}, refuse(j, op, fsm.ErrInvariant, "succeeded")
 		}
-		j.Result, j.Owner, j.Lease = fsm.Some(req.result), fsm.Absent[string](), fsm.Absent[time.Time]()
+		j.Result, j.Owner, j.Lease = fsm.Some(req.result), fsm.Optional[string]{}, fsm.Optional[time.Time]{}
 		e.Name, e.To = lifecycle.EventSucceeded, lifecycle.StateSucceeded
 	default:
-		return lifecycle.Event{}, refuse(j, op, fsm.CodeInvalidInput, "operation")
+		return lifecycle.Event{}, refuse(j, op, fsm.ErrInvalidInput, "operation")
 	}
 	j.State, j.Rev = e.To, e.Rev
 	if now.After(j.UpdatedAt) {
@@ -169,7 +170,7 @@ func refuse(j *lifecycle.Job, op lifecycle.Operation, code fsm.Code, name string
 }
 
 func refuseInput(j *lifecycle.Job, op lifecycle.Operation, name, problem string) error {
-	return fsm.Refuse(j.ID, j.State.String(), fsm.Ground{Code: fsm.CodeInvalidInput, Machine: "lifecycle", Operation: op.String(), Name: name, Message: problem})
+	return fsm.Refuse(j.ID, j.State.String(), fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op.String(), Name: name, Message: problem})
 }
 
 // wrongState, terminal and notOwner are what is known of everyday refusals before the call.
@@ -179,9 +180,9 @@ func grounds() (wrong, terminal, owner [lifecycle.OpComplete + 1]fsm.Ground) {
 	for op, allowed := range map[lifecycle.Operation][]string{
 		lifecycle.OpClaimNext: {"queued", "stalled"}, lifecycle.OpStart: {"claimed"}, lifecycle.OpHeartbeat: {"claimed", "running"}, lifecycle.OpComplete: {"running"},
 	} {
-		wrong[op] = fsm.Ground{Code: fsm.CodeWrongState, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
-		terminal[op] = fsm.Ground{Code: fsm.CodeTerminal, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
-		owner[op] = fsm.Ground{Code: fsm.CodeGuard, Machine: "lifecycle", Operation: op.String(), Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
+		wrong[op] = fsm.Ground{Code: fsm.ErrWrongState, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
+		terminal[op] = fsm.Ground{Code: fsm.ErrTerminal, Machine: "lifecycle", Operation: op.String(), Allowed: allowed}
+		owner[op] = fsm.Ground{Code: fsm.ErrGuard, Machine: "lifecycle", Operation: op.String(), Guard: "owner_only", Cause: lifecycle.ErrNotOwner}
 	}
 	return wrong, terminal, owner
 }

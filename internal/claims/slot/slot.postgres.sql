@@ -100,6 +100,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "slot_events_request" ON "slot_events" ("id", 
     WHERE "request_id" IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS "slot_events_batch" ON "slot_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
+
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "slot_events_purged" ON "slot_events" ("id") WHERE "operation" = '__purge';
 -- the order of the log of all records
 CREATE INDEX IF NOT EXISTS "slot_events_log" ON "slot_events" ("xid", "id", "rev", "n");
 

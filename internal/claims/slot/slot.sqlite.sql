@@ -100,6 +100,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS "slot_events_request" ON "slot_events" ("id", 
 CREATE UNIQUE INDEX IF NOT EXISTS "slot_events_batch" ON "slot_events" ("request_id", "request_n")
     WHERE "request_n" >= 0;
 
+-- What is left of records that were removed.
+CREATE INDEX IF NOT EXISTS "slot_events_purged" ON "slot_events" ("id") WHERE "operation" = '__purge';
+
 -- Effects that wait for being performed.
 CREATE TABLE IF NOT EXISTS "slot_outbox" (
     "id" TEXT NOT NULL,

@@ -9,17 +9,19 @@
 package slot
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Slot. The zero State is no state.
 type State uint8
@@ -77,7 +79,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -295,7 +297,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -402,12 +404,12 @@ type SubmitRequest struct {
 
 // Submit makes a Slot in state queued.
 func Submit(id string, req SubmitRequest, now time.Time) (Slot, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
-	if err := fsm.CheckText(req.Lane.Or("")); err != nil {
+	if err := driver.CheckText(req.Lane.Or("")); err != nil {
 		return Slot{}, Event{}, j.refuseInput(OpSubmit, "lane", err.Error())
 	}
-	if err := fsm.CheckText(req.Key.Or("")); err != nil {
+	if err := driver.CheckText(req.Key.Or("")); err != nil {
 		return Slot{}, Event{}, j.refuseInput(OpSubmit, "key", err.Error())
 	}
 	if req.Rank < 0 || req.Rank > 9 {
@@ -420,9 +422,9 @@ func Submit(id string, req SubmitRequest, now time.Time) (Slot, Event, error) {
 		if !inYears(v) {
 			return Slot{}, Event{}, j.refuseInput(OpSubmit, "ready_at", "it is outside the years 1 to 9999")
 		}
-		req.ReadyAt = fsm.Some(fsm.Time(v))
+		req.ReadyAt = fsm.Some(driver.Time(v))
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Slot{}, Event{}, j.refuseInput(OpSubmit, "id", err.Error())
 	}
 	j.Lane = req.Lane
@@ -453,11 +455,11 @@ type EditRequest struct {
 
 // Edit keeps a Slot queued.
 func (j *Slot) Edit(req EditRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	if err := fsm.CheckText(req.Lane.Or("")); err != nil {
+	now = driver.Time(now)
+	if err := driver.CheckText(req.Lane.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpEdit, "lane", err.Error())
 	}
-	if err := fsm.CheckText(req.Key.Or("")); err != nil {
+	if err := driver.CheckText(req.Key.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpEdit, "key", err.Error())
 	}
 	if req.Rank < 0 || req.Rank > 9 {
@@ -470,7 +472,7 @@ func (j *Slot) Edit(req EditRequest, now time.Time) (Event, error) {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpEdit, "ready_at", "it is outside the years 1 to 9999")
 		}
-		req.ReadyAt = fsm.Some(fsm.Time(v))
+		req.ReadyAt = fsm.Some(driver.Time(v))
 	}
 	switch j.State {
 	case StateQueued:
@@ -519,11 +521,11 @@ type ClaimPeers struct {
 //   - fits: floor <= rank (ErrTooLow)
 //   - free: blocked != true (ErrIsBlocked)
 func (j *Slot) Claim(req ClaimRequest, peers ClaimPeers, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpClaim, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpClaim, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpClaim, "actor", err.Error())
 	}
 	switch j.State {
@@ -571,17 +573,17 @@ type RushRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Slot) Rush(req RushRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpRush, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpRush, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpRush, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpRush, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpRush, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpRush, "reason", err.Error())
 	}
 	switch j.State {
@@ -620,8 +622,8 @@ type ShiftRequest struct {
 
 // Shift keeps a Slot running.
 func (j *Slot) Shift(req ShiftRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	if err := fsm.CheckText(req.Lane.Or("")); err != nil {
+	now = driver.Time(now)
+	if err := driver.CheckText(req.Lane.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpShift, "lane", err.Error())
 	}
 	switch j.State {
@@ -660,7 +662,7 @@ type BackRequest struct {
 
 // Back moves a Slot from running to queued.
 func (j *Slot) Back(req BackRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -695,7 +697,7 @@ type FinishRequest struct {
 
 // Finish moves a Slot from running to done.
 func (j *Slot) Finish(req FinishRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateRunning:
 	default:
@@ -729,7 +731,7 @@ type DropRequest struct {
 
 // Drop moves a Slot from queued to done.
 func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateQueued:
 	default:
@@ -755,45 +757,45 @@ func (j Slot) CanDrop(req DropRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpEdit:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpClaim:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRush:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpShift:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpBack:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFinish:
 		switch s {
 		case StateRunning:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDrop:
 		switch s {
 		case StateQueued:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Slot breaks, whoever wrote it. An empty list
@@ -857,7 +859,7 @@ func (j *Slot) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -865,7 +867,7 @@ func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Slot) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -884,20 +886,20 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpEdit:   {Code: fsm.CodeWrongState, Machine: "slot", Operation: "edit", Allowed: editStates},
-	OpClaim:  {Code: fsm.CodeWrongState, Machine: "slot", Operation: "claim", Allowed: claimStates},
-	OpRush:   {Code: fsm.CodeWrongState, Machine: "slot", Operation: "rush", Allowed: rushStates},
-	OpShift:  {Code: fsm.CodeWrongState, Machine: "slot", Operation: "shift", Allowed: shiftStates},
-	OpBack:   {Code: fsm.CodeWrongState, Machine: "slot", Operation: "back", Allowed: backStates},
-	OpFinish: {Code: fsm.CodeWrongState, Machine: "slot", Operation: "finish", Allowed: finishStates},
-	OpDrop:   {Code: fsm.CodeWrongState, Machine: "slot", Operation: "drop", Allowed: dropStates},
+	OpEdit:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "edit", Allowed: editStates},
+	OpClaim:  {Code: fsm.ErrWrongState, Machine: "slot", Operation: "claim", Allowed: claimStates},
+	OpRush:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "rush", Allowed: rushStates},
+	OpShift:  {Code: fsm.ErrWrongState, Machine: "slot", Operation: "shift", Allowed: shiftStates},
+	OpBack:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "back", Allowed: backStates},
+	OpFinish: {Code: fsm.ErrWrongState, Machine: "slot", Operation: "finish", Allowed: finishStates},
+	OpDrop:   {Code: fsm.ErrWrongState, Machine: "slot", Operation: "drop", Allowed: dropStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundClaimFew  = fsm.Ground{Code: fsm.CodeGuard, Machine: "slot", Operation: "claim", Guard: "few", Cause: ErrLaneFull}
-	groundClaimFits = fsm.Ground{Code: fsm.CodeGuard, Machine: "slot", Operation: "claim", Guard: "fits", Cause: ErrTooLow}
-	groundClaimFree = fsm.Ground{Code: fsm.CodeGuard, Machine: "slot", Operation: "claim", Guard: "free", Cause: ErrIsBlocked}
+	groundClaimFew  = fsm.Ground{Code: fsm.ErrGuard, Machine: "slot", Operation: "claim", Guard: "few", Cause: ErrLaneFull}
+	groundClaimFits = fsm.Ground{Code: fsm.ErrGuard, Machine: "slot", Operation: "claim", Guard: "fits", Cause: ErrTooLow}
+	groundClaimFree = fsm.Ground{Code: fsm.ErrGuard, Machine: "slot", Operation: "claim", Guard: "free", Cause: ErrIsBlocked}
 )
 
 // inYears reports whether every store can hold the time.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 )
 
@@ -132,7 +134,7 @@ var testDriver = fsmtest.Driver[Slot]{
 	Check:      Check,
 	Equal:      Slot.Equal,
 	Fold:       Fold,
-	Classify: func(state, operation string) fsm.Class {
+	Classify: func(state, operation string) fsmimpl.Class {
 		return Classify(fsmtest.Named(States(), state), fsmtest.Named(Operations(), operation))
 	},
 	Terminal: func(state string) bool { return fsmtest.Named(States(), state).Terminal() },
@@ -337,7 +339,7 @@ func testDurable(m *Machine) *fsmtest.Durable[Slot] {
 			return fsmtest.ByName(m.Count(ctx, fsmtest.AllNamed(States(), states)...))
 		},
 		History: m.History,
-		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[fsm.Finding, error] {
+		Audit: func(ctx context.Context, _ func(string) (bool, error)) iter.Seq2[audit.Finding, error] {
 			return m.Audit(ctx)
 		},
 		In: func(ctx context.Context, tx fsm.Joined) (*fsmtest.Durable[Slot], error) {

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed slot.sqlite.sql
@@ -20,34 +23,34 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "slot",
 	Entity:      "Slot",
 	Version:     1,
 	Hash:        "22dfdcaf1451109f4d5f6b8db95063b813dda232a579297347258cf75a753b47",
 	Table:       "slot",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Never,
-	Columns: []fsm.Column{
-		{Name: "lane", Stored: "lane", Kind: fsm.KindString, Optional: true},
-		{Name: "key", Stored: "key", Kind: fsm.KindString, Optional: true},
-		{Name: "rank", Stored: "rank", Kind: fsm.KindInt},
-		{Name: "floor", Stored: "floor", Kind: fsm.KindInt},
-		{Name: "ready_at", Stored: "ready_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "blocked", Stored: "blocked", Kind: fsm.KindBool},
-		{Name: "owner", Stored: "owner", Kind: fsm.KindString, Optional: true},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Never,
+	Columns: []driver.Column{
+		{Name: "lane", Stored: "lane", Kind: driver.KindString, Optional: true},
+		{Name: "key", Stored: "key", Kind: driver.KindString, Optional: true},
+		{Name: "rank", Stored: "rank", Kind: driver.KindInt},
+		{Name: "floor", Stored: "floor", Kind: driver.KindInt},
+		{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true},
+		{Name: "blocked", Stored: "blocked", Kind: driver.KindBool},
+		{Name: "owner", Stored: "owner", Kind: driver.KindString, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "queued", Stored: "queued"},
 		{Name: "running", Stored: "running"},
 		{Name: "done", Stored: "done", Final: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_key", Columns: []string{"key"}, States: []string{"running"}, Err: ErrKeyTaken},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.claim", Order: []fsm.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
+	Indexes: []driver.Index{
+		{Name: "next.claim", Order: []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}}, States: []string{"queued"}},
 		{Name: "peers.few", Columns: []string{"lane"}, States: []string{"running"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -79,13 +82,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Slot out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Slot, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Submit makes a Slot in state queued.
@@ -96,7 +99,7 @@ func (m *Machine) Submit(ctx context.Context, req SubmitRequest) (Outcome, error
 // SubmitMany is Submit for each request, in one transaction: all of them or
 // none.
 func (m *Machine) SubmitMany(ctx context.Context, reqs []SubmitRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Slot], len(reqs))
+	calls := make([]fsmimpl.Call[Slot], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opSubmit)
 	}
@@ -116,9 +119,9 @@ type EditItem struct {
 
 // EditMany is Edit for each item, in one transaction: all of them or none.
 func (m *Machine) EditMany(ctx context.Context, items []EditItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opEdit)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opEdit)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -157,9 +160,9 @@ type RushItem struct {
 
 // RushMany is Rush for each item, in one transaction: all of them or none.
 func (m *Machine) RushMany(ctx context.Context, items []RushItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opRush)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opRush)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -177,9 +180,9 @@ type ShiftItem struct {
 
 // ShiftMany is Shift for each item, in one transaction: all of them or none.
 func (m *Machine) ShiftMany(ctx context.Context, items []ShiftItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opShift)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opShift)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -197,9 +200,9 @@ type BackItem struct {
 
 // BackMany is Back for each item, in one transaction: all of them or none.
 func (m *Machine) BackMany(ctx context.Context, items []BackItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opBack)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opBack)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -217,9 +220,9 @@ type FinishItem struct {
 
 // FinishMany is Finish for each item, in one transaction: all of them or none.
 func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opFinish)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opFinish)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -237,9 +240,9 @@ type DropItem struct {
 
 // DropMany is Drop for each item, in one transaction: all of them or none.
 func (m *Machine) DropMany(ctx context.Context, items []DropItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opDrop)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opDrop)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -253,7 +256,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Slot, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Slot, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -323,50 +326,66 @@ func (m *Machine) Core() *fsm.Machine[Slot] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opSubmit = &fsm.Operation[Slot]{
+	opSubmit = &fsmimpl.Operation[Slot]{
 		Name:    "submit",
 		Stored:  "submit",
 		Event:   "submit",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "queued"},
+		},
+		Feeds: []fsmimpl.Feed{
+			{Input: "lane", Column: "lane"},
+			{Input: "key", Column: "key"},
+			{Input: "rank", Column: "rank"},
+			{Input: "floor", Column: "floor"},
+			{Input: "ready_at", Column: "ready_at"},
+			{Input: "blocked", Column: "blocked"},
 		},
 	}
 
-	opEdit = &fsm.Operation[Slot]{
+	opEdit = &fsmimpl.Operation[Slot]{
 		Name:   "edit",
 		Stored: "edit",
 		Event:  "edit",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "queued"},
+		},
+		Feeds: []fsmimpl.Feed{
+			{Input: "lane", Column: "lane"},
+			{Input: "key", Column: "key"},
+			{Input: "rank", Column: "rank"},
+			{Input: "floor", Column: "floor"},
+			{Input: "ready_at", Column: "ready_at"},
+			{Input: "blocked", Column: "blocked"},
 		},
 	}
 
-	opClaim = &fsm.Operation[Slot]{
+	opClaim = &fsmimpl.Operation[Slot]{
 		Name:   "claim",
 		Stored: "claim",
 		Event:  "claim",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "running"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "rank"}, {Column: "floor", Descending: true}},
-		Parking: &fsm.Parking{
+		Order:     []driver.Order{{Column: "rank"}, {Column: "floor", Descending: true}},
+		Parking: &driver.Parking{
 			Column: "_parked_claim",
-			Due:    []fsm.Cond{{Column: "ready_at", Op: fsm.OpLe, Now: true}},
-			Rules: []fsm.ParkRule{
+			Due:    []driver.Cond{{Column: "ready_at", Op: driver.OpLe, Now: true}},
+			Rules: []driver.ParkRule{
 				{Note: "_parked_claim:few", States: []string{"running"}, Than: 2, Columns: []string{"lane"}},
 				{Note: "_parked_claim:one_key", States: []string{"running"}, Than: 1, Columns: []string{"key"}},
 			},
@@ -376,72 +395,75 @@ var (
 		},
 	}
 
-	opRush = &fsm.Operation[Slot]{
+	opRush = &fsmimpl.Operation[Slot]{
 		Name:   "rush",
 		Stored: "rush",
 		Event:  "rush",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "running"},
 		},
 		NeedActor: true,
 	}
 
-	opShift = &fsm.Operation[Slot]{
+	opShift = &fsmimpl.Operation[Slot]{
 		Name:   "shift",
 		Stored: "shift",
 		Event:  "shift",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "running"},
+		},
+		Feeds: []fsmimpl.Feed{
+			{Input: "lane", Column: "lane"},
 		},
 	}
 
-	opBack = &fsm.Operation[Slot]{
+	opBack = &fsmimpl.Operation[Slot]{
 		Name:   "back",
 		Stored: "back",
 		Event:  "back",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "queued"},
 		},
 	}
 
-	opFinish = &fsm.Operation[Slot]{
+	opFinish = &fsmimpl.Operation[Slot]{
 		Name:   "finish",
 		Stored: "finish",
 		Event:  "finish",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"running"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "running", To: "done"},
 		},
 	}
 
-	opDrop = &fsm.Operation[Slot]{
+	opDrop = &fsmimpl.Operation[Slot]{
 		Name:   "drop",
 		Stored: "drop",
 		Event:  "drop",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"queued"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "queued", To: "done"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Slot]{
+var descriptor = fsmimpl.Descriptor[Slot]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Slot) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Slot]{
+	Operations: []*fsmimpl.Operation[Slot]{
 		opSubmit,
 		opEdit,
 		opClaim,
@@ -453,8 +475,8 @@ var descriptor = fsm.Descriptor[Slot]{
 	},
 }
 
-func (req SubmitRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req SubmitRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -462,15 +484,15 @@ func (req SubmitRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lane", Value: column(req.Lane), Kind: fsm.KindString},
-			{Name: "key", Value: column(req.Key), Kind: fsm.KindString},
-			{Name: "rank", Value: req.Rank, Kind: fsm.KindInt},
-			{Name: "floor", Value: req.Floor, Kind: fsm.KindInt},
-			{Name: "ready_at", Value: columnOf(req.ReadyAt, fsm.Time), Kind: fsm.KindTime},
-			{Name: "blocked", Value: req.Blocked, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "lane", Value: column(req.Lane), Kind: driver.KindString},
+			{Name: "key", Value: column(req.Key), Kind: driver.KindString},
+			{Name: "rank", Value: req.Rank, Kind: driver.KindInt},
+			{Name: "floor", Value: req.Floor, Kind: driver.KindInt},
+			{Name: "ready_at", Value: columnOf(req.ReadyAt, driver.Time), Kind: driver.KindTime},
+			{Name: "blocked", Value: req.Blocked, Kind: driver.KindBool},
 		},
-		Decide: func(j *Slot, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Submit(id, req, now)
 			*j = made
 			return step(e, err)
@@ -478,42 +500,42 @@ func (req SubmitRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 	}
 }
 
-func (req EditRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req EditRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lane", Value: column(req.Lane), Kind: fsm.KindString},
-			{Name: "key", Value: column(req.Key), Kind: fsm.KindString},
-			{Name: "rank", Value: req.Rank, Kind: fsm.KindInt},
-			{Name: "floor", Value: req.Floor, Kind: fsm.KindInt},
-			{Name: "ready_at", Value: columnOf(req.ReadyAt, fsm.Time), Kind: fsm.KindTime},
-			{Name: "blocked", Value: req.Blocked, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "lane", Value: column(req.Lane), Kind: driver.KindString},
+			{Name: "key", Value: column(req.Key), Kind: driver.KindString},
+			{Name: "rank", Value: req.Rank, Kind: driver.KindInt},
+			{Name: "floor", Value: req.Floor, Kind: driver.KindInt},
+			{Name: "ready_at", Value: columnOf(req.ReadyAt, driver.Time), Kind: driver.KindTime},
+			{Name: "blocked", Value: req.Blocked, Kind: driver.KindBool},
 		},
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Edit(req, now))
 		},
 	}
 }
 
-func (req ClaimRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req ClaimRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := ClaimPeers{Few: peers[0]}
 			return step(j.Claim(req, known, now))
 		},
-		Peers: func(j *Slot, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(j *Slot, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "few", Columns: []string{"lane"}, Values: []any{column(j.Lane)}, States: []string{"running"}, Except: id},
 			}
 		},
@@ -523,82 +545,82 @@ func (req ClaimRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 	}
 }
 
-func (req RushRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req RushRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rush(req, now))
 		},
 	}
 }
 
-func (req ShiftRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req ShiftRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lane", Value: column(req.Lane), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "lane", Value: column(req.Lane), Kind: driver.KindString},
 		},
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Shift(req, now))
 		},
 	}
 }
 
-func (req BackRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req BackRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Back(req, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req FinishRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(req, now))
 		},
 	}
 }
 
-func (req DropRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req DropRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Drop(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Slot) fsm.Row {
-	return fsm.Row{
+func encode(j *Slot) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -618,7 +640,7 @@ func encode(j *Slot) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Slot, error) {
+func decode(r driver.Row) (Slot, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Slot{}, fmt.Errorf("slot %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -640,11 +662,11 @@ func decode(r fsm.Row) (Slot, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -668,7 +690,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -678,7 +700,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/e2e/etcdcluster"
 	"github.com/fsmgen/fsmgen/internal/faults"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // faultKinds are what is done to a cluster of three under load.
@@ -69,7 +70,7 @@ var faultKinds = []struct {
 			var err error
 			for range 20 { // a reader whose revision is gone is told that it is to read again
 				err = nil
-				for _, err = range l.machines[0].List(context.Background(), fsm.Query{Order: []fsm.Order{{Column: "created_at"}}}) {
+				for _, err = range l.machines[0].List(context.Background(), driver.Query{Order: []driver.Order{{Column: "created_at"}}}) {
 					if err != nil {
 						break
 					}

@@ -14,7 +14,10 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -108,12 +111,12 @@ func hotID(i int) string { return fmt.Sprint("hot", i) }
 func (l *load) open(store fsm.Store) *machine {
 	l.t.Helper()
 	schema := storetest.Schema()
-	if err := fsm.Migrate(l.t.Context(), store, schema); err != nil {
+	if err := fsmimpl.Migrate(l.t.Context(), store, schema); err != nil {
 		l.t.Fatal(err)
 	}
 	var m *machine
 	nothing := func(context.Context, fsm.Tx, parcel, string, fsm.Event) error { return nil }
-	m, err := fsm.NewMachine(l.t.Context(), store, storetest.Descriptor(schema), map[string]fsm.EffectFunc[parcel]{
+	m, err := fsm.NewMachine(l.t.Context(), store, storetest.Descriptor(schema), map[string]fsmimpl.EffectFunc[parcel]{
 		"carry": nothing,
 		// The ledger of the atomic effect is a record that its transaction makes,
 		// one for each request: it does not keep two of them from one revision.
@@ -157,7 +160,7 @@ func (l *load) work(m *machine, w int) {
 		})
 		steps := []struct {
 			request string
-			call    fsm.Call[parcel]
+			call    fsmimpl.Call[parcel]
 		}{
 			{"hold", storetest.Hold(storetest.Meta{RequestID: "hold", Actor: "w"}, "lane "+id, due)},
 			{"bill", storetest.Bill(storetest.Meta{RequestID: "bill"})},
@@ -303,7 +306,7 @@ func (l *load) verify() verdict {
 	v := verdict{acked: len(l.acked)}
 	at := map[string]int64{} // "id\x00request id" -> revision
 	sent, ledger, billed := map[string]bool{}, 0, 0
-	for p, err := range m.List(ctx, fsm.Query{}) {
+	for p, err := range m.List(ctx, driver.Query{}) {
 		if err != nil {
 			v.add("read the records: %v", err)
 			return v
@@ -368,7 +371,7 @@ func (l *load) verify() verdict {
 	if len(notified) != len(sent) {
 		v.add("%d were sent, %d were notified", len(sent), len(notified))
 	}
-	for f, err := range m.Audit(ctx) {
+	for f, err := range audit.Run(ctx, m) {
 		if err != nil {
 			v.add("audit: %v", err)
 			break

@@ -20,7 +20,9 @@ import (
 
 	"github.com/fsmgen/fsmgen/internal/e2e/etcdcluster"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -101,18 +103,18 @@ func (l *logins) RoundTrip(req *http.Request) (*http.Response, error) {
 func openParcels(t *testing.T, store fsm.Store) *machine {
 	t.Helper()
 	schema := storetest.Schema()
-	if err := fsm.Migrate(t.Context(), store, schema); err != nil {
+	if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
 		t.Fatal(err)
 	}
 	none := func(context.Context, fsm.Tx, parcel, string, fsm.Event) error { return nil }
-	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), map[string]fsm.EffectFunc[parcel]{"charge": none, "carry": none, "notify": none})
+	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), map[string]fsmimpl.EffectFunc[parcel]{"charge": none, "carry": none, "notify": none})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-func register(id string) fsm.Call[parcel] {
+func register(id string) fsmimpl.Call[parcel] {
 	return storetest.Register(storetest.Meta{RequestID: "make " + id}, storetest.RegisterInput{ID: id, Lane: "a"})
 }
 
@@ -260,7 +262,7 @@ func revoked(t *testing.T, c *etcdcluster.Cluster, ours *etcdcluster.TLS) {
 	if n, err := m.Count(t.Context()); err != nil || n["waiting"] != 3 {
 		t.Errorf("there are %v, %v, want three", n, err)
 	}
-	for f, err := range m.Audit(t.Context()) {
+	for f, err := range audit.Run(t.Context(), m) {
 		t.Errorf("audit: %v, %v", f, err)
 	}
 }

@@ -84,7 +84,7 @@ func (p *player) ask(q question) answer {
 		return answer{Kind: "ok", Rev: out.Record.Rev, Replayed: out.Replayed}
 	case faults.Unknown(err):
 		return answer{Kind: "unknown"}
-	case errors.As(err, &refused) && refused.Code == fsm.CodeStale:
+	case errors.As(err, &refused) && refused.Code == fsm.ErrStale:
 		return answer{Kind: "stale", Rev: refused.Rev}
 	case errors.Is(err, fsm.ErrBusy):
 		return answer{Kind: "nothing"}

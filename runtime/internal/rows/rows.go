@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Known returns an error unless the machine has every column of the query.
-func Known(s *fsm.Schema, q *fsm.Query) error {
+func Known(s *driver.Schema, q *driver.Query) error {
 	known := func(column string) error {
 		if column == "created_at" || column == "updated_at" || s.Column(column) >= 0 {
 			return nil
@@ -35,7 +35,7 @@ func Known(s *fsm.Schema, q *fsm.Query) error {
 }
 
 // Column returns the value of a column; created_at and updated_at are columns too.
-func Column(s *fsm.Schema, row *fsm.Row, name string) any {
+func Column(s *driver.Schema, row *driver.Row, name string) any {
 	switch name {
 	case "created_at":
 		return row.CreatedAt
@@ -47,13 +47,13 @@ func Column(s *fsm.Schema, row *fsm.Row, name string) any {
 
 // Fit reports whether a row is in the states of a query and meets its
 // conditions. After, Order and Limit do not matter.
-func Fit(s *fsm.Schema, row *fsm.Row, q *fsm.Query) bool {
+func Fit(s *driver.Schema, row *driver.Row, q *driver.Query) bool {
 	if q.States != nil && !slices.Contains(q.States, row.State) {
 		return false
 	}
 	for _, c := range q.Where {
 		value := Column(s, row, c.Column)
-		if i := s.Column(c.Column); i >= 0 && s.Columns[i].Kind == fsm.KindSet && emptySet(value) {
+		if i := s.Column(c.Column); i >= 0 && s.Columns[i].Kind == driver.KindSet && emptySet(value) {
 			value = nil
 		}
 		if !holds(value, c) {
@@ -63,11 +63,11 @@ func Fit(s *fsm.Schema, row *fsm.Row, q *fsm.Query) bool {
 	return true
 }
 
-func holds(value any, c fsm.Cond) bool {
+func holds(value any, c driver.Cond) bool {
 	switch c.Op {
-	case fsm.OpPresent:
+	case driver.OpPresent:
 		return value != nil
-	case fsm.OpAbsent:
+	case driver.OpAbsent:
 		return value == nil
 	}
 	if value == nil || c.Value == nil {
@@ -75,17 +75,17 @@ func holds(value any, c fsm.Cond) bool {
 	}
 	n := Compare(value, c.Value)
 	switch c.Op {
-	case fsm.OpEq:
+	case driver.OpEq:
 		return n == 0
-	case fsm.OpNe:
+	case driver.OpNe:
 		return n != 0
-	case fsm.OpLt:
+	case driver.OpLt:
 		return n < 0
-	case fsm.OpLe:
+	case driver.OpLe:
 		return n <= 0
-	case fsm.OpGt:
+	case driver.OpGt:
 		return n > 0
-	case fsm.OpGe:
+	case driver.OpGe:
 		return n >= 0
 	}
 	return false
@@ -93,8 +93,8 @@ func holds(value any, c fsm.Cond) bool {
 
 // Sort orders rows that stand in the order of their ids by the keys of order.
 // Absent values come last.
-func Sort(s *fsm.Schema, list []fsm.Row, order []fsm.Order) {
-	slices.SortStableFunc(list, func(a, b fsm.Row) int { // stable: ties stay in the order of the ids
+func Sort(s *driver.Schema, list []driver.Row, order []driver.Order) {
+	slices.SortStableFunc(list, func(a, b driver.Row) int { // stable: ties stay in the order of the ids
 		for _, o := range order {
 			x, y := Column(s, &a, o.Column), Column(s, &b, o.Column)
 			switch {
@@ -118,7 +118,7 @@ func Sort(s *fsm.Schema, list []fsm.Row, order []fsm.Order) {
 }
 
 // Same reports whether two rows hold the same.
-func Same(a, b *fsm.Row) bool {
+func Same(a, b *driver.Row) bool {
 	return a.ID == b.ID && a.State == b.State && a.Rev == b.Rev && a.CreatedAt.Equal(b.CreatedAt) && a.UpdatedAt.Equal(b.UpdatedAt) &&
 		slices.EqualFunc(a.Values, b.Values, func(x, y any) bool {
 			if at, ok := x.(time.Time); ok {
@@ -171,14 +171,14 @@ func emptySet(v any) bool {
 
 // Blank returns the value of a column that a row of an older specification
 // does not have.
-func Blank(c *fsm.Column) any {
+func Blank(c *driver.Column) any {
 	if c.Default != nil {
 		return c.Default
 	}
 	switch c.Kind {
-	case fsm.KindSet:
+	case driver.KindSet:
 		return "[]"
-	case fsm.KindCounter:
+	case driver.KindCounter:
 		return int64(0)
 	}
 	return nil

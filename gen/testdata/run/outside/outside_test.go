@@ -8,6 +8,8 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -46,7 +48,7 @@ func (w *world) BankUp(context.Context, Order) (bool, error)     { return !w.dow
 type transactional struct{ fsm.Store }
 
 func (transactional) Transaction(tx fsm.Tx) fsm.Tx { return tx }
-func (transactional) Adopt(context.Context, *fsm.Schema, fsm.Tx) (fsm.Tx, error) {
+func (transactional) Adopt(context.Context, *driver.Schema, fsm.Tx) (fsm.Tx, error) {
 	return nil, errors.New("not needed here")
 }
 
@@ -166,7 +168,7 @@ func TestWorld(t *testing.T) {
 		}
 		found = append(found, f.ID+" "+f.Check)
 	}
-	if want := []string{j.ID + " " + fsm.CheckProbe}; !reflect.DeepEqual(found, want) {
+	if want := []string{j.ID + " " + audit.CheckProbe}; !reflect.DeepEqual(found, want) {
 		t.Errorf("the audit found %q, expected %q", found, want)
 	}
 	for f, err := range m.Audit(ctx, nil) {

@@ -8,18 +8,20 @@
 package branches
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Claim. The zero State is no state.
 type State uint8
@@ -80,7 +82,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -177,7 +179,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -263,7 +265,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -335,7 +337,7 @@ func (a *AskAnswer) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (a AskAnswer) Value() (driver.Value, error) {
+func (a AskAnswer) Value() (sqldriver.Value, error) {
 	text, err := a.MarshalText()
 	if err != nil {
 		return nil, err
@@ -434,18 +436,18 @@ type FileRequest struct {
 //   - if amount >= 1000000: refused with ErrTooLarge
 //   - otherwise: to large
 func File(id string, req FileRequest, now time.Time) (Claim, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Claim{ID: id, CreatedAt: now}
 	if req.Actor == "" {
-		return Claim{}, Event{}, j.refuse(OpFile, fsm.CodeActorMissing)
+		return Claim{}, Event{}, j.refuse(OpFile, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Claim{}, Event{}, j.refuseInput(OpFile, "actor", err.Error())
 	}
 	if req.Amount < 0 {
 		return Claim{}, Event{}, j.refuseInput(OpFile, "amount", "expected 0 or more")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Claim{}, Event{}, j.refuseInput(OpFile, "id", err.Error())
 	}
 	if req.Amount < 1 {
@@ -489,11 +491,11 @@ type VoteRequest struct {
 //
 // In paid and parked the call is recorded and changes nothing.
 func (j *Claim) Vote(req VoteRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpVote, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpVote, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpVote, "actor", err.Error())
 	}
 	switch j.State {
@@ -573,11 +575,11 @@ type AskRequest struct {
 //
 // In paid and parked the call is recorded and changes nothing.
 func (j *Claim) Ask(req AskRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpAsk, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpAsk, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpAsk, "actor", err.Error())
 	}
 	if !req.Answer.Valid() {
@@ -632,7 +634,7 @@ type UnparkRequest struct {
 //
 // In small and paid the call is recorded and changes nothing.
 func (j *Claim) Unpark(req UnparkRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateParked:
 	case StateSmall, StatePaid:
@@ -657,31 +659,31 @@ func (j Claim) CanUnpark(req UnparkRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpVote:
 		switch s {
 		case StateSmall, StateLarge:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StatePaid, StateParked:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpAsk:
 		switch s {
 		case StateSmall, StateLarge:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StatePaid, StateParked:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	case OpUnpark:
 		switch s {
 		case StateParked:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		case StateSmall, StatePaid:
-			return fsm.ClassRecordOnly
+			return fsmimpl.ClassRecordOnly
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Claim breaks, whoever wrote it. An empty list
@@ -741,7 +743,7 @@ func (j *Claim) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Claim) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -749,7 +751,7 @@ func (j *Claim) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Claim) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -757,7 +759,7 @@ func (j *Claim) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Claim) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -772,14 +774,14 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpVote:   {Code: fsm.CodeWrongState, Machine: "branches", Operation: "vote", Allowed: voteStates},
-	OpAsk:    {Code: fsm.CodeWrongState, Machine: "branches", Operation: "ask", Allowed: askStates},
-	OpUnpark: {Code: fsm.CodeWrongState, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
+	OpVote:   {Code: fsm.ErrWrongState, Machine: "branches", Operation: "vote", Allowed: voteStates},
+	OpAsk:    {Code: fsm.ErrWrongState, Machine: "branches", Operation: "ask", Allowed: askStates},
+	OpUnpark: {Code: fsm.ErrWrongState, Machine: "branches", Operation: "unpark", Allowed: unparkStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundFileKnown      = fsm.Ground{Code: fsm.CodeGuard, Machine: "branches", Operation: "file", Guard: "known", Cause: ErrEmptyClaim}
-	groundFileTooLarge   = fsm.Ground{Code: fsm.CodeGuard, Machine: "branches", Operation: "file", Guard: "too_large", Cause: ErrTooLarge}
-	groundVoteEmptyClaim = fsm.Ground{Code: fsm.CodeGuard, Machine: "branches", Operation: "vote", Guard: "empty_claim", Cause: ErrEmptyClaim}
+	groundFileKnown      = fsm.Ground{Code: fsm.ErrGuard, Machine: "branches", Operation: "file", Guard: "known", Cause: ErrEmptyClaim}
+	groundFileTooLarge   = fsm.Ground{Code: fsm.ErrGuard, Machine: "branches", Operation: "file", Guard: "too_large", Cause: ErrTooLarge}
+	groundVoteEmptyClaim = fsm.Ground{Code: fsm.ErrGuard, Machine: "branches", Operation: "vote", Guard: "empty_claim", Cause: ErrEmptyClaim}
 )

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Claim that it makes or picks
@@ -30,7 +31,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Claim is still so.
 func Hold(m *Machine, j Claim, actor string) AnyClaim {
-	return AnyClaim{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyClaim{handle{m.core.Hold(j, actor)}}
 }
 
 // File is the machine's, with a handle for result. The holder is its actor. A
@@ -39,13 +40,13 @@ func Hold(m *Machine, j Claim, actor string) AnyClaim {
 func (h Holder) File(ctx context.Context, req FileRequest) (AnyClaim, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.File(ctx, req)
 	if err != nil {
 		return AnyClaim{}, err
 	}
-	return AnyClaim{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnyClaim{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

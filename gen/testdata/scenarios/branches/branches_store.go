@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed branches.sqlite.sql
@@ -20,21 +23,21 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "branches",
 	Entity:      "Claim",
 	Version:     1,
 	Hash:        "2cea5c9670d53f22d7891f16c6c6ab9d883a69f90ab30b90f65b9685cfd78139",
 	Table:       "branches",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "amount", Stored: "amount", Kind: fsm.KindInt},
-		{Name: "approver", Stored: "approver", Kind: fsm.KindString, Optional: true},
-		{Name: "votes", Stored: "votes", Kind: fsm.KindCounter},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "amount", Stored: "amount", Kind: driver.KindInt},
+		{Name: "approver", Stored: "approver", Kind: driver.KindString, Optional: true},
+		{Name: "votes", Stored: "votes", Kind: driver.KindCounter},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "small", Stored: "small"},
 		{Name: "large", Stored: "large"},
 		{Name: "paid", Stored: "paid", Terminal: true},
@@ -69,13 +72,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Claim out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Claim, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // File makes a Claim in state small or large.
@@ -85,7 +88,7 @@ func (m *Machine) File(ctx context.Context, req FileRequest) (Outcome, error) {
 
 // FileMany is File for each request, in one transaction: all of them or none.
 func (m *Machine) FileMany(ctx context.Context, reqs []FileRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Claim], len(reqs))
+	calls := make([]fsmimpl.Call[Claim], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opFile)
 	}
@@ -105,9 +108,9 @@ type VoteItem struct {
 
 // VoteMany is Vote for each item, in one transaction: all of them or none.
 func (m *Machine) VoteMany(ctx context.Context, items []VoteItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Claim], len(items))
+	calls := make([]fsmimpl.Item[Claim], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Claim]{At: item.At, Call: item.Request.call(opVote)}
+		calls[i] = fsmimpl.Item[Claim]{At: item.At, Call: item.Request.call(opVote)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -125,9 +128,9 @@ type AskItem struct {
 
 // AskMany is Ask for each item, in one transaction: all of them or none.
 func (m *Machine) AskMany(ctx context.Context, items []AskItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Claim], len(items))
+	calls := make([]fsmimpl.Item[Claim], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Claim]{At: item.At, Call: item.Request.call(opAsk)}
+		calls[i] = fsmimpl.Item[Claim]{At: item.At, Call: item.Request.call(opAsk)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -145,9 +148,9 @@ type UnparkItem struct {
 
 // UnparkMany is Unpark for each item, in one transaction: all of them or none.
 func (m *Machine) UnparkMany(ctx context.Context, items []UnparkItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Claim], len(items))
+	calls := make([]fsmimpl.Item[Claim], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Claim]{At: item.At, Call: item.Request.call(opUnpark)}
+		calls[i] = fsmimpl.Item[Claim]{At: item.At, Call: item.Request.call(opUnpark)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -161,7 +164,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Claim, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Claim, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -231,35 +234,35 @@ func (m *Machine) Core() *fsm.Machine[Claim] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opFile = &fsm.Operation[Claim]{
+	opFile = &fsmimpl.Operation[Claim]{
 		Name:    "file",
 		Stored:  "file",
 		Event:   "file",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "small"},
 			{To: "large"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "amount", Column: "amount"},
 		},
 		NeedActor: true,
 	}
 
-	opVote = &fsm.Operation[Claim]{
+	opVote = &fsmimpl.Operation[Claim]{
 		Name:   "vote",
 		Stored: "vote",
 		Event:  "vote",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"small", "large"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "small", To: "paid"},
 			{From: "small", To: "small"},
 			{From: "large", To: "paid"},
@@ -269,13 +272,13 @@ var (
 		NeedActor: true,
 	}
 
-	opAsk = &fsm.Operation[Claim]{
+	opAsk = &fsmimpl.Operation[Claim]{
 		Name:   "ask",
 		Stored: "ask",
 		Event:  "ask",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"small", "large"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "small", To: "paid"},
 			{From: "small", To: "parked"},
 			{From: "large", To: "paid"},
@@ -285,13 +288,13 @@ var (
 		NeedActor: true,
 	}
 
-	opUnpark = &fsm.Operation[Claim]{
+	opUnpark = &fsmimpl.Operation[Claim]{
 		Name:   "unpark",
 		Stored: "unpark",
 		Event:  "unpark",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"parked"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "parked", To: "small"},
 		},
 		Recorded: []string{"small", "paid"},
@@ -299,14 +302,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Claim]{
+var descriptor = fsmimpl.Descriptor[Claim]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Claim) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Claim]{
+	Operations: []*fsmimpl.Operation[Claim]{
 		opFile,
 		opVote,
 		opAsk,
@@ -314,8 +317,8 @@ var descriptor = fsm.Descriptor[Claim]{
 	},
 }
 
-func (req FileRequest) call(op *fsm.Operation[Claim]) fsm.Call[Claim] {
-	return fsm.Call[Claim]{
+func (req FileRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+	return fsmimpl.Call[Claim]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -323,10 +326,10 @@ func (req FileRequest) call(op *fsm.Operation[Claim]) fsm.Call[Claim] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "amount", Value: req.Amount, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "amount", Value: req.Amount, Kind: driver.KindInt},
 		},
-		Decide: func(j *Claim, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Claim, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := File(id, req, now)
 			*j = made
 			return step(e, err)
@@ -334,54 +337,54 @@ func (req FileRequest) call(op *fsm.Operation[Claim]) fsm.Call[Claim] {
 	}
 }
 
-func (req VoteRequest) call(op *fsm.Operation[Claim]) fsm.Call[Claim] {
-	return fsm.Call[Claim]{
+func (req VoteRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+	return fsmimpl.Call[Claim]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Vote(req, now))
 		},
 	}
 }
 
-func (req AskRequest) call(op *fsm.Operation[Claim]) fsm.Call[Claim] {
-	return fsm.Call[Claim]{
+func (req AskRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+	return fsmimpl.Call[Claim]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "answer", Value: req.Answer.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "answer", Value: req.Answer.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Ask(req, now))
 		},
 	}
 }
 
-func (req UnparkRequest) call(op *fsm.Operation[Claim]) fsm.Call[Claim] {
-	return fsm.Call[Claim]{
+func (req UnparkRequest) call(op *fsmimpl.Operation[Claim]) fsmimpl.Call[Claim] {
+	return fsmimpl.Call[Claim]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Claim, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Unpark(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Claim) fsm.Row {
-	return fsm.Row{
+func encode(j *Claim) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -397,7 +400,7 @@ func encode(j *Claim) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Claim, error) {
+func decode(r driver.Row) (Claim, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Claim{}, fmt.Errorf("branches %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -415,11 +418,11 @@ func decode(r fsm.Row) (Claim, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -435,7 +438,7 @@ func column[T any](o fsm.Optional[T]) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -445,7 +448,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -8,17 +8,19 @@
 package derived
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"slices"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Part. The zero State is no state.
 type State uint8
@@ -75,7 +77,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -242,7 +244,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -327,18 +329,18 @@ type AddRequest struct {
 
 // Add makes a Part in state waiting.
 func Add(id string, req AddRequest, now time.Time) (Part, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Part{ID: id, CreatedAt: now}
 	if req.Batch == "" {
 		return Part{}, Event{}, j.refuseInput(OpAdd, "batch", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Batch); err != nil {
+	if err := driver.CheckText(req.Batch); err != nil {
 		return Part{}, Event{}, j.refuseInput(OpAdd, "batch", err.Error())
 	}
-	if err := fsm.CheckText(req.Line.Or("")); err != nil {
+	if err := driver.CheckText(req.Line.Or("")); err != nil {
 		return Part{}, Event{}, j.refuseInput(OpAdd, "line", err.Error())
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Part{}, Event{}, j.refuseInput(OpAdd, "id", err.Error())
 	}
 	j.Batch = req.Batch
@@ -365,7 +367,7 @@ type InspectRequest struct {
 //   - if input.fine == true: to good
 //   - otherwise: to bad
 func (j *Part) Inspect(req InspectRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateWaiting:
 	default:
@@ -402,7 +404,7 @@ type ReinspectRequest struct {
 
 // Reinspect moves a Part from good to waiting.
 func (j *Part) Reinspect(req ReinspectRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateGood:
 	default:
@@ -423,20 +425,20 @@ func (j Part) CanReinspect(req ReinspectRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpInspect:
 		switch s {
 		case StateWaiting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpReinspect:
 		switch s {
 		case StateGood:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Part breaks, whoever wrote it. An empty list
@@ -521,7 +523,7 @@ func (b *BatchState) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (b BatchState) Value() (driver.Value, error) {
+func (b BatchState) Value() (sqldriver.Value, error) {
 	text, err := b.MarshalText()
 	if err != nil {
 		return nil, err
@@ -656,7 +658,7 @@ func (j *Part) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Part) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -670,12 +672,12 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpInspect:   {Code: fsm.CodeWrongState, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
-	OpReinspect: {Code: fsm.CodeWrongState, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
+	OpInspect:   {Code: fsm.ErrWrongState, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
+	OpReinspect: {Code: fsm.ErrWrongState, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpInspect:   {Code: fsm.CodeTerminal, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
-	OpReinspect: {Code: fsm.CodeTerminal, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
+	OpInspect:   {Code: fsm.ErrTerminal, Machine: "derived", Operation: "inspect", Allowed: inspectStates},
+	OpReinspect: {Code: fsm.ErrTerminal, Machine: "derived", Operation: "reinspect", Allowed: reinspectStates},
 }

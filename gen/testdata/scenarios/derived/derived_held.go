@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Part that it makes or picks
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Part is still so.
 func Hold(m *Machine, j Part, actor string) AnyPart {
-	return AnyPart{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyPart{handle{m.core.Hold(j, actor)}}
 }
 
 // Add is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Part, actor string) AnyPart {
 func (h Holder) Add(ctx context.Context, req AddRequest) (WaitingPart, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Add(ctx, req)
 	if err != nil {
 		return WaitingPart{}, err
 	}
-	return WaitingPart{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return WaitingPart{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

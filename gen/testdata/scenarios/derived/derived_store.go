@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed derived.sqlite.sql
@@ -20,27 +23,27 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "derived",
 	Entity:      "Part",
 	Version:     1,
 	Hash:        "1982f1e352aa01f8cb1f4053b1779ce84d92ea10e5756fd4f09a610367f58783",
 	Table:       "derived",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "batch", Stored: "batch", Kind: fsm.KindString},
-		{Name: "line", Stored: "line", Kind: fsm.KindString, Optional: true},
-		{Name: "weight", Stored: "weight", Kind: fsm.KindInt},
-		{Name: "checked_at", Stored: "checked_at", Kind: fsm.KindTime, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "batch", Stored: "batch", Kind: driver.KindString},
+		{Name: "line", Stored: "line", Kind: driver.KindString, Optional: true},
+		{Name: "weight", Stored: "weight", Kind: driver.KindInt},
+		{Name: "checked_at", Stored: "checked_at", Kind: driver.KindTime, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "waiting", Stored: "waiting"},
 		{Name: "good", Stored: "good"},
 		{Name: "bad", Stored: "bad", Terminal: true},
 	},
-	Indexes: []fsm.Index{
+	Indexes: []driver.Index{
 		{Name: "projection", Columns: []string{"batch", "line"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -72,13 +75,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Part out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Part, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Add makes a Part in state waiting.
@@ -88,7 +91,7 @@ func (m *Machine) Add(ctx context.Context, req AddRequest) (Outcome, error) {
 
 // AddMany is Add for each request, in one transaction: all of them or none.
 func (m *Machine) AddMany(ctx context.Context, reqs []AddRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Part], len(reqs))
+	calls := make([]fsmimpl.Call[Part], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opAdd)
 	}
@@ -109,9 +112,9 @@ type InspectItem struct {
 // InspectMany is Inspect for each item, in one transaction: all of them or
 // none.
 func (m *Machine) InspectMany(ctx context.Context, items []InspectItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Part], len(items))
+	calls := make([]fsmimpl.Item[Part], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Part]{At: item.At, Call: item.Request.call(opInspect)}
+		calls[i] = fsmimpl.Item[Part]{At: item.At, Call: item.Request.call(opInspect)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -130,9 +133,9 @@ type ReinspectItem struct {
 // ReinspectMany is Reinspect for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ReinspectMany(ctx context.Context, items []ReinspectItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Part], len(items))
+	calls := make([]fsmimpl.Item[Part], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Part]{At: item.At, Call: item.Request.call(opReinspect)}
+		calls[i] = fsmimpl.Item[Part]{At: item.At, Call: item.Request.call(opReinspect)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -146,7 +149,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Part, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Part, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -216,75 +219,75 @@ func (m *Machine) Core() *fsm.Machine[Part] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opAdd = &fsm.Operation[Part]{
+	opAdd = &fsmimpl.Operation[Part]{
 		Name:    "add",
 		Stored:  "add",
 		Event:   "add",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "waiting"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "batch", Column: "batch"},
 			{Input: "line", Column: "line"},
 			{Input: "weight", Column: "weight"},
 		},
 	}
 
-	opInspect = &fsm.Operation[Part]{
+	opInspect = &fsmimpl.Operation[Part]{
 		Name:   "inspect",
 		Stored: "inspect",
 		Event:  "inspect",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"waiting"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "waiting", To: "good"},
 			{From: "waiting", To: "bad"},
 		},
 	}
 
-	opReinspect = &fsm.Operation[Part]{
+	opReinspect = &fsmimpl.Operation[Part]{
 		Name:   "reinspect",
 		Stored: "reinspect",
 		Event:  "reinspect",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"good"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "good", To: "waiting"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Part]{
+var descriptor = fsmimpl.Descriptor[Part]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Part) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Part]{
+	Operations: []*fsmimpl.Operation[Part]{
 		opAdd,
 		opInspect,
 		opReinspect,
 	},
-	Projection: &fsm.Projection{
+	Projection: &fsmimpl.Projection{
 		Entity: "Batch",
 		Key:    []string{"batch", "line"},
-		Rules: []fsm.ProjectionRule{
+		Rules: []fsmimpl.ProjectionRule{
 			{State: "scrapped", Any: []string{"bad"}, AtLeast: 3},
 			{State: "passed", All: []string{"good"}, None: []string{"bad"}, AtLeast: 2},
 			{State: "clean", None: []string{"bad", "waiting"}},
 			{State: "in_work"},
 		},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "in_work", To: "scrapped"},
 			{From: "in_work", To: "passed"},
 			{From: "in_work", To: "clean"},
@@ -294,8 +297,8 @@ var descriptor = fsm.Descriptor[Part]{
 	},
 }
 
-func (req AddRequest) call(op *fsm.Operation[Part]) fsm.Call[Part] {
-	return fsm.Call[Part]{
+func (req AddRequest) call(op *fsmimpl.Operation[Part]) fsmimpl.Call[Part] {
+	return fsmimpl.Call[Part]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -303,12 +306,12 @@ func (req AddRequest) call(op *fsm.Operation[Part]) fsm.Call[Part] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "batch", Value: req.Batch, Kind: fsm.KindString},
-			{Name: "line", Value: column(req.Line), Kind: fsm.KindString},
-			{Name: "weight", Value: req.Weight, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "batch", Value: req.Batch, Kind: driver.KindString},
+			{Name: "line", Value: column(req.Line), Kind: driver.KindString},
+			{Name: "weight", Value: req.Weight, Kind: driver.KindInt},
 		},
-		Decide: func(j *Part, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Part, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Add(id, req, now)
 			*j = made
 			return step(e, err)
@@ -316,40 +319,40 @@ func (req AddRequest) call(op *fsm.Operation[Part]) fsm.Call[Part] {
 	}
 }
 
-func (req InspectRequest) call(op *fsm.Operation[Part]) fsm.Call[Part] {
-	return fsm.Call[Part]{
+func (req InspectRequest) call(op *fsmimpl.Operation[Part]) fsmimpl.Call[Part] {
+	return fsmimpl.Call[Part]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "fine", Value: req.Fine, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "fine", Value: req.Fine, Kind: driver.KindBool},
 		},
-		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Inspect(req, now))
 		},
 	}
 }
 
-func (req ReinspectRequest) call(op *fsm.Operation[Part]) fsm.Call[Part] {
-	return fsm.Call[Part]{
+func (req ReinspectRequest) call(op *fsmimpl.Operation[Part]) fsmimpl.Call[Part] {
+	return fsmimpl.Call[Part]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Part, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reinspect(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Part) fsm.Row {
-	return fsm.Row{
+func encode(j *Part) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -366,7 +369,7 @@ func encode(j *Part) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Part, error) {
+func decode(r driver.Row) (Part, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Part{}, fmt.Errorf("derived %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -385,11 +388,11 @@ func decode(r fsm.Row) (Part, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -405,7 +408,7 @@ func column[T any](o fsm.Optional[T]) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -415,7 +418,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

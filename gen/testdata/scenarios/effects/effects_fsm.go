@@ -8,17 +8,19 @@
 package effects
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Thing. The zero State is no state.
 type State uint8
@@ -76,7 +78,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -186,7 +188,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -297,7 +299,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -365,7 +367,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (m Mode) Value() (driver.Value, error) {
+func (m Mode) Value() (sqldriver.Value, error) {
 	text, err := m.MarshalText()
 	if err != nil {
 		return nil, err
@@ -474,12 +476,12 @@ type MakeRequest struct {
 
 // Make makes a Thing in state made.
 func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Thing{ID: id, CreatedAt: now}
 	if req.Actor == "" {
-		return Thing{}, Event{}, j.refuse(OpMake, fsm.CodeActorMissing)
+		return Thing{}, Event{}, j.refuse(OpMake, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "actor", err.Error())
 	}
 	if req.Start < 0 || req.Start > 5 {
@@ -488,24 +490,24 @@ func Make(id string, req MakeRequest, now time.Time) (Thing, Event, error) {
 	if req.Data.IsZero() {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "data", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Data.String()); err != nil {
+	if err := driver.CheckText(req.Data.String()); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "data", err.Error())
 	}
-	if err := fsm.CheckSet(req.Names); err != nil {
+	if err := driver.CheckSet(req.Names); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "names", err.Error())
 	}
-	if err := fsm.CheckSet(req.Others); err != nil {
+	if err := driver.CheckSet(req.Others); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "others", err.Error())
 	}
 	if v, ok := req.Extra.Get(); ok {
 		if v.IsZero() {
 			return Thing{}, Event{}, j.refuseInput(OpMake, "extra", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Thing{}, Event{}, j.refuseInput(OpMake, "extra", err.Error())
 		}
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Thing{}, Event{}, j.refuseInput(OpMake, "id", err.Error())
 	}
 	if !inYears(now.Add(90 * time.Second)) {
@@ -537,7 +539,7 @@ type SwapRequest struct {
 
 // Swap keeps a Thing made.
 func (j *Thing) Swap(req SwapRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateMade:
 	default:
@@ -579,8 +581,8 @@ type KeepRequest struct {
 
 // Keep keeps a Thing made or settled.
 func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	if err := fsm.CheckText(req.Left.Or("")); err != nil {
+	now = driver.Time(now)
+	if err := driver.CheckText(req.Left.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpKeep, "left", err.Error())
 	}
 	if v, ok := req.Size.Get(); ok && (v < 1 || v > 10) {
@@ -593,7 +595,7 @@ func (j *Thing) Keep(req KeepRequest, now time.Time) (Event, error) {
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpKeep, "data", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpKeep, "data", err.Error())
 		}
 	}
@@ -650,18 +652,18 @@ type HoldRequest struct {
 
 // Hold keeps a Thing made.
 func (j *Thing) Hold(req HoldRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if v, ok := req.Wake.Get(); ok {
 		if !inYears(v) {
 			return Event{}, j.refuseInput(OpHold, "wake", "it is outside the years 1 to 9999")
 		}
-		req.Wake = fsm.Some(fsm.Time(v))
+		req.Wake = fsm.Some(driver.Time(v))
 	}
 	if v, ok := req.Extra.Get(); ok {
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpHold, "extra", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpHold, "extra", err.Error())
 		}
 	}
@@ -708,7 +710,7 @@ type CopyRequest struct {
 
 // Copy keeps a Thing made.
 func (j *Thing) Copy(req CopyRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateMade:
 	default:
@@ -751,29 +753,29 @@ type TryRequest struct {
 //   - if names covers others: it stays where it is
 //   - otherwise: it stays where it is
 func (j *Thing) Try(req TryRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpTry, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpTry, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpTry, "actor", err.Error())
 	}
 	if req.Name == "" {
 		return Event{}, j.refuseInput(OpTry, "name", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Name); err != nil {
+	if err := driver.CheckText(req.Name); err != nil {
 		return Event{}, j.refuseInput(OpTry, "name", err.Error())
 	}
 	if req.Other == "" {
 		return Event{}, j.refuseInput(OpTry, "other", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Other); err != nil {
+	if err := driver.CheckText(req.Other); err != nil {
 		return Event{}, j.refuseInput(OpTry, "other", err.Error())
 	}
 	if req.Left == "" {
 		return Event{}, j.refuseInput(OpTry, "left", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Left); err != nil {
+	if err := driver.CheckText(req.Left); err != nil {
 		return Event{}, j.refuseInput(OpTry, "left", err.Error())
 	}
 	switch j.State {
@@ -854,17 +856,17 @@ type SettleRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Thing) Settle(req SettleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpSettle, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpSettle, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpSettle, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpSettle, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpSettle, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpSettle, "reason", err.Error())
 	}
 	switch j.State {
@@ -914,12 +916,12 @@ type UnsetRequest struct {
 
 // Unset moves a Thing from settled to made.
 func (j *Thing) Unset(req UnsetRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if v, ok := req.Extra.Get(); ok {
 		if v.IsZero() {
 			return Event{}, j.refuseInput(OpUnset, "extra", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Event{}, j.refuseInput(OpUnset, "extra", err.Error())
 		}
 	}
@@ -959,7 +961,7 @@ type FinishRequest struct {
 
 // Finish moves a Thing from settled to done.
 func (j *Thing) Finish(req FinishRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateSettled:
 	default:
@@ -985,50 +987,50 @@ func (j Thing) CanFinish(req FinishRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpSwap:
 		switch s {
 		case StateMade:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpKeep:
 		switch s {
 		case StateMade, StateSettled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHold:
 		switch s {
 		case StateMade:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpCopy:
 		switch s {
 		case StateMade:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpTry:
 		switch s {
 		case StateMade:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSettle:
 		switch s {
 		case StateMade:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpUnset:
 		switch s {
 		case StateSettled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFinish:
 		switch s {
 		case StateSettled:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Thing breaks, whoever wrote it. An empty list
@@ -1104,7 +1106,7 @@ func (j *Thing) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Thing) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1112,7 +1114,7 @@ func (j *Thing) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1120,7 +1122,7 @@ func (j *Thing) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Thing) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -1140,26 +1142,26 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpSwap:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "swap", Allowed: swapStates},
-	OpKeep:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "keep", Allowed: keepStates},
-	OpHold:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "hold", Allowed: holdStates},
-	OpCopy:   {Code: fsm.CodeWrongState, Machine: "effects", Operation: "copy", Allowed: copyStates},
-	OpTry:    {Code: fsm.CodeWrongState, Machine: "effects", Operation: "try", Allowed: tryStates},
-	OpSettle: {Code: fsm.CodeWrongState, Machine: "effects", Operation: "settle", Allowed: settleStates},
-	OpUnset:  {Code: fsm.CodeWrongState, Machine: "effects", Operation: "unset", Allowed: unsetStates},
-	OpFinish: {Code: fsm.CodeWrongState, Machine: "effects", Operation: "finish", Allowed: finishStates},
+	OpSwap:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "swap", Allowed: swapStates},
+	OpKeep:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "keep", Allowed: keepStates},
+	OpHold:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "hold", Allowed: holdStates},
+	OpCopy:   {Code: fsm.ErrWrongState, Machine: "effects", Operation: "copy", Allowed: copyStates},
+	OpTry:    {Code: fsm.ErrWrongState, Machine: "effects", Operation: "try", Allowed: tryStates},
+	OpSettle: {Code: fsm.ErrWrongState, Machine: "effects", Operation: "settle", Allowed: settleStates},
+	OpUnset:  {Code: fsm.ErrWrongState, Machine: "effects", Operation: "unset", Allowed: unsetStates},
+	OpFinish: {Code: fsm.ErrWrongState, Machine: "effects", Operation: "finish", Allowed: finishStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpSwap:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "swap", Allowed: swapStates},
-	OpKeep:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "keep", Allowed: keepStates},
-	OpHold:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "hold", Allowed: holdStates},
-	OpCopy:   {Code: fsm.CodeTerminal, Machine: "effects", Operation: "copy", Allowed: copyStates},
-	OpTry:    {Code: fsm.CodeTerminal, Machine: "effects", Operation: "try", Allowed: tryStates},
-	OpSettle: {Code: fsm.CodeTerminal, Machine: "effects", Operation: "settle", Allowed: settleStates},
-	OpUnset:  {Code: fsm.CodeTerminal, Machine: "effects", Operation: "unset", Allowed: unsetStates},
-	OpFinish: {Code: fsm.CodeTerminal, Machine: "effects", Operation: "finish", Allowed: finishStates},
+	OpSwap:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "swap", Allowed: swapStates},
+	OpKeep:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "keep", Allowed: keepStates},
+	OpHold:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "hold", Allowed: holdStates},
+	OpCopy:   {Code: fsm.ErrTerminal, Machine: "effects", Operation: "copy", Allowed: copyStates},
+	OpTry:    {Code: fsm.ErrTerminal, Machine: "effects", Operation: "try", Allowed: tryStates},
+	OpSettle: {Code: fsm.ErrTerminal, Machine: "effects", Operation: "settle", Allowed: settleStates},
+	OpUnset:  {Code: fsm.ErrTerminal, Machine: "effects", Operation: "unset", Allowed: unsetStates},
+	OpFinish: {Code: fsm.ErrTerminal, Machine: "effects", Operation: "finish", Allowed: finishStates},
 }
 
 // inYears reports whether every store can hold the time.

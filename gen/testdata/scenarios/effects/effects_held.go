@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Thing that it makes or picks
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Thing is still so.
 func Hold(m *Machine, j Thing, actor string) AnyThing {
-	return AnyThing{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyThing{handle{m.core.Hold(j, actor)}}
 }
 
 // Make is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Thing, actor string) AnyThing {
 func (h Holder) Make(ctx context.Context, req MakeRequest) (MadeThing, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Make(ctx, req)
 	if err != nil {
 		return MadeThing{}, err
 	}
-	return MadeThing{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return MadeThing{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

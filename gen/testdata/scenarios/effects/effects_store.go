@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed effects.sqlite.sql
@@ -21,33 +24,33 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "effects",
 	Entity:      "Thing",
 	Version:     1,
 	Hash:        "0ddbc7de70825d6be31367a560baaeb833b487ec28e69d5195909ab25cf662b8",
 	Table:       "effects",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "left", Stored: "left", Kind: fsm.KindString, Optional: true},
-		{Name: "right", Stored: "right", Kind: fsm.KindString, Optional: true},
-		{Name: "owner", Stored: "owner", Kind: fsm.KindString, Optional: true},
-		{Name: "size", Stored: "size", Kind: fsm.KindInt},
-		{Name: "least", Stored: "least", Kind: fsm.KindInt, Optional: true},
-		{Name: "active", Stored: "active", Kind: fsm.KindBool},
-		{Name: "seen", Stored: "seen", Kind: fsm.KindBool, Optional: true},
-		{Name: "at", Stored: "at", Kind: fsm.KindTime},
-		{Name: "wake", Stored: "wake", Kind: fsm.KindTime, Optional: true},
-		{Name: "data", Stored: "data", Kind: fsm.KindJSON},
-		{Name: "extra", Stored: "extra", Kind: fsm.KindJSON, Optional: true},
-		{Name: "mode", Stored: "mode", Kind: fsm.KindEnum, Words: []string{"fast", "slow"}},
-		{Name: "tries", Stored: "tries", Kind: fsm.KindCounter},
-		{Name: "names", Stored: "names", Kind: fsm.KindSet},
-		{Name: "others", Stored: "others", Kind: fsm.KindSet},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "left", Stored: "left", Kind: driver.KindString, Optional: true},
+		{Name: "right", Stored: "right", Kind: driver.KindString, Optional: true},
+		{Name: "owner", Stored: "owner", Kind: driver.KindString, Optional: true},
+		{Name: "size", Stored: "size", Kind: driver.KindInt},
+		{Name: "least", Stored: "least", Kind: driver.KindInt, Optional: true},
+		{Name: "active", Stored: "active", Kind: driver.KindBool},
+		{Name: "seen", Stored: "seen", Kind: driver.KindBool, Optional: true},
+		{Name: "at", Stored: "at", Kind: driver.KindTime},
+		{Name: "wake", Stored: "wake", Kind: driver.KindTime, Optional: true},
+		{Name: "data", Stored: "data", Kind: driver.KindJSON},
+		{Name: "extra", Stored: "extra", Kind: driver.KindJSON, Optional: true},
+		{Name: "mode", Stored: "mode", Kind: driver.KindEnum, Words: []string{"fast", "slow"}},
+		{Name: "tries", Stored: "tries", Kind: driver.KindCounter},
+		{Name: "names", Stored: "names", Kind: driver.KindSet},
+		{Name: "others", Stored: "others", Kind: driver.KindSet},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "made", Stored: "made"},
 		{Name: "settled", Stored: "settled"},
 		{Name: "done", Stored: "done", Terminal: true},
@@ -81,13 +84,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Thing out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Thing, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Make makes a Thing in state made.
@@ -97,7 +100,7 @@ func (m *Machine) Make(ctx context.Context, req MakeRequest) (Outcome, error) {
 
 // MakeMany is Make for each request, in one transaction: all of them or none.
 func (m *Machine) MakeMany(ctx context.Context, reqs []MakeRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Thing], len(reqs))
+	calls := make([]fsmimpl.Call[Thing], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opMake)
 	}
@@ -117,9 +120,9 @@ type SwapItem struct {
 
 // SwapMany is Swap for each item, in one transaction: all of them or none.
 func (m *Machine) SwapMany(ctx context.Context, items []SwapItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opSwap)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opSwap)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -137,9 +140,9 @@ type KeepItem struct {
 
 // KeepMany is Keep for each item, in one transaction: all of them or none.
 func (m *Machine) KeepMany(ctx context.Context, items []KeepItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opKeep)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opKeep)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -157,9 +160,9 @@ type HoldItem struct {
 
 // HoldMany is Hold for each item, in one transaction: all of them or none.
 func (m *Machine) HoldMany(ctx context.Context, items []HoldItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opHold)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opHold)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -177,9 +180,9 @@ type CopyItem struct {
 
 // CopyMany is Copy for each item, in one transaction: all of them or none.
 func (m *Machine) CopyMany(ctx context.Context, items []CopyItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opCopy)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opCopy)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -197,9 +200,9 @@ type TryItem struct {
 
 // TryMany is Try for each item, in one transaction: all of them or none.
 func (m *Machine) TryMany(ctx context.Context, items []TryItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opTry)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opTry)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -217,9 +220,9 @@ type SettleItem struct {
 
 // SettleMany is Settle for each item, in one transaction: all of them or none.
 func (m *Machine) SettleMany(ctx context.Context, items []SettleItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opSettle)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opSettle)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -237,9 +240,9 @@ type UnsetItem struct {
 
 // UnsetMany is Unset for each item, in one transaction: all of them or none.
 func (m *Machine) UnsetMany(ctx context.Context, items []UnsetItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opUnset)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opUnset)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -257,9 +260,9 @@ type FinishItem struct {
 
 // FinishMany is Finish for each item, in one transaction: all of them or none.
 func (m *Machine) FinishMany(ctx context.Context, items []FinishItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Thing], len(items))
+	calls := make([]fsmimpl.Item[Thing], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Thing]{At: item.At, Call: item.Request.call(opFinish)}
+		calls[i] = fsmimpl.Item[Thing]{At: item.At, Call: item.Request.call(opFinish)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -273,7 +276,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Thing, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Thing, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -343,22 +346,22 @@ func (m *Machine) Core() *fsm.Machine[Thing] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opMake = &fsm.Operation[Thing]{
+	opMake = &fsmimpl.Operation[Thing]{
 		Name:    "make",
 		Stored:  "make",
 		Event:   "make",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "made"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "start", Column: "tries"},
 			{Input: "data", Column: "data"},
 			{Input: "names", Column: "names"},
@@ -368,28 +371,28 @@ var (
 		NeedActor: true,
 	}
 
-	opSwap = &fsm.Operation[Thing]{
+	opSwap = &fsmimpl.Operation[Thing]{
 		Name:   "swap",
 		Stored: "swap",
 		Event:  "swap",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"made"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "made", To: "made"},
 		},
 	}
 
-	opKeep = &fsm.Operation[Thing]{
+	opKeep = &fsmimpl.Operation[Thing]{
 		Name:   "keep",
 		Stored: "keep",
 		Event:  "keep",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"made", "settled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "made", To: "made"},
 			{From: "settled", To: "settled"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "left", Column: "left"},
 			{Input: "size", Column: "size"},
 			{Input: "mode", Column: "mode"},
@@ -397,44 +400,44 @@ var (
 		},
 	}
 
-	opHold = &fsm.Operation[Thing]{
+	opHold = &fsmimpl.Operation[Thing]{
 		Name:   "hold",
 		Stored: "hold",
 		Event:  "hold",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"made"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "made", To: "made"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "wake", Column: "wake"},
 			{Input: "active", Column: "active"},
 			{Input: "extra", Column: "extra"},
 		},
 	}
 
-	opCopy = &fsm.Operation[Thing]{
+	opCopy = &fsmimpl.Operation[Thing]{
 		Name:   "copy",
 		Stored: "copy",
 		Event:  "copy",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"made"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "made", To: "made"},
 		},
 	}
 
-	opTry = &fsm.Operation[Thing]{
+	opTry = &fsmimpl.Operation[Thing]{
 		Name:   "try",
 		Stored: "try",
 		Event:  "try",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"made"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "made", To: "done"},
 			{From: "made", To: "made"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "names"},
 			{Input: "other", Column: "names"},
 			{Input: "left", Column: "left"},
@@ -442,53 +445,53 @@ var (
 		NeedActor: true,
 	}
 
-	opSettle = &fsm.Operation[Thing]{
+	opSettle = &fsmimpl.Operation[Thing]{
 		Name:   "settle",
 		Stored: "settle",
 		Event:  "settle",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"made"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "made", To: "settled"},
 		},
 		NeedActor: true,
 	}
 
-	opUnset = &fsm.Operation[Thing]{
+	opUnset = &fsmimpl.Operation[Thing]{
 		Name:   "unset",
 		Stored: "unset",
 		Event:  "unset",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"settled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "settled", To: "made"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "extra", Column: "extra"},
 		},
 	}
 
-	opFinish = &fsm.Operation[Thing]{
+	opFinish = &fsmimpl.Operation[Thing]{
 		Name:   "finish",
 		Stored: "finish",
 		Event:  "finish",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"settled"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "settled", To: "done"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Thing]{
+var descriptor = fsmimpl.Descriptor[Thing]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Thing) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Thing]{
+	Operations: []*fsmimpl.Operation[Thing]{
 		opMake,
 		opSwap,
 		opKeep,
@@ -501,8 +504,8 @@ var descriptor = fsm.Descriptor[Thing]{
 	},
 }
 
-func (req MakeRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req MakeRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -510,14 +513,14 @@ func (req MakeRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "start", Value: req.Start, Kind: fsm.KindInt},
-			{Name: "data", Value: req.Data.String(), Kind: fsm.KindJSON},
-			{Name: "names", Value: req.Names.Text(), Kind: fsm.KindSet},
-			{Name: "others", Value: req.Others.Text(), Kind: fsm.KindSet},
-			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "start", Value: req.Start, Kind: driver.KindInt},
+			{Name: "data", Value: req.Data.String(), Kind: driver.KindJSON},
+			{Name: "names", Value: req.Names.Text(), Kind: driver.KindSet},
+			{Name: "others", Value: req.Others.Text(), Kind: driver.KindSet},
+			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Thing, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Make(id, req, now)
 			*j = made
 			return step(e, err)
@@ -525,140 +528,140 @@ func (req MakeRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
 	}
 }
 
-func (req SwapRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req SwapRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Swap(req, now))
 		},
 	}
 }
 
-func (req KeepRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req KeepRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "left", Value: column(req.Left), Kind: fsm.KindString},
-			{Name: "size", Value: column(req.Size), Kind: fsm.KindInt},
-			{Name: "mode", Value: columnOf(req.Mode, Mode.String), Kind: fsm.KindEnum},
-			{Name: "data", Value: columnOf(req.Data, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "left", Value: column(req.Left), Kind: driver.KindString},
+			{Name: "size", Value: column(req.Size), Kind: driver.KindInt},
+			{Name: "mode", Value: columnOf(req.Mode, Mode.String), Kind: driver.KindEnum},
+			{Name: "data", Value: columnOf(req.Data, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Keep(req, now))
 		},
 	}
 }
 
-func (req HoldRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req HoldRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "wake", Value: columnOf(req.Wake, fsm.Time), Kind: fsm.KindTime},
-			{Name: "active", Value: column(req.Active), Kind: fsm.KindBool},
-			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "wake", Value: columnOf(req.Wake, driver.Time), Kind: driver.KindTime},
+			{Name: "active", Value: column(req.Active), Kind: driver.KindBool},
+			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Hold(req, now))
 		},
 	}
 }
 
-func (req CopyRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req CopyRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Copy(req, now))
 		},
 	}
 }
 
-func (req TryRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req TryRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "name", Value: req.Name, Kind: fsm.KindString},
-			{Name: "other", Value: req.Other, Kind: fsm.KindString},
-			{Name: "left", Value: req.Left, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "name", Value: req.Name, Kind: driver.KindString},
+			{Name: "other", Value: req.Other, Kind: driver.KindString},
+			{Name: "left", Value: req.Left, Kind: driver.KindString},
 		},
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Try(req, now))
 		},
 	}
 }
 
-func (req SettleRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req SettleRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Settle(req, now))
 		},
 	}
 }
 
-func (req UnsetRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req UnsetRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "extra", Value: columnOf(req.Extra, fsm.JSON.String), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Unset(req, now))
 		},
 	}
 }
 
-func (req FinishRequest) call(op *fsm.Operation[Thing]) fsm.Call[Thing] {
-	return fsm.Call[Thing]{
+func (req FinishRequest) call(op *fsmimpl.Operation[Thing]) fsmimpl.Call[Thing] {
+	return fsmimpl.Call[Thing]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Thing, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Finish(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Thing) fsm.Row {
-	return fsm.Row{
+func encode(j *Thing) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -686,7 +689,7 @@ func encode(j *Thing) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Thing, error) {
+func decode(r driver.Row) (Thing, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Thing{}, fmt.Errorf("effects %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -716,11 +719,11 @@ func decode(r fsm.Row) (Thing, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -744,7 +747,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -754,7 +757,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -767,7 +770,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -782,7 +785,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

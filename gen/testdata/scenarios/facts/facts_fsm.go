@@ -9,18 +9,20 @@
 package facts
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Probe. The zero State is no state.
 type State uint8
@@ -78,7 +80,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -196,7 +198,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -317,7 +319,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -448,18 +450,18 @@ type MakeRequest struct {
 
 // Make makes a Probe in state one.
 func Make(id string, req MakeRequest, now time.Time) (Probe, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Probe{ID: id, CreatedAt: now}
 	if req.Name == "" {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "name", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Name); err != nil {
+	if err := driver.CheckText(req.Name); err != nil {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "name", err.Error())
 	}
 	if req.Size < 0 || req.Size > 100 {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "size", "expected 0 to 100")
 	}
-	req.Due = fsm.Time(req.Due)
+	req.Due = driver.Time(req.Due)
 	if req.Due.IsZero() {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "due", "it is required and zero")
 	}
@@ -469,19 +471,19 @@ func Make(id string, req MakeRequest, now time.Time) (Probe, Event, error) {
 	if req.Body.IsZero() {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "body", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Body.String()); err != nil {
+	if err := driver.CheckText(req.Body.String()); err != nil {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "body", err.Error())
 	}
-	if err := fsm.CheckSet(req.Tags); err != nil {
+	if err := driver.CheckSet(req.Tags); err != nil {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "tags", err.Error())
 	}
-	if err := fsm.CheckSet(req.Wanted); err != nil {
+	if err := driver.CheckSet(req.Wanted); err != nil {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "wanted", err.Error())
 	}
 	if v, ok := req.Level.Get(); ok && (v < -5 || v > 5) {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "level", "expected -5 to 5")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Probe{}, Event{}, j.refuseInput(OpMake, "id", err.Error())
 	}
 	if req.Size > 100 {
@@ -514,17 +516,17 @@ type HitRequest struct {
 // It is refused unless:
 //   - text_eq: name == input.name and name != actor (ErrTextError)
 func (j *Probe) Hit(req HitRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpHit, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpHit, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpHit, "actor", err.Error())
 	}
 	if req.Name == "" {
 		return Event{}, j.refuseInput(OpHit, "name", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Name); err != nil {
+	if err := driver.CheckText(req.Name); err != nil {
 		return Event{}, j.refuseInput(OpHit, "name", err.Error())
 	}
 	switch j.State {
@@ -574,11 +576,11 @@ type RankRequest struct {
 //   - text_order: name < input.name, nick <= name and input.name > nick
 //     (ErrTextError)
 func (j *Probe) Rank(req RankRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Name == "" {
 		return Event{}, j.refuseInput(OpRank, "name", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Name); err != nil {
+	if err := driver.CheckText(req.Name); err != nil {
 		return Event{}, j.refuseInput(OpRank, "name", err.Error())
 	}
 	switch j.State {
@@ -623,8 +625,8 @@ type RepeatRequest struct {
 // It is refused unless:
 //   - same_nick: nick == input.nick (ErrOptionalError)
 func (j *Probe) Repeat(req RepeatRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	if err := fsm.CheckText(req.Nick.Or("")); err != nil {
+	now = driver.Time(now)
+	if err := driver.CheckText(req.Nick.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpRepeat, "nick", err.Error())
 	}
 	switch j.State {
@@ -669,8 +671,8 @@ type DifferRequest struct {
 // It is refused unless:
 //   - other_nick: nick != input.nick (ErrOptionalError)
 func (j *Probe) Differ(req DifferRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	if err := fsm.CheckText(req.Nick.Or("")); err != nil {
+	now = driver.Time(now)
+	if err := driver.CheckText(req.Nick.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpDiffer, "nick", err.Error())
 	}
 	switch j.State {
@@ -714,7 +716,7 @@ type MeasureRequest struct {
 //   - numbers: size < 10, limit >= size, limit != 7, 3 <= size and size ==
 //     limit (ErrNumberError)
 func (j *Probe) Measure(req MeasureRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateOne:
 	default:
@@ -760,7 +762,7 @@ type FlipRequest struct {
 // It is refused unless:
 //   - flags: flag == true, mark == false and flag != mark (ErrFlagError)
 func (j *Probe) Flip(req FlipRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateOne:
 	default:
@@ -807,8 +809,8 @@ type WaitRequest struct {
 //   - times: due < now, until > now, until != due, due == input.moment,
 //     input.moment >= created_at and updated_at <= now (ErrTimeError)
 func (j *Probe) Wait(req WaitRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
-	req.Moment = fsm.Time(req.Moment)
+	now = driver.Time(now)
+	req.Moment = driver.Time(req.Moment)
 	if req.Moment.IsZero() {
 		return Event{}, j.refuseInput(OpWait, "moment", "it is required and zero")
 	}
@@ -869,11 +871,11 @@ type ReadRequest struct {
 //   - texts: body == input.body, note != body and note is present
 //     (ErrJSONError)
 func (j *Probe) Read(req ReadRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Body.IsZero() {
 		return Event{}, j.refuseInput(OpRead, "body", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Body.String()); err != nil {
+	if err := driver.CheckText(req.Body.String()); err != nil {
 		return Event{}, j.refuseInput(OpRead, "body", err.Error())
 	}
 	switch j.State {
@@ -918,7 +920,7 @@ type SortRequest struct {
 //   - sets: name in tags, nick not in tags, tags covers wanted and tags is
 //     present (ErrSetError)
 func (j *Probe) Sort(req SortRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateOne:
 	default:
@@ -967,14 +969,14 @@ type LookRequest struct {
 //   - presence: limit is present, input.nick is absent and actor is present
 //     (ErrPresenceError)
 func (j *Probe) Look(req LookRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpLook, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpLook, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpLook, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Nick.Or("")); err != nil {
+	if err := driver.CheckText(req.Nick.Or("")); err != nil {
 		return Event{}, j.refuseInput(OpLook, "nick", err.Error())
 	}
 	switch j.State {
@@ -1008,60 +1010,60 @@ func (j Probe) CanLook(req LookRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpHit:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRank:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRepeat:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDiffer:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpMeasure:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpFlip:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpWait:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRead:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSort:
 		switch s {
 		case StateOne:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpLook:
 		switch s {
 		case StateTwo:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Probe breaks, whoever wrote it. An empty list
@@ -1146,7 +1148,7 @@ func (j *Probe) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1154,7 +1156,7 @@ func (j *Probe) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -1162,7 +1164,7 @@ func (j *Probe) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Probe) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -1184,44 +1186,44 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpHit:     {Code: fsm.CodeWrongState, Machine: "facts", Operation: "hit", Allowed: hitStates},
-	OpRank:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "rank", Allowed: rankStates},
-	OpRepeat:  {Code: fsm.CodeWrongState, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
-	OpDiffer:  {Code: fsm.CodeWrongState, Machine: "facts", Operation: "differ", Allowed: differStates},
-	OpMeasure: {Code: fsm.CodeWrongState, Machine: "facts", Operation: "measure", Allowed: measureStates},
-	OpFlip:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "flip", Allowed: flipStates},
-	OpWait:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "wait", Allowed: waitStates},
-	OpRead:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "read", Allowed: readStates},
-	OpSort:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "sort", Allowed: sortStates},
-	OpLook:    {Code: fsm.CodeWrongState, Machine: "facts", Operation: "look", Allowed: lookStates},
+	OpHit:     {Code: fsm.ErrWrongState, Machine: "facts", Operation: "hit", Allowed: hitStates},
+	OpRank:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "rank", Allowed: rankStates},
+	OpRepeat:  {Code: fsm.ErrWrongState, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
+	OpDiffer:  {Code: fsm.ErrWrongState, Machine: "facts", Operation: "differ", Allowed: differStates},
+	OpMeasure: {Code: fsm.ErrWrongState, Machine: "facts", Operation: "measure", Allowed: measureStates},
+	OpFlip:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "flip", Allowed: flipStates},
+	OpWait:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "wait", Allowed: waitStates},
+	OpRead:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "read", Allowed: readStates},
+	OpSort:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "sort", Allowed: sortStates},
+	OpLook:    {Code: fsm.ErrWrongState, Machine: "facts", Operation: "look", Allowed: lookStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpHit:     {Code: fsm.CodeTerminal, Machine: "facts", Operation: "hit", Allowed: hitStates},
-	OpRank:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "rank", Allowed: rankStates},
-	OpRepeat:  {Code: fsm.CodeTerminal, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
-	OpDiffer:  {Code: fsm.CodeTerminal, Machine: "facts", Operation: "differ", Allowed: differStates},
-	OpMeasure: {Code: fsm.CodeTerminal, Machine: "facts", Operation: "measure", Allowed: measureStates},
-	OpFlip:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "flip", Allowed: flipStates},
-	OpWait:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "wait", Allowed: waitStates},
-	OpRead:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "read", Allowed: readStates},
-	OpSort:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "sort", Allowed: sortStates},
-	OpLook:    {Code: fsm.CodeTerminal, Machine: "facts", Operation: "look", Allowed: lookStates},
+	OpHit:     {Code: fsm.ErrTerminal, Machine: "facts", Operation: "hit", Allowed: hitStates},
+	OpRank:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "rank", Allowed: rankStates},
+	OpRepeat:  {Code: fsm.ErrTerminal, Machine: "facts", Operation: "repeat", Allowed: repeatStates},
+	OpDiffer:  {Code: fsm.ErrTerminal, Machine: "facts", Operation: "differ", Allowed: differStates},
+	OpMeasure: {Code: fsm.ErrTerminal, Machine: "facts", Operation: "measure", Allowed: measureStates},
+	OpFlip:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "flip", Allowed: flipStates},
+	OpWait:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "wait", Allowed: waitStates},
+	OpRead:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "read", Allowed: readStates},
+	OpSort:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "sort", Allowed: sortStates},
+	OpLook:    {Code: fsm.ErrTerminal, Machine: "facts", Operation: "look", Allowed: lookStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundHitTextEq       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "hit", Guard: "text_eq", Cause: ErrTextError}
-	groundRankTextOrder   = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "rank", Guard: "text_order", Cause: ErrTextError}
-	groundRepeatSameNick  = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "repeat", Guard: "same_nick", Cause: ErrOptionalError}
-	groundDifferOtherNick = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "differ", Guard: "other_nick", Cause: ErrOptionalError}
-	groundMeasureNumbers  = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "measure", Guard: "numbers", Cause: ErrNumberError}
-	groundFlipFlags       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "flip", Guard: "flags", Cause: ErrFlagError}
-	groundWaitTimes       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "wait", Guard: "times", Cause: ErrTimeError}
-	groundReadTexts       = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "read", Guard: "texts", Cause: ErrJSONError}
-	groundSortSets        = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "sort", Guard: "sets", Cause: ErrSetError}
-	groundLookPresence    = fsm.Ground{Code: fsm.CodeGuard, Machine: "facts", Operation: "look", Guard: "presence", Cause: ErrPresenceError}
+	groundHitTextEq       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "hit", Guard: "text_eq", Cause: ErrTextError}
+	groundRankTextOrder   = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "rank", Guard: "text_order", Cause: ErrTextError}
+	groundRepeatSameNick  = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "repeat", Guard: "same_nick", Cause: ErrOptionalError}
+	groundDifferOtherNick = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "differ", Guard: "other_nick", Cause: ErrOptionalError}
+	groundMeasureNumbers  = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "measure", Guard: "numbers", Cause: ErrNumberError}
+	groundFlipFlags       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "flip", Guard: "flags", Cause: ErrFlagError}
+	groundWaitTimes       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "wait", Guard: "times", Cause: ErrTimeError}
+	groundReadTexts       = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "read", Guard: "texts", Cause: ErrJSONError}
+	groundSortSets        = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "sort", Guard: "sets", Cause: ErrSetError}
+	groundLookPresence    = fsm.Ground{Code: fsm.ErrGuard, Machine: "facts", Operation: "look", Guard: "presence", Cause: ErrPresenceError}
 )
 
 // inYears reports whether every store can hold the time.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed facts.sqlite.sql
@@ -21,32 +24,32 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "facts",
 	Entity:      "Probe",
 	Version:     1,
 	Hash:        "57d8f169281fa216447eb2f1a31593b629b60a77771ffafbbea476b05a41ca0f",
 	Table:       "facts",
 	Enforce:     "full",
-	RequestID:   fsm.Never,
-	ExpectedRev: fsm.Never,
-	Columns: []fsm.Column{
-		{Name: "name", Stored: "name", Kind: fsm.KindString},
-		{Name: "nick", Stored: "nick", Kind: fsm.KindString, Optional: true},
-		{Name: "size", Stored: "size", Kind: fsm.KindInt},
-		{Name: "limit", Stored: "limit", Kind: fsm.KindInt, Optional: true},
-		{Name: "level", Stored: "level", Kind: fsm.KindInt, Optional: true},
-		{Name: "flag", Stored: "flag", Kind: fsm.KindBool},
-		{Name: "mark", Stored: "mark", Kind: fsm.KindBool, Optional: true},
-		{Name: "due", Stored: "due", Kind: fsm.KindTime},
-		{Name: "until", Stored: "until", Kind: fsm.KindTime, Optional: true},
-		{Name: "body", Stored: "body", Kind: fsm.KindJSON},
-		{Name: "note", Stored: "note", Kind: fsm.KindJSON, Optional: true},
-		{Name: "tags", Stored: "tags", Kind: fsm.KindSet},
-		{Name: "wanted", Stored: "wanted", Kind: fsm.KindSet},
-		{Name: "hits", Stored: "hits", Kind: fsm.KindCounter},
+	RequestID:   driver.Never,
+	ExpectedRev: driver.Never,
+	Columns: []driver.Column{
+		{Name: "name", Stored: "name", Kind: driver.KindString},
+		{Name: "nick", Stored: "nick", Kind: driver.KindString, Optional: true},
+		{Name: "size", Stored: "size", Kind: driver.KindInt},
+		{Name: "limit", Stored: "limit", Kind: driver.KindInt, Optional: true},
+		{Name: "level", Stored: "level", Kind: driver.KindInt, Optional: true},
+		{Name: "flag", Stored: "flag", Kind: driver.KindBool},
+		{Name: "mark", Stored: "mark", Kind: driver.KindBool, Optional: true},
+		{Name: "due", Stored: "due", Kind: driver.KindTime},
+		{Name: "until", Stored: "until", Kind: driver.KindTime, Optional: true},
+		{Name: "body", Stored: "body", Kind: driver.KindJSON},
+		{Name: "note", Stored: "note", Kind: driver.KindJSON, Optional: true},
+		{Name: "tags", Stored: "tags", Kind: driver.KindSet},
+		{Name: "wanted", Stored: "wanted", Kind: driver.KindSet},
+		{Name: "hits", Stored: "hits", Kind: driver.KindCounter},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "one", Stored: "one"},
 		{Name: "two", Stored: "two"},
 		{Name: "three", Stored: "three", Terminal: true},
@@ -80,13 +83,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Probe out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Probe, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Make makes a Probe in state one.
@@ -96,7 +99,7 @@ func (m *Machine) Make(ctx context.Context, req MakeRequest) (Outcome, error) {
 
 // MakeMany is Make for each request, in one transaction: all of them or none.
 func (m *Machine) MakeMany(ctx context.Context, reqs []MakeRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Probe], len(reqs))
+	calls := make([]fsmimpl.Call[Probe], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opMake)
 	}
@@ -116,9 +119,9 @@ type HitItem struct {
 
 // HitMany is Hit for each item, in one transaction: all of them or none.
 func (m *Machine) HitMany(ctx context.Context, items []HitItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opHit)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opHit)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -136,9 +139,9 @@ type RankItem struct {
 
 // RankMany is Rank for each item, in one transaction: all of them or none.
 func (m *Machine) RankMany(ctx context.Context, items []RankItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opRank)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opRank)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -156,9 +159,9 @@ type RepeatItem struct {
 
 // RepeatMany is Repeat for each item, in one transaction: all of them or none.
 func (m *Machine) RepeatMany(ctx context.Context, items []RepeatItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opRepeat)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opRepeat)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -176,9 +179,9 @@ type DifferItem struct {
 
 // DifferMany is Differ for each item, in one transaction: all of them or none.
 func (m *Machine) DifferMany(ctx context.Context, items []DifferItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opDiffer)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opDiffer)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -197,9 +200,9 @@ type MeasureItem struct {
 // MeasureMany is Measure for each item, in one transaction: all of them or
 // none.
 func (m *Machine) MeasureMany(ctx context.Context, items []MeasureItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opMeasure)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opMeasure)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -217,9 +220,9 @@ type FlipItem struct {
 
 // FlipMany is Flip for each item, in one transaction: all of them or none.
 func (m *Machine) FlipMany(ctx context.Context, items []FlipItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opFlip)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opFlip)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -237,9 +240,9 @@ type WaitItem struct {
 
 // WaitMany is Wait for each item, in one transaction: all of them or none.
 func (m *Machine) WaitMany(ctx context.Context, items []WaitItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opWait)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opWait)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -257,9 +260,9 @@ type ReadItem struct {
 
 // ReadMany is Read for each item, in one transaction: all of them or none.
 func (m *Machine) ReadMany(ctx context.Context, items []ReadItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opRead)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opRead)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -277,9 +280,9 @@ type SortItem struct {
 
 // SortMany is Sort for each item, in one transaction: all of them or none.
 func (m *Machine) SortMany(ctx context.Context, items []SortItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opSort)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opSort)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -297,9 +300,9 @@ type LookItem struct {
 
 // LookMany is Look for each item, in one transaction: all of them or none.
 func (m *Machine) LookMany(ctx context.Context, items []LookItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Probe], len(items))
+	calls := make([]fsmimpl.Item[Probe], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Probe]{At: item.At, Call: item.Request.call(opLook)}
+		calls[i] = fsmimpl.Item[Probe]{At: item.At, Call: item.Request.call(opLook)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -313,7 +316,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Probe, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Probe, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -383,22 +386,22 @@ func (m *Machine) Core() *fsm.Machine[Probe] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opMake = &fsm.Operation[Probe]{
+	opMake = &fsmimpl.Operation[Probe]{
 		Name:    "make",
 		Stored:  "make",
 		Event:   "make",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "one"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "name"},
 			{Input: "size", Column: "size"},
 			{Input: "flag", Column: "flag"},
@@ -410,136 +413,136 @@ var (
 		},
 	}
 
-	opHit = &fsm.Operation[Probe]{
+	opHit = &fsmimpl.Operation[Probe]{
 		Name:   "hit",
 		Stored: "hit",
 		Event:  "hit",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "one"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "name"},
 		},
 		NeedActor: true,
 	}
 
-	opRank = &fsm.Operation[Probe]{
+	opRank = &fsmimpl.Operation[Probe]{
 		Name:   "rank",
 		Stored: "rank",
 		Event:  "rank",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "one"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "name", Column: "name"},
 		},
 	}
 
-	opRepeat = &fsm.Operation[Probe]{
+	opRepeat = &fsmimpl.Operation[Probe]{
 		Name:   "repeat",
 		Stored: "repeat",
 		Event:  "repeat",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "one"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "nick", Column: "nick"},
 		},
 	}
 
-	opDiffer = &fsm.Operation[Probe]{
+	opDiffer = &fsmimpl.Operation[Probe]{
 		Name:   "differ",
 		Stored: "differ",
 		Event:  "differ",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "one"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "nick", Column: "nick"},
 		},
 	}
 
-	opMeasure = &fsm.Operation[Probe]{
+	opMeasure = &fsmimpl.Operation[Probe]{
 		Name:   "measure",
 		Stored: "measure",
 		Event:  "measure",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "one"},
 		},
 	}
 
-	opFlip = &fsm.Operation[Probe]{
+	opFlip = &fsmimpl.Operation[Probe]{
 		Name:   "flip",
 		Stored: "flip",
 		Event:  "flip",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "one"},
 		},
 	}
 
-	opWait = &fsm.Operation[Probe]{
+	opWait = &fsmimpl.Operation[Probe]{
 		Name:   "wait",
 		Stored: "wait",
 		Event:  "wait",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "two"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "moment", Column: "due"},
 			{Input: "moment", Column: "until"},
 			{Input: "limit", Column: "limit"},
 		},
 	}
 
-	opRead = &fsm.Operation[Probe]{
+	opRead = &fsmimpl.Operation[Probe]{
 		Name:   "read",
 		Stored: "read",
 		Event:  "read",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "three"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "body", Column: "body"},
 		},
 	}
 
-	opSort = &fsm.Operation[Probe]{
+	opSort = &fsmimpl.Operation[Probe]{
 		Name:   "sort",
 		Stored: "sort",
 		Event:  "sort",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"one"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "one", To: "three"},
 		},
 	}
 
-	opLook = &fsm.Operation[Probe]{
+	opLook = &fsmimpl.Operation[Probe]{
 		Name:   "look",
 		Stored: "look",
 		Event:  "look",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"two"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "two", To: "three"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "nick", Column: "nick"},
 		},
 		NeedActor: true,
@@ -547,14 +550,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Probe]{
+var descriptor = fsmimpl.Descriptor[Probe]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Probe) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Probe]{
+	Operations: []*fsmimpl.Operation[Probe]{
 		opMake,
 		opHit,
 		opRank,
@@ -569,25 +572,25 @@ var descriptor = fsm.Descriptor[Probe]{
 	},
 }
 
-func (req MakeRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req MakeRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		ID:        req.ID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "name", Value: req.Name, Kind: fsm.KindString},
-			{Name: "size", Value: req.Size, Kind: fsm.KindInt},
-			{Name: "flag", Value: req.Flag, Kind: fsm.KindBool},
-			{Name: "due", Value: fsm.Time(req.Due), Kind: fsm.KindTime},
-			{Name: "body", Value: req.Body.String(), Kind: fsm.KindJSON},
-			{Name: "tags", Value: req.Tags.Text(), Kind: fsm.KindSet},
-			{Name: "wanted", Value: req.Wanted.Text(), Kind: fsm.KindSet},
-			{Name: "level", Value: column(req.Level), Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "name", Value: req.Name, Kind: driver.KindString},
+			{Name: "size", Value: req.Size, Kind: driver.KindInt},
+			{Name: "flag", Value: req.Flag, Kind: driver.KindBool},
+			{Name: "due", Value: driver.Time(req.Due), Kind: driver.KindTime},
+			{Name: "body", Value: req.Body.String(), Kind: driver.KindJSON},
+			{Name: "tags", Value: req.Tags.Text(), Kind: driver.KindSet},
+			{Name: "wanted", Value: req.Wanted.Text(), Kind: driver.KindSet},
+			{Name: "level", Value: column(req.Level), Kind: driver.KindInt},
 		},
-		Decide: func(j *Probe, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Make(id, req, now)
 			*j = made
 			return step(e, err)
@@ -595,161 +598,161 @@ func (req MakeRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
 	}
 }
 
-func (req HitRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req HitRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "name", Value: req.Name, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "name", Value: req.Name, Kind: driver.KindString},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Hit(req, now))
 		},
 	}
 }
 
-func (req RankRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req RankRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "name", Value: req.Name, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "name", Value: req.Name, Kind: driver.KindString},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rank(req, now))
 		},
 	}
 }
 
-func (req RepeatRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req RepeatRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "nick", Value: column(req.Nick), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "nick", Value: column(req.Nick), Kind: driver.KindString},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Repeat(req, now))
 		},
 	}
 }
 
-func (req DifferRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req DifferRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "nick", Value: column(req.Nick), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "nick", Value: column(req.Nick), Kind: driver.KindString},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Differ(req, now))
 		},
 	}
 }
 
-func (req MeasureRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req MeasureRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Measure(req, now))
 		},
 	}
 }
 
-func (req FlipRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req FlipRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Flip(req, now))
 		},
 	}
 }
 
-func (req WaitRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req WaitRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "moment", Value: fsm.Time(req.Moment), Kind: fsm.KindTime},
-			{Name: "limit", Value: req.Limit, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "moment", Value: driver.Time(req.Moment), Kind: driver.KindTime},
+			{Name: "limit", Value: req.Limit, Kind: driver.KindInt},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Wait(req, now))
 		},
 	}
 }
 
-func (req ReadRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req ReadRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "body", Value: req.Body.String(), Kind: fsm.KindJSON},
+		Inputs: []driver.Input{
+			{Name: "body", Value: req.Body.String(), Kind: driver.KindJSON},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Read(req, now))
 		},
 	}
 }
 
-func (req SortRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req SortRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Sort(req, now))
 		},
 	}
 }
 
-func (req LookRequest) call(op *fsm.Operation[Probe]) fsm.Call[Probe] {
-	return fsm.Call[Probe]{
+func (req LookRequest) call(op *fsmimpl.Operation[Probe]) fsmimpl.Call[Probe] {
+	return fsmimpl.Call[Probe]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "nick", Value: column(req.Nick), Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "nick", Value: column(req.Nick), Kind: driver.KindString},
 		},
-		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Probe, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Look(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Probe) fsm.Row {
-	return fsm.Row{
+func encode(j *Probe) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -776,7 +779,7 @@ func encode(j *Probe) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Probe, error) {
+func decode(r driver.Row) (Probe, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Probe{}, fmt.Errorf("facts %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -805,11 +808,11 @@ func decode(r fsm.Row) (Probe, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -833,7 +836,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -843,7 +846,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -856,7 +859,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -871,7 +874,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

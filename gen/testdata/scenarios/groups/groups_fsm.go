@@ -8,17 +8,19 @@
 package groups
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Slot. The zero State is no state.
 type State uint8
@@ -76,7 +78,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -170,7 +172,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -261,7 +263,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -329,7 +331,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (k Kind) Value() (driver.Value, error) {
+func (k Kind) Value() (sqldriver.Value, error) {
 	text, err := k.MarshalText()
 	if err != nil {
 		return nil, err
@@ -453,12 +455,12 @@ type AddPeers struct {
 //   - few_at_all: fewer than 10 other records with the same holder are held
 //     (ErrTooMany)
 func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Slot{ID: id, CreatedAt: now}
 	if req.Room == "" {
 		return Slot{}, Event{}, j.refuseInput(OpAdd, "room", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Room); err != nil {
+	if err := driver.CheckText(req.Room); err != nil {
 		return Slot{}, Event{}, j.refuseInput(OpAdd, "room", err.Error())
 	}
 	if !req.Kind.Valid() {
@@ -468,9 +470,9 @@ func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event,
 		if !inYears(v) {
 			return Slot{}, Event{}, j.refuseInput(OpAdd, "ready", "it is outside the years 1 to 9999")
 		}
-		req.Ready = fsm.Some(fsm.Time(v))
+		req.Ready = fsm.Some(driver.Time(v))
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Slot{}, Event{}, j.refuseInput(OpAdd, "id", err.Error())
 	}
 	if peers.FewHeld >= 3 {
@@ -524,11 +526,11 @@ type TakePeers struct {
 //   - few_at_all: fewer than 10 other records with the same holder are held
 //     (ErrTooMany)
 func (j *Slot) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpTake, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpTake, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpTake, "actor", err.Error())
 	}
 	if !req.Kind.Valid() {
@@ -574,11 +576,11 @@ type ReleaseRequest struct {
 // It is refused unless:
 //   - holder_only: holder == actor (ErrNotHolder)
 func (j *Slot) Release(req ReleaseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpRelease, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpRelease, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpRelease, "actor", err.Error())
 	}
 	switch j.State {
@@ -618,17 +620,17 @@ type HandOverRequest struct {
 //   - holder_only: holder == actor (ErrNotHolder)
 //   - number_free: rank >= 0 (ErrRoomTaken)
 func (j *Slot) HandOver(req HandOverRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpHandOver, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpHandOver, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpHandOver, "actor", err.Error())
 	}
 	if req.Holder == "" {
 		return Event{}, j.refuseInput(OpHandOver, "holder", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Holder); err != nil {
+	if err := driver.CheckText(req.Holder); err != nil {
 		return Event{}, j.refuseInput(OpHandOver, "holder", err.Error())
 	}
 	switch j.State {
@@ -664,7 +666,7 @@ type DropRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Slot) Drop(req DropRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateFree, StateHeld:
 	default:
@@ -685,30 +687,30 @@ func (j Slot) CanDrop(req DropRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpTake:
 		switch s {
 		case StateFree:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRelease:
 		switch s {
 		case StateHeld:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpHandOver:
 		switch s {
 		case StateHeld:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDrop:
 		switch s {
 		case StateFree, StateHeld:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Slot breaks, whoever wrote it. An empty list
@@ -778,7 +780,7 @@ func (j *Slot) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -786,7 +788,7 @@ func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Slot) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -802,30 +804,30 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpTake:     {Code: fsm.CodeWrongState, Machine: "groups", Operation: "take", Allowed: takeStates},
-	OpRelease:  {Code: fsm.CodeWrongState, Machine: "groups", Operation: "release", Allowed: releaseStates},
-	OpHandOver: {Code: fsm.CodeWrongState, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
-	OpDrop:     {Code: fsm.CodeWrongState, Machine: "groups", Operation: "drop", Allowed: dropStates},
+	OpTake:     {Code: fsm.ErrWrongState, Machine: "groups", Operation: "take", Allowed: takeStates},
+	OpRelease:  {Code: fsm.ErrWrongState, Machine: "groups", Operation: "release", Allowed: releaseStates},
+	OpHandOver: {Code: fsm.ErrWrongState, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
+	OpDrop:     {Code: fsm.ErrWrongState, Machine: "groups", Operation: "drop", Allowed: dropStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpTake:     {Code: fsm.CodeTerminal, Machine: "groups", Operation: "take", Allowed: takeStates},
-	OpRelease:  {Code: fsm.CodeTerminal, Machine: "groups", Operation: "release", Allowed: releaseStates},
-	OpHandOver: {Code: fsm.CodeTerminal, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
-	OpDrop:     {Code: fsm.CodeTerminal, Machine: "groups", Operation: "drop", Allowed: dropStates},
+	OpTake:     {Code: fsm.ErrTerminal, Machine: "groups", Operation: "take", Allowed: takeStates},
+	OpRelease:  {Code: fsm.ErrTerminal, Machine: "groups", Operation: "release", Allowed: releaseStates},
+	OpHandOver: {Code: fsm.ErrTerminal, Machine: "groups", Operation: "hand_over", Allowed: handOverStates},
+	OpDrop:     {Code: fsm.ErrTerminal, Machine: "groups", Operation: "drop", Allowed: dropStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundAddFewHeld         = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "add", Guard: "few_held", Cause: ErrTooMany}
-	groundAddFewAtAll        = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "add", Guard: "few_at_all", Cause: ErrTooMany}
-	groundTakeRoomEmpty      = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "take", Guard: "room_empty", Cause: ErrRoomTaken}
-	groundTakeFewHeld        = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "take", Guard: "few_held", Cause: ErrTooMany}
-	groundTakeFewAtAll       = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "take", Guard: "few_at_all", Cause: ErrTooMany}
-	groundReleaseHolderOnly  = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "release", Guard: "holder_only", Cause: ErrNotHolder}
-	groundHandOverHolderOnly = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "hand_over", Guard: "holder_only", Cause: ErrNotHolder}
-	groundHandOverNumberFree = fsm.Ground{Code: fsm.CodeGuard, Machine: "groups", Operation: "hand_over", Guard: "number_free", Cause: ErrRoomTaken}
+	groundAddFewHeld         = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "add", Guard: "few_held", Cause: ErrTooMany}
+	groundAddFewAtAll        = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "add", Guard: "few_at_all", Cause: ErrTooMany}
+	groundTakeRoomEmpty      = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "take", Guard: "room_empty", Cause: ErrRoomTaken}
+	groundTakeFewHeld        = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "take", Guard: "few_held", Cause: ErrTooMany}
+	groundTakeFewAtAll       = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "take", Guard: "few_at_all", Cause: ErrTooMany}
+	groundReleaseHolderOnly  = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "release", Guard: "holder_only", Cause: ErrNotHolder}
+	groundHandOverHolderOnly = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "hand_over", Guard: "holder_only", Cause: ErrNotHolder}
+	groundHandOverNumberFree = fsm.Ground{Code: fsm.ErrGuard, Machine: "groups", Operation: "hand_over", Guard: "number_free", Cause: ErrRoomTaken}
 )
 
 // inYears reports whether every store can hold the time.

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Slot that it makes or picks
@@ -30,7 +31,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Slot is still so.
 func Hold(m *Machine, j Slot, actor string) AnySlot {
-	return AnySlot{handle{fsm.Hold(m.core, j, actor)}}
+	return AnySlot{handle{m.core.Hold(j, actor)}}
 }
 
 // Add is the machine's, with a handle for result. The holder is its actor. A
@@ -39,13 +40,13 @@ func Hold(m *Machine, j Slot, actor string) AnySlot {
 func (h Holder) Add(ctx context.Context, req AddRequest) (AnySlot, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Add(ctx, req)
 	if err != nil {
 		return AnySlot{}, err
 	}
-	return AnySlot{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return AnySlot{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // Take is the machine's, with a handle for result. The holder is its actor. A
@@ -54,13 +55,13 @@ func (h Holder) Add(ctx context.Context, req AddRequest) (AnySlot, error) {
 func (h Holder) Take(ctx context.Context, req TakeRequest) (HeldSlot, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Take(ctx, req)
 	if err != nil {
 		return HeldSlot{}, err
 	}
-	return HeldSlot{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // TakeN is the machine's, with handles for result. The holder is its actor. A
@@ -69,7 +70,7 @@ func (h Holder) Take(ctx context.Context, req TakeRequest) (HeldSlot, error) {
 func (h Holder) TakeN(ctx context.Context, n int, req TakeRequest) ([]HeldSlot, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	outs, err := h.m.TakeN(ctx, n, req)
 	if err != nil {
@@ -77,7 +78,7 @@ func (h Holder) TakeN(ctx context.Context, n int, req TakeRequest) ([]HeldSlot, 
 	}
 	list := make([]HeldSlot, len(outs))
 	for i, out := range outs {
-		list[i] = HeldSlot{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}
+		list[i] = HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}
 	}
 	return list, nil
 }
@@ -88,13 +89,13 @@ func (h Holder) TakeN(ctx context.Context, n int, req TakeRequest) ([]HeldSlot, 
 func (h Holder) HandOver(ctx context.Context, req HandOverRequest) (HeldSlot, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.HandOver(ctx, req)
 	if err != nil {
 		return HeldSlot{}, err
 	}
-	return HeldSlot{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // HandOverN is the machine's, with handles for result. The holder is its actor.
@@ -103,7 +104,7 @@ func (h Holder) HandOver(ctx context.Context, req HandOverRequest) (HeldSlot, er
 func (h Holder) HandOverN(ctx context.Context, n int, req HandOverRequest) ([]HeldSlot, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	outs, err := h.m.HandOverN(ctx, n, req)
 	if err != nil {
@@ -111,7 +112,7 @@ func (h Holder) HandOverN(ctx context.Context, n int, req HandOverRequest) ([]He
 	}
 	list := make([]HeldSlot, len(outs))
 	for i, out := range outs {
-		list[i] = HeldSlot{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}
+		list[i] = HeldSlot{handle{h.m.core.HoldOutcome(out, h.actor)}}
 	}
 	return list, nil
 }

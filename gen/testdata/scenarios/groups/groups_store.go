@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed groups.sqlite.sql
@@ -21,40 +24,40 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "groups",
 	Entity:      "Slot",
 	Version:     1,
 	Hash:        "98ead316e11785aab35aad5d6412e73338c78dc03a4c85770e175d3d5e20b291",
 	Table:       "groups",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "room", Stored: "room", Kind: fsm.KindString},
-		{Name: "floor", Stored: "floor", Kind: fsm.KindInt, Optional: true},
-		{Name: "kind", Stored: "kind", Kind: fsm.KindEnum, Words: []string{"desk", "bench"}},
-		{Name: "holder", Stored: "holder", Kind: fsm.KindString, Optional: true},
-		{Name: "rank", Stored: "rank", Kind: fsm.KindInt},
-		{Name: "ready", Stored: "ready", Kind: fsm.KindTime, Optional: true},
-		{Name: "number", Stored: "number", Kind: fsm.KindSequence},
-		{Name: "serial", Stored: "serial", Kind: fsm.KindSequence},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "room", Stored: "room", Kind: driver.KindString},
+		{Name: "floor", Stored: "floor", Kind: driver.KindInt, Optional: true},
+		{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"desk", "bench"}},
+		{Name: "holder", Stored: "holder", Kind: driver.KindString, Optional: true},
+		{Name: "rank", Stored: "rank", Kind: driver.KindInt},
+		{Name: "ready", Stored: "ready", Kind: driver.KindTime, Optional: true},
+		{Name: "number", Stored: "number", Kind: driver.KindSequence},
+		{Name: "serial", Stored: "serial", Kind: driver.KindSequence},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "free", Stored: "free"},
 		{Name: "held", Stored: "held"},
 		{Name: "gone", Stored: "gone", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_holder", Columns: []string{"holder"}, States: []string{"held"}, Err: ErrHoldsAnother},
 		{Name: "one_per_room", Columns: []string{"room"}, States: []string{"held"}, Err: ErrRoomTaken},
 		{Name: "sequence_number", Columns: []string{"room", "kind", "number"}},
 		{Name: "sequence_serial", Columns: []string{"serial"}},
 		{Name: "dedupe_add", Columns: []string{"room", "floor"}},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.take", Columns: []string{"kind"}, Order: []fsm.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"free"}},
-		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []fsm.Order{{Column: "number"}}, States: []string{"held"}},
+	Indexes: []driver.Index{
+		{Name: "next.take", Columns: []string{"kind"}, Order: []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}}, States: []string{"free"}},
+		{Name: "next.hand_over", Columns: []string{"holder"}, Order: []driver.Order{{Column: "number"}}, States: []string{"held"}},
 		{Name: "peers.few_held", Columns: []string{"floor", "kind"}, States: []string{"held", "free"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -86,13 +89,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Slot out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Slot, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Add makes a Slot in state free. One that is there with the same room and
@@ -103,7 +106,7 @@ func (m *Machine) Add(ctx context.Context, req AddRequest) (Outcome, error) {
 
 // AddMany is Add for each request, in one transaction: all of them or none.
 func (m *Machine) AddMany(ctx context.Context, reqs []AddRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Slot], len(reqs))
+	calls := make([]fsmimpl.Call[Slot], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opAdd)
 	}
@@ -145,9 +148,9 @@ type ReleaseItem struct {
 // ReleaseMany is Release for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ReleaseMany(ctx context.Context, items []ReleaseItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Slot], len(items))
+	calls := make([]fsmimpl.Item[Slot], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Slot]{At: item.At, Call: item.Request.call(opRelease)}
+		calls[i] = fsmimpl.Item[Slot]{At: item.At, Call: item.Request.call(opRelease)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -203,7 +206,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Slot, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Slot, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -273,22 +276,22 @@ func (m *Machine) Core() *fsm.Machine[Slot] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opAdd = &fsm.Operation[Slot]{
+	opAdd = &fsmimpl.Operation[Slot]{
 		Name:    "add",
 		Stored:  "add",
 		Event:   "add",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "free"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "room", Column: "room"},
 			{Input: "floor", Column: "floor"},
 			{Input: "kind", Column: "kind"},
@@ -298,25 +301,25 @@ var (
 		Dedupe: "dedupe_add",
 	}
 
-	opTake = &fsm.Operation[Slot]{
+	opTake = &fsmimpl.Operation[Slot]{
 		Name:   "take",
 		Stored: "take",
 		Event:  "take",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"free"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "free", To: "held"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "kind", Column: "kind"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
-		Parking: &fsm.Parking{
+		Order:     []driver.Order{{Column: "rank", Descending: true}, {Column: "ready"}},
+		Parking: &driver.Parking{
 			Column: "_parked_take",
-			Due:    []fsm.Cond{{Column: "ready", Op: fsm.OpLe, Now: true}},
-			Rules: []fsm.ParkRule{
+			Due:    []driver.Cond{{Column: "ready", Op: driver.OpLe, Now: true}},
+			Rules: []driver.ParkRule{
 				{Note: "_parked_take:room_empty", States: []string{"held"}, Than: 1, Columns: []string{"room"}},
 				{Note: "_parked_take:few_at_all", States: []string{"held"}, Than: 10, Columns: []string{"holder"}},
 			},
@@ -326,34 +329,34 @@ var (
 		},
 	}
 
-	opRelease = &fsm.Operation[Slot]{
+	opRelease = &fsmimpl.Operation[Slot]{
 		Name:   "release",
 		Stored: "release",
 		Event:  "release",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"held"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "held", To: "free"},
 		},
 		NeedActor: true,
 	}
 
-	opHandOver = &fsm.Operation[Slot]{
+	opHandOver = &fsmimpl.Operation[Slot]{
 		Name:   "hand_over",
 		Stored: "hand_over",
 		Event:  "hand_over",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"held"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "held", To: "held"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "holder", Column: "holder"},
 		},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "number"}},
-		Parking: &fsm.Parking{
+		Order:     []driver.Order{{Column: "number"}},
+		Parking: &driver.Parking{
 			Column: "_parked_hand_over",
 		},
 		Own: func(j *Slot) bool {
@@ -361,18 +364,18 @@ var (
 		},
 	}
 
-	opDrop = &fsm.Operation[Slot]{
+	opDrop = &fsmimpl.Operation[Slot]{
 		Name:   "drop",
 		Stored: "drop",
 		Event:  "drop",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"free", "held"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "free", To: "gone"},
 			{From: "held", To: "gone"},
 		},
 		Picks: true,
-		Parking: &fsm.Parking{
+		Parking: &driver.Parking{
 			Column: "_parked_drop",
 		},
 		Own: func(j *Slot) bool {
@@ -382,14 +385,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Slot]{
+var descriptor = fsmimpl.Descriptor[Slot]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Slot) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Slot]{
+	Operations: []*fsmimpl.Operation[Slot]{
 		opAdd,
 		opTake,
 		opRelease,
@@ -398,8 +401,8 @@ var descriptor = fsm.Descriptor[Slot]{
 	},
 }
 
-func (req AddRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req AddRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -407,21 +410,21 @@ func (req AddRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "room", Value: req.Room, Kind: fsm.KindString},
-			{Name: "floor", Value: column(req.Floor), Kind: fsm.KindInt},
-			{Name: "kind", Value: req.Kind.String(), Kind: fsm.KindEnum},
-			{Name: "rank", Value: req.Rank, Kind: fsm.KindInt},
-			{Name: "ready", Value: columnOf(req.Ready, fsm.Time), Kind: fsm.KindTime},
+		Inputs: []driver.Input{
+			{Name: "room", Value: req.Room, Kind: driver.KindString},
+			{Name: "floor", Value: column(req.Floor), Kind: driver.KindInt},
+			{Name: "kind", Value: req.Kind.String(), Kind: driver.KindEnum},
+			{Name: "rank", Value: req.Rank, Kind: driver.KindInt},
+			{Name: "ready", Value: columnOf(req.Ready, driver.Time), Kind: driver.KindTime},
 		},
-		Decide: func(j *Slot, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := AddPeers{FewHeld: peers[0], FewAtAll: peers[1], Number: peers[2], Serial: peers[3]}
 			made, e, err := Add(id, req, known, now)
 			*j = made
 			return step(e, err)
 		},
-		Peers: func(_ *Slot, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(_ *Slot, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{column(req.Floor), req.Kind.String()}, States: []string{"held", "free"}, Except: id},
 				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{nil}, States: []string{"held"}, Except: id},
 				{Name: "number", Sequence: true, Columns: []string{"room", "kind"}, Values: []any{req.Room, req.Kind.String()}, Except: id},
@@ -432,31 +435,31 @@ func (req AddRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 	}
 }
 
-func (req TakeRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req TakeRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "kind", Value: req.Kind.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "kind", Value: req.Kind.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := TakePeers{RoomEmpty: peers[0], FewHeld: peers[1], FewAtAll: peers[2]}
 			return step(j.Take(req, known, now))
 		},
-		Peers: func(j *Slot, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(j *Slot, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "room_empty", Columns: []string{"room"}, Values: []any{j.Room}, States: []string{"held"}, Except: id},
 				{Name: "few_held", Columns: []string{"floor", "kind"}, Values: []any{column(j.Floor), j.Kind.String()}, States: []string{"held", "free"}, Except: id},
 				{Name: "few_at_all", Columns: []string{"holder"}, Values: []any{column(j.Holder)}, States: []string{"held"}, Except: id},
 			}
 		},
-		Where: []fsm.Cond{
-			{Column: "kind", Op: fsm.OpEq, Value: req.Kind.String()},
-			{Column: "rank", Op: fsm.OpGt, Value: int64(0)},
+		Where: []driver.Cond{
+			{Column: "kind", Op: driver.OpEq, Value: req.Kind.String()},
+			{Column: "rank", Op: driver.OpGt, Value: int64(0)},
 		},
 		Fits: func(j *Slot, now time.Time) bool {
 			return j.Kind == req.Kind &&
@@ -468,47 +471,47 @@ func (req TakeRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 	}
 }
 
-func (req ReleaseRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req ReleaseRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Release(req, now))
 		},
 	}
 }
 
-func (req HandOverRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req HandOverRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "holder", Value: req.Holder, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "holder", Value: req.Holder, Kind: driver.KindString},
 		},
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.HandOver(req, now))
 		},
-		Where: []fsm.Cond{
-			{Column: "holder", Op: fsm.OpEq, Value: req.Actor},
+		Where: []driver.Cond{
+			{Column: "holder", Op: driver.OpEq, Value: req.Actor},
 		},
 	}
 }
 
-func (req DropRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
-	return fsm.Call[Slot]{
+func (req DropRequest) call(op *fsmimpl.Operation[Slot]) fsmimpl.Call[Slot] {
+	return fsmimpl.Call[Slot]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Slot, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Drop(req, now))
 		},
 		Fits: func(j *Slot, _ time.Time) bool {
@@ -518,8 +521,8 @@ func (req DropRequest) call(op *fsm.Operation[Slot]) fsm.Call[Slot] {
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Slot) fsm.Row {
-	return fsm.Row{
+func encode(j *Slot) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -540,7 +543,7 @@ func encode(j *Slot) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Slot, error) {
+func decode(r driver.Row) (Slot, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Slot{}, fmt.Errorf("groups %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -563,11 +566,11 @@ func decode(r fsm.Row) (Slot, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -591,7 +594,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -601,7 +604,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -614,7 +617,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

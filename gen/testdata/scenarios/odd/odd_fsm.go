@@ -11,18 +11,20 @@
 package odd
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of an Odd. The zero State is no state.
 type State uint8
@@ -80,7 +82,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -170,7 +172,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -256,7 +258,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -324,7 +326,7 @@ func (n *Nil) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (n Nil) Value() (driver.Value, error) {
+func (n Nil) Value() (sqldriver.Value, error) {
 	text, err := n.MarshalText()
 	if err != nil {
 		return nil, err
@@ -392,7 +394,7 @@ func (i *Iota) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (i Iota) Value() (driver.Value, error) {
+func (i Iota) Value() (sqldriver.Value, error) {
 	text, err := i.MarshalText()
 	if err != nil {
 		return nil, err
@@ -523,9 +525,9 @@ type SelectPeers struct {
 // It is refused unless:
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Odd{ID: id, CreatedAt: now}
-	if err := fsm.CheckText(req.Type.Or("")); err != nil {
+	if err := driver.CheckText(req.Type.Or("")); err != nil {
 		return Odd{}, Event{}, j.refuseInput(OpSelect, "type", err.Error())
 	}
 	if v, ok := req.Func.Get(); ok && (v < 1 || v > 9) {
@@ -534,14 +536,14 @@ func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd
 	if v, ok := req.Nil.Get(); ok && !v.Valid() {
 		return Odd{}, Event{}, j.refuseInput(OpSelect, "nil", "expected set or unset")
 	}
-	if err := fsm.CheckSet(req.Req); err != nil {
+	if err := driver.CheckSet(req.Req); err != nil {
 		return Odd{}, Event{}, j.refuseInput(OpSelect, "req", err.Error())
 	}
 	if v, ok := req.Err.Get(); ok {
 		if v.IsZero() {
 			return Odd{}, Event{}, j.refuseInput(OpSelect, "err", "it is no JSON text")
 		}
-		if err := fsm.CheckText(v.String()); err != nil {
+		if err := driver.CheckText(v.String()); err != nil {
 			return Odd{}, Event{}, j.refuseInput(OpSelect, "err", err.Error())
 		}
 	}
@@ -549,9 +551,9 @@ func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd
 		if !inYears(v) {
 			return Odd{}, Event{}, j.refuseInput(OpSelect, "now_", "it is outside the years 1 to 9999")
 		}
-		req.Now = fsm.Some(fsm.Time(v))
+		req.Now = fsm.Some(driver.Time(v))
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Odd{}, Event{}, j.refuseInput(OpSelect, "id", err.Error())
 	}
 	if peers.Else > 0 {
@@ -600,11 +602,11 @@ type GoPeers struct {
 //   - else: no other record with the same type and nil is case (ErrSwitch)
 //   - interface: input.string in req (ErrError)
 func (j *Odd) Go(req GoRequest, peers GoPeers, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.String == "" {
 		return Event{}, j.refuseInput(OpGo, "string", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.String); err != nil {
+	if err := driver.CheckText(req.String); err != nil {
 		return Event{}, j.refuseInput(OpGo, "string", err.Error())
 	}
 	switch j.State {
@@ -666,20 +668,20 @@ type RangeRequest struct {
 //   - if j >= 3: to fsm
 //   - otherwise: it stays where it is
 func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Map == "" {
 		return Event{}, j.refuseInput(OpRange, "map", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Map); err != nil {
+	if err := driver.CheckText(req.Map); err != nil {
 		return Event{}, j.refuseInput(OpRange, "map", err.Error())
 	}
 	if req.Goto.IsZero() {
 		return Event{}, j.refuseInput(OpRange, "goto", "it is required and missing")
 	}
-	if err := fsm.CheckText(req.Goto.String()); err != nil {
+	if err := driver.CheckText(req.Goto.String()); err != nil {
 		return Event{}, j.refuseInput(OpRange, "goto", err.Error())
 	}
-	req.Const = fsm.Time(req.Const)
+	req.Const = driver.Time(req.Const)
 	if req.Const.IsZero() {
 		return Event{}, j.refuseInput(OpRange, "const_", "it is required and zero")
 	}
@@ -692,7 +694,7 @@ func (j *Odd) Range(req RangeRequest, now time.Time) (Event, error) {
 	if req.Req == "" {
 		return Event{}, j.refuseInput(OpRange, "req", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Req); err != nil {
+	if err := driver.CheckText(req.Req); err != nil {
 		return Event{}, j.refuseInput(OpRange, "req", err.Error())
 	}
 	switch j.State {
@@ -754,7 +756,7 @@ type DeferRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Odd) Defer(req DeferRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCase:
 	default:
@@ -780,25 +782,25 @@ func (j Odd) CanDefer(req DeferRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpGo:
 		switch s {
 		case StateNew, StateCase:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRange:
 		switch s {
 		case StateCase:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpDefer:
 		switch s {
 		case StateCase:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that an Odd breaks, whoever wrote it. An empty list
@@ -873,7 +875,7 @@ func (j *Odd) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Odd) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -881,7 +883,7 @@ func (j *Odd) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -889,7 +891,7 @@ func (j *Odd) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Odd) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -904,24 +906,24 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpGo:    {Code: fsm.CodeWrongState, Machine: "odd", Operation: "go", Allowed: goStates},
-	OpRange: {Code: fsm.CodeWrongState, Machine: "odd", Operation: "range", Allowed: rangeStates},
-	OpDefer: {Code: fsm.CodeWrongState, Machine: "odd", Operation: "defer", Allowed: deferStates},
+	OpGo:    {Code: fsm.ErrWrongState, Machine: "odd", Operation: "go", Allowed: goStates},
+	OpRange: {Code: fsm.ErrWrongState, Machine: "odd", Operation: "range", Allowed: rangeStates},
+	OpDefer: {Code: fsm.ErrWrongState, Machine: "odd", Operation: "defer", Allowed: deferStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpGo:    {Code: fsm.CodeTerminal, Machine: "odd", Operation: "go", Allowed: goStates},
-	OpRange: {Code: fsm.CodeTerminal, Machine: "odd", Operation: "range", Allowed: rangeStates},
-	OpDefer: {Code: fsm.CodeTerminal, Machine: "odd", Operation: "defer", Allowed: deferStates},
+	OpGo:    {Code: fsm.ErrTerminal, Machine: "odd", Operation: "go", Allowed: goStates},
+	OpRange: {Code: fsm.ErrTerminal, Machine: "odd", Operation: "range", Allowed: rangeStates},
+	OpDefer: {Code: fsm.ErrTerminal, Machine: "odd", Operation: "defer", Allowed: deferStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundSelectElse  = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "select", Guard: "else", Cause: ErrSwitch}
-	groundGoIf        = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "go", Guard: "if", Cause: ErrError}
-	groundGoElse      = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "go", Guard: "else", Cause: ErrSwitch}
-	groundGoInterface = fsm.Ground{Code: fsm.CodeGuard, Machine: "odd", Operation: "go", Guard: "interface", Cause: ErrError, Message: "another text"}
+	groundSelectElse  = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "select", Guard: "else", Cause: ErrSwitch}
+	groundGoIf        = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "go", Guard: "if", Cause: ErrError}
+	groundGoElse      = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "go", Guard: "else", Cause: ErrSwitch}
+	groundGoInterface = fsm.Ground{Code: fsm.ErrGuard, Machine: "odd", Operation: "go", Guard: "interface", Cause: ErrError, Message: "another text"}
 )
 
 // inYears reports whether every store can hold the time.

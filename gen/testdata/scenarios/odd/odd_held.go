@@ -7,6 +7,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Odd that it makes or picks
@@ -31,7 +32,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Odd is still so.
 func Hold(m *Machine, j Odd, actor string) AnyOdd {
-	return AnyOdd{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyOdd{handle{m.core.Hold(j, actor)}}
 }
 
 // Select is the machine's, with a handle for result. The holder is its actor. A
@@ -40,13 +41,13 @@ func Hold(m *Machine, j Odd, actor string) AnyOdd {
 func (h Holder) Select(ctx context.Context, req SelectRequest) (NewOdd, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Select(ctx, req)
 	if err != nil {
 		return NewOdd{}, err
 	}
-	return NewOdd{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return NewOdd{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

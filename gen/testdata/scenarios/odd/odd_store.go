@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed odd.sqlite.sql
@@ -21,41 +24,41 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "odd",
 	Entity:      "Odd",
 	Version:     12,
 	Hash:        "91abd68e3bdae373affa1b92d8eaf687510fad6ee0800e7e2af0505f7c41b565",
 	Table:       "odd",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Required,
-	Columns: []fsm.Column{
-		{Name: "type", Stored: "type", Kind: fsm.KindString, Optional: true},
-		{Name: "func", Stored: "func", Kind: fsm.KindInt, Optional: true},
-		{Name: "len", Stored: "len", Kind: fsm.KindBool},
-		{Name: "nil", Stored: "nil", Kind: fsm.KindEnum, Optional: true, Words: []string{"set", "unset"}},
-		{Name: "now_", Stored: "now_", Kind: fsm.KindTime, Optional: true},
-		{Name: "map", Stored: "map", Kind: fsm.KindString, Default: "*/ `raw` \"quoted\" \\ 'é' %d $1"},
-		{Name: "goto", Stored: "goto", Kind: fsm.KindJSON, Default: "{\"*/\":[null,\"'\"]}"},
-		{Name: "const_", Stored: "const_", Kind: fsm.KindTime, Default: time.UnixMicro(-62135596799999999).UTC()},
-		{Name: "iota", Stored: "iota", Kind: fsm.KindEnum, Default: "green", Words: []string{"red", "green"}},
-		{Name: "err", Stored: "err", Kind: fsm.KindJSON, Optional: true},
-		{Name: "req", Stored: "req", Kind: fsm.KindSet},
-		{Name: "j", Stored: "j", Kind: fsm.KindCounter},
-		{Name: "peers", Stored: "peers", Kind: fsm.KindSequence},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Required,
+	Columns: []driver.Column{
+		{Name: "type", Stored: "type", Kind: driver.KindString, Optional: true},
+		{Name: "func", Stored: "func", Kind: driver.KindInt, Optional: true},
+		{Name: "len", Stored: "len", Kind: driver.KindBool},
+		{Name: "nil", Stored: "nil", Kind: driver.KindEnum, Optional: true, Words: []string{"set", "unset"}},
+		{Name: "now_", Stored: "now_", Kind: driver.KindTime, Optional: true},
+		{Name: "map", Stored: "map", Kind: driver.KindString, Default: "*/ `raw` \"quoted\" \\ 'é' %d $1"},
+		{Name: "goto", Stored: "goto", Kind: driver.KindJSON, Default: "{\"*/\":[null,\"'\"]}"},
+		{Name: "const_", Stored: "const_", Kind: driver.KindTime, Default: time.UnixMicro(-62135596799999999).UTC()},
+		{Name: "iota", Stored: "iota", Kind: driver.KindEnum, Default: "green", Words: []string{"red", "green"}},
+		{Name: "err", Stored: "err", Kind: driver.KindJSON, Optional: true},
+		{Name: "req", Stored: "req", Kind: driver.KindSet},
+		{Name: "j", Stored: "j", Kind: driver.KindCounter},
+		{Name: "peers", Stored: "peers", Kind: driver.KindSequence},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "new", Stored: "new"},
 		{Name: "case", Stored: "case"},
 		{Name: "fsm", Stored: "fsm", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "const", Columns: []string{"func"}, States: []string{"new"}, Err: ErrSwitch, Message: "%s taken"},
 		{Name: "sequence_peers", Columns: []string{"peers"}},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.defer", Order: []fsm.Order{{Column: "now_"}}, States: []string{"case"}},
+	Indexes: []driver.Index{
+		{Name: "due.defer", Order: []driver.Order{{Column: "now_"}}, States: []string{"case"}},
 		{Name: "peers.else", Columns: []string{"type", "nil"}, States: []string{"case"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
@@ -95,7 +98,7 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 	if effects == nil {
 		return nil, errors.New("open odd: the machine has effects, but none were handed in")
 	}
-	functions := map[string]fsm.EffectFunc[Odd]{
+	functions := map[string]fsmimpl.EffectFunc[Odd]{
 		"return": func(ctx context.Context, _ fsm.Tx, j Odd, key string, e fsm.Event) error {
 			return effects.Return(ctx, j, key, e)
 		},
@@ -110,13 +113,13 @@ func Open(ctx context.Context, store fsm.Store, effects Effects, opts ...fsm.Opt
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes an Odd out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Odd, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Select makes an Odd in state new.
@@ -127,7 +130,7 @@ func (m *Machine) Select(ctx context.Context, req SelectRequest) (Outcome, error
 // SelectMany is Select for each request, in one transaction: all of them or
 // none.
 func (m *Machine) SelectMany(ctx context.Context, reqs []SelectRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Odd], len(reqs))
+	calls := make([]fsmimpl.Call[Odd], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opSelect)
 	}
@@ -147,9 +150,9 @@ type GoItem struct {
 
 // GoMany is Go for each item, in one transaction: all of them or none.
 func (m *Machine) GoMany(ctx context.Context, items []GoItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Odd], len(items))
+	calls := make([]fsmimpl.Item[Odd], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Odd]{At: item.At, Call: item.Request.call(opGo)}
+		calls[i] = fsmimpl.Item[Odd]{At: item.At, Call: item.Request.call(opGo)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -167,9 +170,9 @@ type RangeItem struct {
 
 // RangeMany is Range for each item, in one transaction: all of them or none.
 func (m *Machine) RangeMany(ctx context.Context, items []RangeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Odd], len(items))
+	calls := make([]fsmimpl.Item[Odd], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Odd]{At: item.At, Call: item.Request.call(opRange)}
+		calls[i] = fsmimpl.Item[Odd]{At: item.At, Call: item.Request.call(opRange)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -189,7 +192,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Odd, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Odd, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -272,15 +275,15 @@ func (m *Machine) Core() *fsm.Machine[Odd] {
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes. With probes it asks the
 // world outside, too; they may be nil.
-func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[fsm.Finding, error] {
+func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
-		return m.core.Audit(ctx, probe(probes))
+		return audit.Run(ctx, m.core, probe(probes))
 	}
-	return m.core.Audit(ctx)
+	return audit.Run(ctx, m.core)
 }
 
 // probe asks what the state of a record calls for.
-func probe(probes Probes) fsm.Probe[Odd] {
+func probe(probes Probes) audit.Probe[Odd] {
 	return func(ctx context.Context, j Odd) ([]fsm.Violation, error) {
 		var found []fsm.Violation
 		if j.State == StateCase {
@@ -298,16 +301,16 @@ func probe(probes Probes) fsm.Probe[Odd] {
 
 // The operations, as the engine knows them.
 var (
-	opSelect = &fsm.Operation[Odd]{
+	opSelect = &fsmimpl.Operation[Odd]{
 		Name:    "select",
 		Stored:  "select",
 		Event:   "select",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "new"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "type", Column: "type"},
 			{Input: "func", Column: "func"},
 			{Input: "len", Column: "len"},
@@ -318,39 +321,39 @@ var (
 		},
 	}
 
-	opGo = &fsm.Operation[Odd]{
+	opGo = &fsmimpl.Operation[Odd]{
 		Name:   "go",
 		Stored: "go",
 		Event:  "go",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"new", "case"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "new", To: "case"},
 			{From: "case", To: "case"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "string", Column: "type"},
 			{Input: "string", Column: "req"},
 		},
-		Effect: &fsm.EffectInfo[Odd]{
+		Effect: &fsmimpl.EffectInfo[Odd]{
 			Name: "return",
 			Key: func(j *Odd) string {
-				return fsm.EffectKey(column(j.Type), columnOf(j.Nil, Nil.String), column(j.Func), column(j.Now))
+				return fsmimpl.EffectKey(column(j.Type), columnOf(j.Nil, Nil.String), column(j.Func), column(j.Now))
 			},
 		},
 	}
 
-	opRange = &fsm.Operation[Odd]{
+	opRange = &fsmimpl.Operation[Odd]{
 		Name:   "range",
 		Stored: "range",
 		Event:  "package",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"case"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "case", To: "fsm"},
 			{From: "case", To: "case"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "map", Column: "map"},
 			{Input: "goto", Column: "goto"},
 			{Input: "const_", Column: "const_"},
@@ -359,31 +362,31 @@ var (
 		},
 	}
 
-	opDefer = &fsm.Operation[Odd]{
+	opDefer = &fsmimpl.Operation[Odd]{
 		Name:   "defer",
 		Stored: "defer",
 		Event:  "defer",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"case"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "case", To: "new"},
 		},
-		Triggers: []fsm.Trigger{{After: "now_", Plus: 24 * time.Hour}},
-		System: func(*Odd, time.Time) (fsm.Call[Odd], error) {
+		Triggers: []fsmimpl.Trigger{{After: "now_", Plus: 24 * time.Hour}},
+		System: func(*Odd, time.Time) (fsmimpl.Call[Odd], error) {
 			return DeferRequest{}.call(nil), nil
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Odd]{
+var descriptor = fsmimpl.Descriptor[Odd]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Odd) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Odd]{
+	Operations: []*fsmimpl.Operation[Odd]{
 		opSelect,
 		opGo,
 		opRange,
@@ -391,8 +394,8 @@ var descriptor = fsm.Descriptor[Odd]{
 	},
 }
 
-func (req SelectRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
-	return fsm.Call[Odd]{
+func (req SelectRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+	return fsmimpl.Call[Odd]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -400,23 +403,23 @@ func (req SelectRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "type", Value: column(req.Type), Kind: fsm.KindString},
-			{Name: "func", Value: column(req.Func), Kind: fsm.KindInt},
-			{Name: "len", Value: req.Len, Kind: fsm.KindBool},
-			{Name: "nil", Value: columnOf(req.Nil, Nil.String), Kind: fsm.KindEnum},
-			{Name: "req", Value: req.Req.Text(), Kind: fsm.KindSet},
-			{Name: "err", Value: columnOf(req.Err, fsm.JSON.String), Kind: fsm.KindJSON},
-			{Name: "now_", Value: columnOf(req.Now, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "type", Value: column(req.Type), Kind: driver.KindString},
+			{Name: "func", Value: column(req.Func), Kind: driver.KindInt},
+			{Name: "len", Value: req.Len, Kind: driver.KindBool},
+			{Name: "nil", Value: columnOf(req.Nil, Nil.String), Kind: driver.KindEnum},
+			{Name: "req", Value: req.Req.Text(), Kind: driver.KindSet},
+			{Name: "err", Value: columnOf(req.Err, fsm.JSON.String), Kind: driver.KindJSON},
+			{Name: "now_", Value: columnOf(req.Now, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Odd, id string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Odd, id string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := SelectPeers{Else: peers[0], Peers: peers[1]}
 			made, e, err := Select(id, req, known, now)
 			*j = made
 			return step(e, err)
 		},
-		Peers: func(_ *Odd, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(_ *Odd, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{column(req.Type), columnOf(req.Nil, Nil.String)}, States: []string{"case"}, Except: id},
 				{Name: "peers", Sequence: true, Except: id},
 			}
@@ -424,65 +427,65 @@ func (req SelectRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
 	}
 }
 
-func (req GoRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
-	return fsm.Call[Odd]{
+func (req GoRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+	return fsmimpl.Call[Odd]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "string", Value: req.String, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "string", Value: req.String, Kind: driver.KindString},
 		},
-		Decide: func(j *Odd, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Odd, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := GoPeers{Else: peers[0]}
 			return step(j.Go(req, known, now))
 		},
-		Peers: func(j *Odd, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(j *Odd, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "else", Columns: []string{"type", "nil"}, Values: []any{column(j.Type), columnOf(j.Nil, Nil.String)}, States: []string{"case"}, Except: id},
 			}
 		},
 	}
 }
 
-func (req RangeRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
-	return fsm.Call[Odd]{
+func (req RangeRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+	return fsmimpl.Call[Odd]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "map", Value: req.Map, Kind: fsm.KindString},
-			{Name: "goto", Value: req.Goto.String(), Kind: fsm.KindJSON},
-			{Name: "const_", Value: fsm.Time(req.Const), Kind: fsm.KindTime},
-			{Name: "iota", Value: req.Iota.String(), Kind: fsm.KindEnum},
-			{Name: "req", Value: req.Req, Kind: fsm.KindString},
+		Inputs: []driver.Input{
+			{Name: "map", Value: req.Map, Kind: driver.KindString},
+			{Name: "goto", Value: req.Goto.String(), Kind: driver.KindJSON},
+			{Name: "const_", Value: driver.Time(req.Const), Kind: driver.KindTime},
+			{Name: "iota", Value: req.Iota.String(), Kind: driver.KindEnum},
+			{Name: "req", Value: req.Req, Kind: driver.KindString},
 		},
-		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Range(req, now))
 		},
 	}
 }
 
-func (req DeferRequest) call(op *fsm.Operation[Odd]) fsm.Call[Odd] {
-	return fsm.Call[Odd]{
+func (req DeferRequest) call(op *fsmimpl.Operation[Odd]) fsmimpl.Call[Odd] {
+	return fsmimpl.Call[Odd]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Odd, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Defer(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Odd) fsm.Row {
-	return fsm.Row{
+func encode(j *Odd) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -508,7 +511,7 @@ func encode(j *Odd) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Odd, error) {
+func decode(r driver.Row) (Odd, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Odd{}, fmt.Errorf("odd %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -536,11 +539,11 @@ func decode(r fsm.Row) (Odd, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -564,7 +567,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -574,7 +577,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -587,7 +590,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -602,7 +605,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -8,17 +8,19 @@
 package outside
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of an Order. The zero State is no state.
 type State uint8
@@ -83,7 +85,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -197,7 +199,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -303,7 +305,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -371,7 +373,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (k Kind) Value() (driver.Value, error) {
+func (k Kind) Value() (sqldriver.Value, error) {
 	text, err := k.MarshalText()
 	if err != nil {
 		return nil, err
@@ -471,12 +473,12 @@ type PlaceRequest struct {
 
 // Place makes an Order in state placed.
 func Place(id string, req PlaceRequest, now time.Time) (Order, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Order{ID: id, CreatedAt: now}
 	if req.Customer == "" {
 		return Order{}, Event{}, j.refuseInput(OpPlace, "customer", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Customer); err != nil {
+	if err := driver.CheckText(req.Customer); err != nil {
 		return Order{}, Event{}, j.refuseInput(OpPlace, "customer", err.Error())
 	}
 	if req.Sum < 0 {
@@ -489,9 +491,9 @@ func Place(id string, req PlaceRequest, now time.Time) (Order, Event, error) {
 		if !inYears(v) {
 			return Order{}, Event{}, j.refuseInput(OpPlace, "due", "it is outside the years 1 to 9999")
 		}
-		req.Due = fsm.Some(fsm.Time(v))
+		req.Due = fsm.Some(driver.Time(v))
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Order{}, Event{}, j.refuseInput(OpPlace, "id", err.Error())
 	}
 	j.Customer = req.Customer
@@ -514,7 +516,7 @@ type ChargeRequest struct {
 
 // Charge moves an Order from placed to charging.
 func (j *Order) Charge(req ChargeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StatePlaced:
 	default:
@@ -545,7 +547,7 @@ type ChargeDoneRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Order) ChargeDone(req ChargeDoneRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCharging:
 	default:
@@ -576,7 +578,7 @@ type ShipRequest struct {
 
 // Ship moves an Order from charged to shipped.
 func (j *Order) Ship(req ShipRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCharged:
 	default:
@@ -613,11 +615,11 @@ type GiveUpRequest struct {
 // It is refused unless:
 //   - late: due <= now (ErrNotDue)
 func (j *Order) GiveUp(req GiveUpRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Why == "" {
 		return Event{}, j.refuseInput(OpGiveUp, "why", "it is required and empty")
 	}
-	if err := fsm.CheckText(req.Why); err != nil {
+	if err := driver.CheckText(req.Why); err != nil {
 		return Event{}, j.refuseInput(OpGiveUp, "why", err.Error())
 	}
 	switch j.State {
@@ -655,7 +657,7 @@ type RetryRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Order) Retry(req RetryRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateFailed:
 	default:
@@ -692,7 +694,7 @@ type RecoverRequest struct {
 //
 // It is run by the system, never on a caller's behalf.
 func (j *Order) Recover(req RecoverRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateCharging:
 	default:
@@ -725,17 +727,17 @@ type AbandonRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Order) Abandon(req AbandonRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpAbandon, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpAbandon, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpAbandon, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpAbandon, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpAbandon, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpAbandon, "reason", err.Error())
 	}
 	switch j.State {
@@ -760,45 +762,45 @@ func (j Order) CanAbandon(req AbandonRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpCharge:
 		switch s {
 		case StatePlaced:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpChargeDone:
 		switch s {
 		case StateCharging:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpShip:
 		switch s {
 		case StateCharged:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpGiveUp:
 		switch s {
 		case StatePlaced, StateCharging:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRetry:
 		switch s {
 		case StateFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRecover:
 		switch s {
 		case StateCharging:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpAbandon:
 		switch s {
 		case StatePlaced, StateFailed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that an Order breaks, whoever wrote it. An empty list
@@ -855,7 +857,7 @@ func (j *Order) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -863,7 +865,7 @@ func (j *Order) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -871,7 +873,7 @@ func (j *Order) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Order) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -890,29 +892,29 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpCharge:     {Code: fsm.CodeWrongState, Machine: "outside", Operation: "charge", Allowed: chargeStates},
-	OpChargeDone: {Code: fsm.CodeWrongState, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
-	OpShip:       {Code: fsm.CodeWrongState, Machine: "outside", Operation: "ship", Allowed: shipStates},
-	OpGiveUp:     {Code: fsm.CodeWrongState, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:      {Code: fsm.CodeWrongState, Machine: "outside", Operation: "retry", Allowed: retryStates},
-	OpRecover:    {Code: fsm.CodeWrongState, Machine: "outside", Operation: "recover", Allowed: recoverStates},
-	OpAbandon:    {Code: fsm.CodeWrongState, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
+	OpCharge:     {Code: fsm.ErrWrongState, Machine: "outside", Operation: "charge", Allowed: chargeStates},
+	OpChargeDone: {Code: fsm.ErrWrongState, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
+	OpShip:       {Code: fsm.ErrWrongState, Machine: "outside", Operation: "ship", Allowed: shipStates},
+	OpGiveUp:     {Code: fsm.ErrWrongState, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:      {Code: fsm.ErrWrongState, Machine: "outside", Operation: "retry", Allowed: retryStates},
+	OpRecover:    {Code: fsm.ErrWrongState, Machine: "outside", Operation: "recover", Allowed: recoverStates},
+	OpAbandon:    {Code: fsm.ErrWrongState, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpCharge:     {Code: fsm.CodeTerminal, Machine: "outside", Operation: "charge", Allowed: chargeStates},
-	OpChargeDone: {Code: fsm.CodeTerminal, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
-	OpShip:       {Code: fsm.CodeTerminal, Machine: "outside", Operation: "ship", Allowed: shipStates},
-	OpGiveUp:     {Code: fsm.CodeTerminal, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
-	OpRetry:      {Code: fsm.CodeTerminal, Machine: "outside", Operation: "retry", Allowed: retryStates},
-	OpRecover:    {Code: fsm.CodeTerminal, Machine: "outside", Operation: "recover", Allowed: recoverStates},
-	OpAbandon:    {Code: fsm.CodeTerminal, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
+	OpCharge:     {Code: fsm.ErrTerminal, Machine: "outside", Operation: "charge", Allowed: chargeStates},
+	OpChargeDone: {Code: fsm.ErrTerminal, Machine: "outside", Operation: "charge_done", Allowed: chargeDoneStates},
+	OpShip:       {Code: fsm.ErrTerminal, Machine: "outside", Operation: "ship", Allowed: shipStates},
+	OpGiveUp:     {Code: fsm.ErrTerminal, Machine: "outside", Operation: "give_up", Allowed: giveUpStates},
+	OpRetry:      {Code: fsm.ErrTerminal, Machine: "outside", Operation: "retry", Allowed: retryStates},
+	OpRecover:    {Code: fsm.ErrTerminal, Machine: "outside", Operation: "recover", Allowed: recoverStates},
+	OpAbandon:    {Code: fsm.ErrTerminal, Machine: "outside", Operation: "abandon", Allowed: abandonStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundGiveUpLate = fsm.Ground{Code: fsm.CodeGuard, Machine: "outside", Operation: "give_up", Guard: "late", Cause: ErrNotDue}
+	groundGiveUpLate = fsm.Ground{Code: fsm.ErrGuard, Machine: "outside", Operation: "give_up", Guard: "late", Cause: ErrNotDue}
 )
 
 // inYears reports whether every store can hold the time.

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Order that it makes or picks
@@ -30,7 +31,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Order is still so.
 func Hold(m *Machine, j Order, actor string) AnyOrder {
-	return AnyOrder{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyOrder{handle{m.core.Hold(j, actor)}}
 }
 
 // Place is the machine's, with a handle for result. The holder is its actor. A
@@ -39,13 +40,13 @@ func Hold(m *Machine, j Order, actor string) AnyOrder {
 func (h Holder) Place(ctx context.Context, req PlaceRequest) (PlacedOrder, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Place(ctx, req)
 	if err != nil {
 		return PlacedOrder{}, err
 	}
-	return PlacedOrder{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return PlacedOrder{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed outside.sqlite.sql
@@ -22,34 +25,34 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "outside",
 	Entity:      "Order",
 	Version:     1,
 	Hash:        "dbebbbee3ff6c32f844d77a9d8450b6a67e0f2b53b67159631024fdc279200f1",
 	Table:       "outside",
 	Enforce:     "full",
-	RequestID:   fsm.Required,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "customer", Stored: "customer", Kind: fsm.KindString},
-		{Name: "sum", Stored: "sum", Kind: fsm.KindInt},
-		{Name: "rush", Stored: "rush", Kind: fsm.KindBool},
-		{Name: "kind", Stored: "kind", Kind: fsm.KindEnum, Words: []string{"goods", "service"}},
-		{Name: "due", Stored: "due", Kind: fsm.KindTime, Optional: true},
-		{Name: "backoff", Stored: "backoff", Kind: fsm.KindInt, Optional: true},
-		{Name: "why", Stored: "why", Kind: fsm.KindString, Optional: true},
+	RequestID:   driver.Required,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "customer", Stored: "customer", Kind: driver.KindString},
+		{Name: "sum", Stored: "sum", Kind: driver.KindInt},
+		{Name: "rush", Stored: "rush", Kind: driver.KindBool},
+		{Name: "kind", Stored: "kind", Kind: driver.KindEnum, Words: []string{"goods", "service"}},
+		{Name: "due", Stored: "due", Kind: driver.KindTime, Optional: true},
+		{Name: "backoff", Stored: "backoff", Kind: driver.KindInt, Optional: true},
+		{Name: "why", Stored: "why", Kind: driver.KindString, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "placed", Stored: "placed"},
 		{Name: "charging", Stored: "charging"},
 		{Name: "charged", Stored: "charged"},
 		{Name: "shipped", Stored: "shipped", Terminal: true},
 		{Name: "failed", Stored: "failed", Final: true},
 	},
-	Indexes: []fsm.Index{
-		{Name: "due.give_up", Order: []fsm.Order{{Column: "due"}}, States: []string{"placed", "charging"}},
-		{Name: "due.give_up.updated_at", Order: []fsm.Order{{Column: "updated_at"}}, States: []string{"placed", "charging"}},
+	Indexes: []driver.Index{
+		{Name: "due.give_up", Order: []driver.Order{{Column: "due"}}, States: []string{"placed", "charging"}},
+		{Name: "due.give_up.updated_at", Order: []driver.Order{{Column: "updated_at"}}, States: []string{"placed", "charging"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -98,12 +101,12 @@ type Probes interface {
 // *fsm.EffectError or the error of the store; errors.Is tells them apart.
 type Machine struct {
 	core     *fsm.Machine[Order]
-	opGiveUp *fsm.Operation[Order]
+	opGiveUp *fsmimpl.Operation[Order]
 }
 
 // Open opens the machine over a store. It never creates tables: see Migrate. A
 // store that does not hold this machine is refused with fsm.ErrSchemaMismatch.
-func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effects[T], sources Sources, opts ...fsm.Option) (*Machine, error) {
+func Open[T any](ctx context.Context, store driver.Transactional[T], effects Effects[T], sources Sources, opts ...fsm.Option) (*Machine, error) {
 	if effects == nil {
 		return nil, errors.New("open outside: the machine has effects, but none were handed in")
 	}
@@ -113,12 +116,12 @@ func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effect
 	d := descriptor
 	d.Operations = slices.Clone(descriptor.Operations)
 	ownGiveUp := *opGiveUp
-	ownGiveUp.System = func(j *Order, now time.Time) (fsm.Call[Order], error) {
+	ownGiveUp.System = func(j *Order, now time.Time) (fsmimpl.Call[Order], error) {
 		req, err := sources.GiveUp(*j, now)
 		return req.call(nil), err
 	}
 	d.Operations[OpGiveUp-1] = &ownGiveUp
-	functions := map[string]fsm.EffectFunc[Order]{
+	functions := map[string]fsmimpl.EffectFunc[Order]{
 		"confirm": func(ctx context.Context, _ fsm.Tx, j Order, key string, e fsm.Event) error {
 			return effects.Confirm(ctx, j, key, e)
 		},
@@ -139,13 +142,13 @@ func Open[T any](ctx context.Context, store fsm.Transactional[T], effects Effect
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes an Order out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Order, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Place makes an Order in state placed.
@@ -155,7 +158,7 @@ func (m *Machine) Place(ctx context.Context, req PlaceRequest) (Outcome, error) 
 
 // PlaceMany is Place for each request, in one transaction: all of them or none.
 func (m *Machine) PlaceMany(ctx context.Context, reqs []PlaceRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Order], len(reqs))
+	calls := make([]fsmimpl.Call[Order], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opPlace)
 	}
@@ -175,9 +178,9 @@ type ChargeItem struct {
 
 // ChargeMany is Charge for each item, in one transaction: all of them or none.
 func (m *Machine) ChargeMany(ctx context.Context, items []ChargeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Order], len(items))
+	calls := make([]fsmimpl.Item[Order], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Order]{At: item.At, Call: item.Request.call(opCharge)}
+		calls[i] = fsmimpl.Item[Order]{At: item.At, Call: item.Request.call(opCharge)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -195,9 +198,9 @@ type ShipItem struct {
 
 // ShipMany is Ship for each item, in one transaction: all of them or none.
 func (m *Machine) ShipMany(ctx context.Context, items []ShipItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Order], len(items))
+	calls := make([]fsmimpl.Item[Order], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Order]{At: item.At, Call: item.Request.call(opShip)}
+		calls[i] = fsmimpl.Item[Order]{At: item.At, Call: item.Request.call(opShip)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -234,9 +237,9 @@ type AbandonItem struct {
 // AbandonMany is Abandon for each item, in one transaction: all of them or
 // none.
 func (m *Machine) AbandonMany(ctx context.Context, items []AbandonItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Order], len(items))
+	calls := make([]fsmimpl.Item[Order], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Order]{At: item.At, Call: item.Request.call(opAbandon)}
+		calls[i] = fsmimpl.Item[Order]{At: item.At, Call: item.Request.call(opAbandon)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -250,7 +253,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Order, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Order, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -341,15 +344,15 @@ func (m *Machine) Core() *fsm.Machine[Order] {
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes. With probes it asks the
 // world outside, too; they may be nil.
-func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[fsm.Finding, error] {
+func (m *Machine) Audit(ctx context.Context, probes Probes) iter.Seq2[audit.Finding, error] {
 	if probes != nil {
-		return m.core.Audit(ctx, probe(probes))
+		return audit.Run(ctx, m.core, probe(probes))
 	}
-	return m.core.Audit(ctx)
+	return audit.Run(ctx, m.core)
 }
 
 // probe asks what the state of a record calls for.
-func probe(probes Probes) fsm.Probe[Order] {
+func probe(probes Probes) audit.Probe[Order] {
 	return func(ctx context.Context, j Order) ([]fsm.Violation, error) {
 		var found []fsm.Violation
 		if j.State == StatePlaced || j.State == StateCharging {
@@ -376,69 +379,69 @@ func probe(probes Probes) fsm.Probe[Order] {
 
 // The operations, as the engine knows them.
 var (
-	opPlace = &fsm.Operation[Order]{
+	opPlace = &fsmimpl.Operation[Order]{
 		Name:    "place",
 		Stored:  "place",
 		Event:   "place",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "placed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "customer", Column: "customer"},
 			{Input: "sum", Column: "sum"},
 			{Input: "rush", Column: "rush"},
 			{Input: "kind", Column: "kind"},
 			{Input: "due", Column: "due"},
 		},
-		Effect: &fsm.EffectInfo[Order]{
+		Effect: &fsmimpl.EffectInfo[Order]{
 			Name: "confirm",
 			Key: func(j *Order) string {
-				return fsm.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
+				return fsmimpl.EffectKey(j.ID, j.Customer, j.Sum, j.Rush, j.Kind.String())
 			},
 		},
 	}
 
-	opCharge = &fsm.Operation[Order]{
+	opCharge = &fsmimpl.Operation[Order]{
 		Name:   "charge",
 		Stored: "charge",
 		Event:  "charge",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"placed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "placed", To: "charging"},
 		},
-		Effect: &fsm.EffectInfo[Order]{
+		Effect: &fsmimpl.EffectInfo[Order]{
 			Name: "charge_card",
 		},
 		Then: "charge_done",
 	}
 
-	opChargeDone = &fsm.Operation[Order]{
+	opChargeDone = &fsmimpl.Operation[Order]{
 		Name:   "charge_done",
 		Stored: "charge_done",
 		Event:  "charge_done",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"charging"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "charging", To: "charged"},
 		},
-		System: func(*Order, time.Time) (fsm.Call[Order], error) {
+		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
 			return ChargeDoneRequest{}.call(nil), nil
 		},
 	}
 
-	opShip = &fsm.Operation[Order]{
+	opShip = &fsmimpl.Operation[Order]{
 		Name:   "ship",
 		Stored: "ship",
 		Event:  "ship",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"charged"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "charged", To: "shipped"},
 		},
-		Effect: &fsm.EffectInfo[Order]{
+		Effect: &fsmimpl.EffectInfo[Order]{
 			Name:   "book",
 			Atomic: true,
 			Key: func(j *Order) string {
@@ -447,60 +450,60 @@ var (
 		},
 	}
 
-	opGiveUp = &fsm.Operation[Order]{
+	opGiveUp = &fsmimpl.Operation[Order]{
 		Name:   "give_up",
 		Stored: "give_up",
 		Event:  "give_up",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"placed", "charging"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "placed", To: "failed"},
 			{From: "charging", To: "failed"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "why", Column: "why"},
 			{Input: "backoff", Column: "backoff"},
 		},
-		Triggers: []fsm.Trigger{{After: "due", Plus: 90 * time.Second}, {After: "updated_at", Plus: 2 * time.Hour}},
+		Triggers: []fsmimpl.Trigger{{After: "due", Plus: 90 * time.Second}, {After: "updated_at", Plus: 2 * time.Hour}},
 		Then:     "retry",
 	}
 
-	opRetry = &fsm.Operation[Order]{
+	opRetry = &fsmimpl.Operation[Order]{
 		Name:   "retry",
 		Stored: "retry",
 		Event:  "retry",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "failed", To: "placed"},
 		},
-		System: func(*Order, time.Time) (fsm.Call[Order], error) {
+		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
 			return RetryRequest{}.call(nil), nil
 		},
 	}
 
-	opRecover = &fsm.Operation[Order]{
+	opRecover = &fsmimpl.Operation[Order]{
 		Name:   "recover",
 		Stored: "recover",
 		Event:  "recover",
-		By:     fsm.BySystem,
+		By:     fsmimpl.BySystem,
 		From:   []string{"charging"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "charging", To: "placed"},
 		},
-		Triggers: []fsm.Trigger{{Startup: true}},
-		System: func(*Order, time.Time) (fsm.Call[Order], error) {
+		Triggers: []fsmimpl.Trigger{{Startup: true}},
+		System: func(*Order, time.Time) (fsmimpl.Call[Order], error) {
 			return RecoverRequest{}.call(nil), nil
 		},
 	}
 
-	opAbandon = &fsm.Operation[Order]{
+	opAbandon = &fsmimpl.Operation[Order]{
 		Name:   "abandon",
 		Stored: "abandon",
 		Event:  "abandon",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"placed", "failed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "placed", To: "failed"},
 			{From: "failed", To: "failed"},
 		},
@@ -509,14 +512,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Order]{
+var descriptor = fsmimpl.Descriptor[Order]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Order) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Order]{
+	Operations: []*fsmimpl.Operation[Order]{
 		opPlace,
 		opCharge,
 		opChargeDone,
@@ -528,8 +531,8 @@ var descriptor = fsm.Descriptor[Order]{
 	},
 }
 
-func (req PlaceRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req PlaceRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -537,14 +540,14 @@ func (req PlaceRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "customer", Value: req.Customer, Kind: fsm.KindString},
-			{Name: "sum", Value: req.Sum, Kind: fsm.KindInt},
-			{Name: "rush", Value: req.Rush, Kind: fsm.KindBool},
-			{Name: "kind", Value: req.Kind.String(), Kind: fsm.KindEnum},
-			{Name: "due", Value: columnOf(req.Due, fsm.Time), Kind: fsm.KindTime, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "customer", Value: req.Customer, Kind: driver.KindString},
+			{Name: "sum", Value: req.Sum, Kind: driver.KindInt},
+			{Name: "rush", Value: req.Rush, Kind: driver.KindBool},
+			{Name: "kind", Value: req.Kind.String(), Kind: driver.KindEnum},
+			{Name: "due", Value: columnOf(req.Due, driver.Time), Kind: driver.KindTime, Loose: true},
 		},
-		Decide: func(j *Order, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Place(id, req, now)
 			*j = made
 			return step(e, err)
@@ -552,103 +555,103 @@ func (req PlaceRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
 	}
 }
 
-func (req ChargeRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req ChargeRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Charge(req, now))
 		},
 	}
 }
 
-func (req ChargeDoneRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req ChargeDoneRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.ChargeDone(req, now))
 		},
 	}
 }
 
-func (req ShipRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req ShipRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Ship(req, now))
 		},
 	}
 }
 
-func (req GiveUpRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req GiveUpRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "why", Value: req.Why, Kind: fsm.KindString, Loose: true},
-			{Name: "backoff", Value: column(req.Backoff), Kind: fsm.KindInt, Loose: true},
+		Inputs: []driver.Input{
+			{Name: "why", Value: req.Why, Kind: driver.KindString, Loose: true},
+			{Name: "backoff", Value: column(req.Backoff), Kind: driver.KindInt, Loose: true},
 		},
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.GiveUp(req, now))
 		},
 	}
 }
 
-func (req RetryRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req RetryRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Retry(req, now))
 		},
 	}
 }
 
-func (req RecoverRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req RecoverRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Recover(req, now))
 		},
 	}
 }
 
-func (req AbandonRequest) call(op *fsm.Operation[Order]) fsm.Call[Order] {
-	return fsm.Call[Order]{
+func (req AbandonRequest) call(op *fsmimpl.Operation[Order]) fsmimpl.Call[Order] {
+	return fsmimpl.Call[Order]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Order, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Abandon(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Order) fsm.Row {
-	return fsm.Row{
+func encode(j *Order) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -668,7 +671,7 @@ func encode(j *Order) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Order, error) {
+func decode(r driver.Row) (Order, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Order{}, fmt.Errorf("outside %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -690,11 +693,11 @@ func decode(r fsm.Row) (Order, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -718,7 +721,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -728,7 +731,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -741,7 +744,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

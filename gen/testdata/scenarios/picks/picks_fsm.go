@@ -8,17 +8,19 @@
 package picks
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Pick. The zero State is no state.
 type State uint8
@@ -90,7 +92,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -257,7 +259,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -339,7 +341,7 @@ func (l *Lane) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (l Lane) Value() (driver.Value, error) {
+func (l Lane) Value() (sqldriver.Value, error) {
 	text, err := l.MarshalText()
 	if err != nil {
 		return nil, err
@@ -408,7 +410,7 @@ func (t *TakeWanted) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (t TakeWanted) Value() (driver.Value, error) {
+func (t TakeWanted) Value() (sqldriver.Value, error) {
 	text, err := t.MarshalText()
 	if err != nil {
 		return nil, err
@@ -501,7 +503,7 @@ type PutRequest struct {
 
 // Put makes a Pick in state waiting.
 func Put(id string, req PutRequest, now time.Time) (Pick, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Pick{ID: id, CreatedAt: now}
 	if !req.Lane.Valid() {
 		return Pick{}, Event{}, j.refuseInput(OpPut, "lane", "expected slow or fast")
@@ -513,9 +515,9 @@ func Put(id string, req PutRequest, now time.Time) (Pick, Event, error) {
 		if !inYears(v) {
 			return Pick{}, Event{}, j.refuseInput(OpPut, "ready_at", "it is outside the years 1 to 9999")
 		}
-		req.ReadyAt = fsm.Some(fsm.Time(v))
+		req.ReadyAt = fsm.Some(driver.Time(v))
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Pick{}, Event{}, j.refuseInput(OpPut, "id", err.Error())
 	}
 	j.Lane = req.Lane
@@ -548,11 +550,11 @@ type TakePeers struct {
 //   - free: no other record with the same lane is busy
 //   - ready: ready_at is absent
 func (j *Pick) Take(req TakeRequest, peers TakePeers, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpTake, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpTake, fsm.ErrActorMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpTake, "actor", err.Error())
 	}
 	if !req.Wanted.Valid() {
@@ -596,17 +598,17 @@ type EndRequest struct {
 //
 // It is run by an operator, who gives a reason.
 func (j *Pick) End(req EndRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if req.Actor == "" {
-		return Event{}, j.refuse(OpEnd, fsm.CodeActorMissing)
+		return Event{}, j.refuse(OpEnd, fsm.ErrActorMissing)
 	}
 	if req.Reason == "" {
-		return Event{}, j.refuse(OpEnd, fsm.CodeReasonMissing)
+		return Event{}, j.refuse(OpEnd, fsm.ErrReasonMissing)
 	}
-	if err := fsm.CheckID(req.Actor); err != nil {
+	if err := driver.CheckID(req.Actor); err != nil {
 		return Event{}, j.refuseInput(OpEnd, "actor", err.Error())
 	}
-	if err := fsm.CheckText(req.Reason); err != nil {
+	if err := driver.CheckText(req.Reason); err != nil {
 		return Event{}, j.refuseInput(OpEnd, "reason", err.Error())
 	}
 	switch j.State {
@@ -631,20 +633,20 @@ func (j Pick) CanEnd(req EndRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpTake:
 		switch s {
 		case StateWaiting:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpEnd:
 		switch s {
 		case StateBusy:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Pick breaks, whoever wrote it. An empty list
@@ -713,7 +715,7 @@ func (j *Pick) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Pick) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -721,7 +723,7 @@ func (j *Pick) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Pick) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -735,14 +737,14 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpTake: {Code: fsm.CodeWrongState, Machine: "picks", Operation: "take", Allowed: takeStates},
-	OpEnd:  {Code: fsm.CodeWrongState, Machine: "picks", Operation: "end", Allowed: endStates},
+	OpTake: {Code: fsm.ErrWrongState, Machine: "picks", Operation: "take", Allowed: takeStates},
+	OpEnd:  {Code: fsm.ErrWrongState, Machine: "picks", Operation: "end", Allowed: endStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpTake: {Code: fsm.CodeTerminal, Machine: "picks", Operation: "take", Allowed: takeStates},
-	OpEnd:  {Code: fsm.CodeTerminal, Machine: "picks", Operation: "end", Allowed: endStates},
+	OpTake: {Code: fsm.ErrTerminal, Machine: "picks", Operation: "take", Allowed: takeStates},
+	OpEnd:  {Code: fsm.ErrTerminal, Machine: "picks", Operation: "end", Allowed: endStates},
 }
 
 // inYears reports whether every store can hold the time.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed picks.sqlite.sql
@@ -21,31 +24,31 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "picks",
 	Entity:      "Pick",
 	Version:     1,
 	Hash:        "4af926b258c0d5be0ad6552bf9d152f977f0c84af609c9b9e046e0dd03842dd6",
 	Table:       "picks",
 	Enforce:     "full",
-	RequestID:   fsm.Never,
-	ExpectedRev: fsm.Never,
-	Columns: []fsm.Column{
-		{Name: "lane", Stored: "line", Kind: fsm.KindEnum, Words: []string{"slow", "quick"}},
-		{Name: "priority", Stored: "priority", Kind: fsm.KindInt},
-		{Name: "ready_at", Stored: "ready_at", Kind: fsm.KindTime, Optional: true},
-		{Name: "owner", Stored: "owner", Kind: fsm.KindString, Optional: true},
+	RequestID:   driver.Never,
+	ExpectedRev: driver.Never,
+	Columns: []driver.Column{
+		{Name: "lane", Stored: "line", Kind: driver.KindEnum, Words: []string{"slow", "quick"}},
+		{Name: "priority", Stored: "priority", Kind: driver.KindInt},
+		{Name: "ready_at", Stored: "ready_at", Kind: driver.KindTime, Optional: true},
+		{Name: "owner", Stored: "owner", Kind: driver.KindString, Optional: true},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "waiting", Stored: "fresh"},
 		{Name: "busy", Stored: "busy"},
 		{Name: "gone", Stored: "gone", Terminal: true},
 	},
-	Uniques: []fsm.UniqueRule{
+	Uniques: []driver.UniqueRule{
 		{Name: "one_busy", Columns: []string{"line"}, States: []string{"busy"}, Err: ErrLaneTaken},
 	},
-	Indexes: []fsm.Index{
-		{Name: "next.take", Order: []fsm.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
+	Indexes: []driver.Index{
+		{Name: "next.take", Order: []driver.Order{{Column: "priority", Descending: true}}, States: []string{"fresh"}},
 	},
 	SQL: map[string]string{"sqlite": sqliteSQL, "postgres": postgresSQL},
 }
@@ -76,13 +79,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Pick out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Pick, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Put makes a Pick in state waiting.
@@ -92,7 +95,7 @@ func (m *Machine) Put(ctx context.Context, req PutRequest) (Outcome, error) {
 
 // PutMany is Put for each request, in one transaction: all of them or none.
 func (m *Machine) PutMany(ctx context.Context, reqs []PutRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Pick], len(reqs))
+	calls := make([]fsmimpl.Call[Pick], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opPut)
 	}
@@ -133,9 +136,9 @@ type EndItem struct {
 
 // EndMany is End for each item, in one transaction: all of them or none.
 func (m *Machine) EndMany(ctx context.Context, items []EndItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Pick], len(items))
+	calls := make([]fsmimpl.Item[Pick], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Pick]{At: item.At, Call: item.Request.call(opEnd)}
+		calls[i] = fsmimpl.Item[Pick]{At: item.At, Call: item.Request.call(opEnd)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -149,7 +152,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Pick, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Pick, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.word())
 	}
@@ -219,47 +222,47 @@ func (m *Machine) Core() *fsm.Machine[Pick] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opPut = &fsm.Operation[Pick]{
+	opPut = &fsmimpl.Operation[Pick]{
 		Name:    "put",
 		Stored:  "put",
 		Event:   "put",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "fresh"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "lane", Column: "line"},
 			{Input: "priority", Column: "priority"},
 			{Input: "ready_at", Column: "ready_at"},
 		},
 	}
 
-	opTake = &fsm.Operation[Pick]{
+	opTake = &fsmimpl.Operation[Pick]{
 		Name:   "take",
 		Stored: "take",
 		Event:  "take",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"fresh"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "fresh", To: "busy"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "wanted", Column: "line"},
 		},
 		Recorded:  []string{"fresh"},
 		NeedActor: true,
 		Picks:     true,
-		Order:     []fsm.Order{{Column: "priority", Descending: true}},
-		Parking: &fsm.Parking{
+		Order:     []driver.Order{{Column: "priority", Descending: true}},
+		Parking: &driver.Parking{
 			Column: "_parked_take",
-			Rules: []fsm.ParkRule{
+			Rules: []driver.ParkRule{
 				{Note: "_parked_take:free", States: []string{"busy"}, Than: 1, Columns: []string{"line"}},
 			},
 		},
@@ -268,13 +271,13 @@ var (
 		},
 	}
 
-	opEnd = &fsm.Operation[Pick]{
+	opEnd = &fsmimpl.Operation[Pick]{
 		Name:   "end",
 		Stored: "end",
 		Event:  "end",
-		By:     fsm.ByOperator,
+		By:     fsmimpl.ByOperator,
 		From:   []string{"busy"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "busy", To: "gone"},
 		},
 		NeedActor: true,
@@ -282,34 +285,34 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Pick]{
+var descriptor = fsmimpl.Descriptor[Pick]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Pick) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Pick]{
+	Operations: []*fsmimpl.Operation[Pick]{
 		opPut,
 		opTake,
 		opEnd,
 	},
 }
 
-func (req PutRequest) call(op *fsm.Operation[Pick]) fsm.Call[Pick] {
-	return fsm.Call[Pick]{
+func (req PutRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
+	return fsmimpl.Call[Pick]{
 		Operation: op,
 		ID:        req.ID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "lane", Value: req.Lane.word(), Kind: fsm.KindEnum},
-			{Name: "priority", Value: req.Priority, Kind: fsm.KindInt},
-			{Name: "ready_at", Value: columnOf(req.ReadyAt, fsm.Time), Kind: fsm.KindTime},
+		Inputs: []driver.Input{
+			{Name: "lane", Value: req.Lane.word(), Kind: driver.KindEnum},
+			{Name: "priority", Value: req.Priority, Kind: driver.KindInt},
+			{Name: "ready_at", Value: columnOf(req.ReadyAt, driver.Time), Kind: driver.KindTime},
 		},
-		Decide: func(j *Pick, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pick, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Put(id, req, now)
 			*j = made
 			return step(e, err)
@@ -317,28 +320,28 @@ func (req PutRequest) call(op *fsm.Operation[Pick]) fsm.Call[Pick] {
 	}
 }
 
-func (req TakeRequest) call(op *fsm.Operation[Pick]) fsm.Call[Pick] {
-	return fsm.Call[Pick]{
+func (req TakeRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
+	return fsmimpl.Call[Pick]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "wanted", Value: req.Wanted.String(), Kind: fsm.KindEnum},
-			{Name: "least", Value: req.Least, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "wanted", Value: req.Wanted.String(), Kind: driver.KindEnum},
+			{Name: "least", Value: req.Least, Kind: driver.KindInt},
 		},
-		Decide: func(j *Pick, _ string, peers []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pick, _ string, peers []int64, now time.Time) (fsmimpl.Step, error) {
 			known := TakePeers{Free: peers[0]}
 			return step(j.Take(req, known, now))
 		},
-		Peers: func(j *Pick, id string) []fsm.PeerQuery {
-			return []fsm.PeerQuery{
+		Peers: func(j *Pick, id string) []driver.PeerQuery {
+			return []driver.PeerQuery{
 				{Name: "free", Columns: []string{"line"}, Values: []any{j.Lane.word()}, States: []string{"busy"}, Except: id},
 			}
 		},
-		Where: []fsm.Cond{
-			{Column: "priority", Op: fsm.OpGe, Value: req.Least},
+		Where: []driver.Cond{
+			{Column: "priority", Op: driver.OpGe, Value: req.Least},
 		},
 		Fits: func(j *Pick, _ time.Time) bool {
 			return j.Lane.String() == req.Wanted.String() && j.Priority >= req.Least
@@ -346,22 +349,22 @@ func (req TakeRequest) call(op *fsm.Operation[Pick]) fsm.Call[Pick] {
 	}
 }
 
-func (req EndRequest) call(op *fsm.Operation[Pick]) fsm.Call[Pick] {
-	return fsm.Call[Pick]{
+func (req EndRequest) call(op *fsmimpl.Operation[Pick]) fsmimpl.Call[Pick] {
+	return fsmimpl.Call[Pick]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Pick, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Pick, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.End(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Pick) fsm.Row {
-	return fsm.Row{
+func encode(j *Pick) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.word(),
 		Rev:       j.Rev,
@@ -378,7 +381,7 @@ func encode(j *Pick) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Pick, error) {
+func decode(r driver.Row) (Pick, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Pick{}, fmt.Errorf("picks %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -397,11 +400,11 @@ func decode(r fsm.Row) (Pick, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.word(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.word(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.word()
 	}
@@ -425,7 +428,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)
@@ -435,7 +438,7 @@ func read[T any](r fsm.Row, column int, to *T) error {
 }
 
 // readOptional copies a column that may be absent.
-func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
+func readOptional[T any](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}
@@ -448,7 +451,7 @@ func readOptional[T any](r fsm.Row, column int, to *fsm.Optional[T]) error {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])

@@ -8,18 +8,20 @@
 package refusing
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Line. The zero State is no state.
 type State uint8
@@ -76,7 +78,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -172,7 +174,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -258,7 +260,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -349,12 +351,12 @@ type BeginRequest struct {
 // It is refused unless:
 //   - some: input.high >= 2 (ErrTooFew)
 func Begin(id string, req BeginRequest, now time.Time) (Line, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Line{ID: id, CreatedAt: now}
 	if req.High < 0 {
 		return Line{}, Event{}, j.refuseInput(OpBegin, "high", "expected 0 or more")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Line{}, Event{}, j.refuseInput(OpBegin, "id", err.Error())
 	}
 	if req.High < 2 {
@@ -388,7 +390,7 @@ type ReceiveRequest struct {
 //   - if input.last == true: to ended
 //   - otherwise: to idle
 func (j *Line) Receive(req ReceiveRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateIdle, StateEnded:
 	default:
@@ -440,7 +442,7 @@ type RiseRequest struct {
 //   - if low < high: to busy
 //   - otherwise: refused with ErrAtTheTop
 func (j *Line) Rise(req RiseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateEnded:
 	default:
@@ -492,7 +494,7 @@ type SettleRequest struct {
 //   - if it was busy: to idle
 //   - otherwise: to ended
 func (j *Line) Settle(req SettleRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateBusy, StateEnded:
 	default:
@@ -531,25 +533,25 @@ func (j Line) CanSettle(req SettleRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpReceive:
 		switch s {
 		case StateIdle, StateEnded:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpRise:
 		switch s {
 		case StateEnded:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpSettle:
 		switch s {
 		case StateBusy, StateEnded:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Line breaks, whoever wrote it. An empty list
@@ -618,7 +620,7 @@ func (j *Line) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Line) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -626,7 +628,7 @@ func (j *Line) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 // refuseInvariant refuses a step after which the record would break a rule: it
 // was stored by somebody else.
 func (j *Line) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvariant)
+	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
 	return r
 }
@@ -634,7 +636,7 @@ func (j *Line) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 // refuseOverflow refuses a step after which a field would have to hold more
 // than it can.
 func (j *Line) refuseOverflow(op Operation, field string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeOverflow)
+	r := j.refuse(op, fsm.ErrOverflow)
 	r.Name = field
 	return r
 }
@@ -649,14 +651,14 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpReceive: {Code: fsm.CodeWrongState, Machine: "refusing", Operation: "receive", Allowed: receiveStates},
-	OpRise:    {Code: fsm.CodeWrongState, Machine: "refusing", Operation: "rise", Allowed: riseStates},
-	OpSettle:  {Code: fsm.CodeWrongState, Machine: "refusing", Operation: "settle", Allowed: settleStates},
+	OpReceive: {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "receive", Allowed: receiveStates},
+	OpRise:    {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "rise", Allowed: riseStates},
+	OpSettle:  {Code: fsm.ErrWrongState, Machine: "refusing", Operation: "settle", Allowed: settleStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundBeginSome    = fsm.Ground{Code: fsm.CodeGuard, Machine: "refusing", Operation: "begin", Guard: "some", Cause: ErrTooFew}
-	groundReceiveOver  = fsm.Ground{Code: fsm.CodeGuard, Machine: "refusing", Operation: "receive", Guard: "over", Cause: ErrOver}
-	groundRiseAtTheTop = fsm.Ground{Code: fsm.CodeGuard, Machine: "refusing", Operation: "rise", Guard: "at_the_top", Cause: ErrAtTheTop}
+	groundBeginSome    = fsm.Ground{Code: fsm.ErrGuard, Machine: "refusing", Operation: "begin", Guard: "some", Cause: ErrTooFew}
+	groundReceiveOver  = fsm.Ground{Code: fsm.ErrGuard, Machine: "refusing", Operation: "receive", Guard: "over", Cause: ErrOver}
+	groundRiseAtTheTop = fsm.Ground{Code: fsm.ErrGuard, Machine: "refusing", Operation: "rise", Guard: "at_the_top", Cause: ErrAtTheTop}
 )

@@ -30,7 +30,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Line is still so.
 func Hold(m *Machine, j Line, actor string) AnyLine {
-	return AnyLine{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyLine{handle{m.core.Hold(j, actor)}}
 }
 
 // Begin is the machine's, with a handle for result. The holder is its actor.
@@ -40,7 +40,7 @@ func (h Holder) Begin(ctx context.Context, req BeginRequest) (IdleLine, error) {
 	if err != nil {
 		return IdleLine{}, err
 	}
-	return IdleLine{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return IdleLine{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

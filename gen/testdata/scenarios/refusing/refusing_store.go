@@ -11,6 +11,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed refusing.sqlite.sql
@@ -20,20 +23,20 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "refusing",
 	Entity:      "Line",
 	Version:     1,
 	Hash:        "b6f82f2920222169efae8d5c1f3723173f88e95ef120b87c25c7458f03f9f2b0",
 	Table:       "refusing",
 	Enforce:     "full",
-	RequestID:   fsm.Never,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "low", Stored: "low", Kind: fsm.KindCounter},
-		{Name: "high", Stored: "high", Kind: fsm.KindCounter},
+	RequestID:   driver.Never,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "low", Stored: "low", Kind: driver.KindCounter},
+		{Name: "high", Stored: "high", Kind: driver.KindCounter},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "idle", Stored: "idle"},
 		{Name: "busy", Stored: "busy"},
 		{Name: "ended", Stored: "ended", Final: true},
@@ -67,13 +70,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Line out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Line, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Begin makes a Line in state idle.
@@ -83,7 +86,7 @@ func (m *Machine) Begin(ctx context.Context, req BeginRequest) (Outcome, error) 
 
 // BeginMany is Begin for each request, in one transaction: all of them or none.
 func (m *Machine) BeginMany(ctx context.Context, reqs []BeginRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Line], len(reqs))
+	calls := make([]fsmimpl.Call[Line], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opBegin)
 	}
@@ -104,9 +107,9 @@ type ReceiveItem struct {
 // ReceiveMany is Receive for each item, in one transaction: all of them or
 // none.
 func (m *Machine) ReceiveMany(ctx context.Context, items []ReceiveItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Line], len(items))
+	calls := make([]fsmimpl.Item[Line], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Line]{At: item.At, Call: item.Request.call(opReceive)}
+		calls[i] = fsmimpl.Item[Line]{At: item.At, Call: item.Request.call(opReceive)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -124,9 +127,9 @@ type RiseItem struct {
 
 // RiseMany is Rise for each item, in one transaction: all of them or none.
 func (m *Machine) RiseMany(ctx context.Context, items []RiseItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Line], len(items))
+	calls := make([]fsmimpl.Item[Line], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Line]{At: item.At, Call: item.Request.call(opRise)}
+		calls[i] = fsmimpl.Item[Line]{At: item.At, Call: item.Request.call(opRise)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -144,9 +147,9 @@ type SettleItem struct {
 
 // SettleMany is Settle for each item, in one transaction: all of them or none.
 func (m *Machine) SettleMany(ctx context.Context, items []SettleItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Line], len(items))
+	calls := make([]fsmimpl.Item[Line], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Line]{At: item.At, Call: item.Request.call(opSettle)}
+		calls[i] = fsmimpl.Item[Line]{At: item.At, Call: item.Request.call(opSettle)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -160,7 +163,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Line, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Line, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.String())
 	}
@@ -230,56 +233,56 @@ func (m *Machine) Core() *fsm.Machine[Line] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opBegin = &fsm.Operation[Line]{
+	opBegin = &fsmimpl.Operation[Line]{
 		Name:    "begin",
 		Stored:  "begin",
 		Event:   "begin",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "idle"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "high", Column: "high"},
 		},
 	}
 
-	opReceive = &fsm.Operation[Line]{
+	opReceive = &fsmimpl.Operation[Line]{
 		Name:   "receive",
 		Stored: "receive",
 		Event:  "receive",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"idle", "ended"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "idle", To: "ended"},
 			{From: "idle", To: "idle"},
 		},
 	}
 
-	opRise = &fsm.Operation[Line]{
+	opRise = &fsmimpl.Operation[Line]{
 		Name:   "rise",
 		Stored: "rise",
 		Event:  "rise",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"ended"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "ended", To: "busy"},
 		},
 	}
 
-	opSettle = &fsm.Operation[Line]{
+	opSettle = &fsmimpl.Operation[Line]{
 		Name:   "settle",
 		Stored: "settle",
 		Event:  "settle",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"busy", "ended"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "busy", To: "idle"},
 			{From: "ended", To: "ended"},
 		},
@@ -287,14 +290,14 @@ var (
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Line]{
+var descriptor = fsmimpl.Descriptor[Line]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Line) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Line]{
+	Operations: []*fsmimpl.Operation[Line]{
 		opBegin,
 		opReceive,
 		opRise,
@@ -302,18 +305,18 @@ var descriptor = fsm.Descriptor[Line]{
 	},
 }
 
-func (req BeginRequest) call(op *fsm.Operation[Line]) fsm.Call[Line] {
-	return fsm.Call[Line]{
+func (req BeginRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+	return fsmimpl.Call[Line]{
 		Operation: op,
 		ID:        req.ID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "high", Value: req.High, Kind: fsm.KindInt},
+		Inputs: []driver.Input{
+			{Name: "high", Value: req.High, Kind: driver.KindInt},
 		},
-		Decide: func(j *Line, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Line, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Begin(id, req, now)
 			*j = made
 			return step(e, err)
@@ -321,51 +324,51 @@ func (req BeginRequest) call(op *fsm.Operation[Line]) fsm.Call[Line] {
 	}
 }
 
-func (req ReceiveRequest) call(op *fsm.Operation[Line]) fsm.Call[Line] {
-	return fsm.Call[Line]{
+func (req ReceiveRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+	return fsmimpl.Call[Line]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "last", Value: req.Last, Kind: fsm.KindBool},
+		Inputs: []driver.Input{
+			{Name: "last", Value: req.Last, Kind: driver.KindBool},
 		},
-		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Receive(req, now))
 		},
 	}
 }
 
-func (req RiseRequest) call(op *fsm.Operation[Line]) fsm.Call[Line] {
-	return fsm.Call[Line]{
+func (req RiseRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+	return fsmimpl.Call[Line]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rise(req, now))
 		},
 	}
 }
 
-func (req SettleRequest) call(op *fsm.Operation[Line]) fsm.Call[Line] {
-	return fsm.Call[Line]{
+func (req SettleRequest) call(op *fsmimpl.Operation[Line]) fsmimpl.Call[Line] {
+	return fsmimpl.Call[Line]{
 		Operation: op,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Line, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Settle(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Line) fsm.Row {
-	return fsm.Row{
+func encode(j *Line) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.String(),
 		Rev:       j.Rev,
@@ -380,7 +383,7 @@ func encode(j *Line) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Line, error) {
+func decode(r driver.Row) (Line, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Line{}, fmt.Errorf("refusing %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -397,11 +400,11 @@ func decode(r fsm.Row) (Line, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.String(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.String()
 	}
@@ -409,7 +412,7 @@ func step(e Event, err error) (fsm.Step, error) {
 }
 
 // read copies a column that must be there.
-func read[T any](r fsm.Row, column int, to *T) error {
+func read[T any](r driver.Row, column int, to *T) error {
 	v, ok := r.Values[column].(T)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected %T", schema.Columns[column].Stored, r.Values[column], *to)

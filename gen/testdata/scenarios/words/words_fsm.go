@@ -9,17 +9,19 @@
 package words
 
 import (
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 // If this does not compile, runtime and generator have drifted apart: update
 // github.com/fsmgen/fsmgen and run `go generate` again.
-const _ = fsm.Generated1
+const _ = fsmimpl.Generated1
 
 // State is the state of a Ticket. The zero State is no state.
 type State uint8
@@ -97,7 +99,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (s State) Value() (driver.Value, error) {
+func (s State) Value() (sqldriver.Value, error) {
 	text, err := s.MarshalText()
 	if err != nil {
 		return nil, err
@@ -210,7 +212,7 @@ func (o *Operation) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (o Operation) Value() (driver.Value, error) {
+func (o Operation) Value() (sqldriver.Value, error) {
 	text, err := o.MarshalText()
 	if err != nil {
 		return nil, err
@@ -311,7 +313,7 @@ func (e *EventName) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (e EventName) Value() (driver.Value, error) {
+func (e EventName) Value() (sqldriver.Value, error) {
 	text, err := e.MarshalText()
 	if err != nil {
 		return nil, err
@@ -383,7 +385,7 @@ func (p *Priority) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (p Priority) Value() (driver.Value, error) {
+func (p Priority) Value() (sqldriver.Value, error) {
 	text, err := p.MarshalText()
 	if err != nil {
 		return nil, err
@@ -455,7 +457,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (v Verdict) Value() (driver.Value, error) {
+func (v Verdict) Value() (sqldriver.Value, error) {
 	text, err := v.MarshalText()
 	if err != nil {
 		return nil, err
@@ -528,7 +530,7 @@ func (f *FirstVerdict) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (f FirstVerdict) Value() (driver.Value, error) {
+func (f FirstVerdict) Value() (sqldriver.Value, error) {
 	text, err := f.MarshalText()
 	if err != nil {
 		return nil, err
@@ -596,7 +598,7 @@ func (r *RankTo) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (r RankTo) Value() (driver.Value, error) {
+func (r RankTo) Value() (sqldriver.Value, error) {
 	text, err := r.MarshalText()
 	if err != nil {
 		return nil, err
@@ -665,7 +667,7 @@ func (g *GuessGuess) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (g GuessGuess) Value() (driver.Value, error) {
+func (g GuessGuess) Value() (sqldriver.Value, error) {
 	text, err := g.MarshalText()
 	if err != nil {
 		return nil, err
@@ -733,7 +735,7 @@ func (c *CloseMood) UnmarshalText(text []byte) error {
 }
 
 // Value writes a column.
-func (c CloseMood) Value() (driver.Value, error) {
+func (c CloseMood) Value() (sqldriver.Value, error) {
 	text, err := c.MarshalText()
 	if err != nil {
 		return nil, err
@@ -825,12 +827,12 @@ type CreateRequest struct {
 
 // Create makes a Ticket in state open.
 func Create(id string, req CreateRequest, now time.Time) (Ticket, Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	j := Ticket{ID: id, CreatedAt: now}
 	if !req.Priority.Valid() {
 		return Ticket{}, Event{}, j.refuseInput(OpCreate, "priority", "expected low, normal or high")
 	}
-	if err := fsm.CheckID(id); err != nil {
+	if err := driver.CheckID(id); err != nil {
 		return Ticket{}, Event{}, j.refuseInput(OpCreate, "id", err.Error())
 	}
 	j.Priority = req.Priority
@@ -851,7 +853,7 @@ type RankRequest struct {
 
 // Rank keeps a Ticket open.
 func (j *Ticket) Rank(req RankRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.To.Valid() {
 		return Event{}, j.refuseInput(OpRank, "to", "expected low or high")
 	}
@@ -888,7 +890,7 @@ type JudgeRequest struct {
 //   - judged: verdict is present (ErrNotJudged)
 //   - new_verdict: input.verdict != verdict (ErrSameVerdict)
 func (j *Ticket) Judge(req JudgeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.Verdict.Valid() {
 		return Event{}, j.refuseInput(OpJudge, "verdict", "expected fixed, rejected or duplicate")
 	}
@@ -929,7 +931,7 @@ type GuessRequest struct {
 
 // Guess keeps a Ticket open.
 func (j *Ticket) Guess(req GuessRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if v, ok := req.Guess.Get(); ok && !v.Valid() {
 		return Event{}, j.refuseInput(OpGuess, "guess", "expected fixed or rejected")
 	}
@@ -969,7 +971,7 @@ type CloseRequest struct {
 // It is refused unless:
 //   - urgent: priority == high and input.mood != calm (ErrNotUrgent)
 func (j *Ticket) Close(req CloseRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	if !req.Mood.Valid() {
 		return Event{}, j.refuseInput(OpClose, "mood", "expected calm or angry")
 	}
@@ -1004,7 +1006,7 @@ type MergeRequest struct {
 
 // Merge moves a Ticket from open or closed to merged.
 func (j *Ticket) Merge(req MergeRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateOpen, StateClosed:
 	default:
@@ -1033,7 +1035,7 @@ type ReopenRequest struct {
 
 // Reopen moves a Ticket from closed to open.
 func (j *Ticket) Reopen(req ReopenRequest, now time.Time) (Event, error) {
-	now = fsm.Time(now)
+	now = driver.Time(now)
 	switch j.State {
 	case StateClosed:
 	default:
@@ -1054,40 +1056,40 @@ func (j Ticket) CanReopen(req ReopenRequest, now time.Time) error {
 // Classify says what an operation does to a record in a state: it is a
 // transition (guards and branches decide further), it is recorded and changes
 // nothing, or it is refused. A creation is refused in every state.
-func Classify(s State, op Operation) fsm.Class {
+func Classify(s State, op Operation) fsmimpl.Class {
 	switch op {
 	case OpRank:
 		switch s {
 		case StateOpen:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpJudge:
 		switch s {
 		case StateOpen:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpGuess:
 		switch s {
 		case StateOpen:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpClose:
 		switch s {
 		case StateOpen:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpMerge:
 		switch s {
 		case StateOpen, StateClosed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	case OpReopen:
 		switch s {
 		case StateClosed:
-			return fsm.ClassTransition
+			return fsmimpl.ClassTransition
 		}
 	}
-	return fsm.ClassReject
+	return fsmimpl.ClassReject
 }
 
 // Check lists the rules that a Ticket breaks, whoever wrote it. An empty list
@@ -1160,7 +1162,7 @@ func (j *Ticket) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 
 // refuseInput refuses an input that cannot be taken.
 func (j *Ticket) refuseInput(op Operation, name, problem string) *fsm.Refusal {
-	r := j.refuse(op, fsm.CodeInvalidInput)
+	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
 	return r
 }
@@ -1178,29 +1180,29 @@ var (
 // wrongState is why an operation is refused in a state in which it is not
 // possible.
 var wrongState = [...]fsm.Ground{
-	OpRank:   {Code: fsm.CodeWrongState, Machine: "words", Operation: "rank", Allowed: rankStates},
-	OpJudge:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "judge", Allowed: judgeStates},
-	OpGuess:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "guess", Allowed: guessStates},
-	OpClose:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "close", Allowed: closeStates},
-	OpMerge:  {Code: fsm.CodeWrongState, Machine: "words", Operation: "merge", Allowed: mergeStates},
-	OpReopen: {Code: fsm.CodeWrongState, Machine: "words", Operation: "reopen", Allowed: reopenStates},
+	OpRank:   {Code: fsm.ErrWrongState, Machine: "words", Operation: "rank", Allowed: rankStates},
+	OpJudge:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "judge", Allowed: judgeStates},
+	OpGuess:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "guess", Allowed: guessStates},
+	OpClose:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "close", Allowed: closeStates},
+	OpMerge:  {Code: fsm.ErrWrongState, Machine: "words", Operation: "merge", Allowed: mergeStates},
+	OpReopen: {Code: fsm.ErrWrongState, Machine: "words", Operation: "reopen", Allowed: reopenStates},
 }
 
 // terminal is why an operation is refused in a terminal state.
 var terminal = [...]fsm.Ground{
-	OpRank:   {Code: fsm.CodeTerminal, Machine: "words", Operation: "rank", Allowed: rankStates},
-	OpJudge:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "judge", Allowed: judgeStates},
-	OpGuess:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "guess", Allowed: guessStates},
-	OpClose:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "close", Allowed: closeStates},
-	OpMerge:  {Code: fsm.CodeTerminal, Machine: "words", Operation: "merge", Allowed: mergeStates},
-	OpReopen: {Code: fsm.CodeTerminal, Machine: "words", Operation: "reopen", Allowed: reopenStates},
+	OpRank:   {Code: fsm.ErrTerminal, Machine: "words", Operation: "rank", Allowed: rankStates},
+	OpJudge:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "judge", Allowed: judgeStates},
+	OpGuess:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "guess", Allowed: guessStates},
+	OpClose:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "close", Allowed: closeStates},
+	OpMerge:  {Code: fsm.ErrTerminal, Machine: "words", Operation: "merge", Allowed: mergeStates},
+	OpReopen: {Code: fsm.ErrTerminal, Machine: "words", Operation: "reopen", Allowed: reopenStates},
 }
 
 // The grounds on which guards refuse an operation.
 var (
-	groundJudgeJudged     = fsm.Ground{Code: fsm.CodeGuard, Machine: "words", Operation: "judge", Guard: "judged", Cause: ErrNotJudged}
-	groundJudgeNewVerdict = fsm.Ground{Code: fsm.CodeGuard, Machine: "words", Operation: "judge", Guard: "new_verdict", Cause: ErrSameVerdict}
-	groundCloseUrgent     = fsm.Ground{Code: fsm.CodeGuard, Machine: "words", Operation: "close", Guard: "urgent", Cause: ErrNotUrgent}
+	groundJudgeJudged     = fsm.Ground{Code: fsm.ErrGuard, Machine: "words", Operation: "judge", Guard: "judged", Cause: ErrNotJudged}
+	groundJudgeNewVerdict = fsm.Ground{Code: fsm.ErrGuard, Machine: "words", Operation: "judge", Guard: "new_verdict", Cause: ErrSameVerdict}
+	groundCloseUrgent     = fsm.Ground{Code: fsm.ErrGuard, Machine: "words", Operation: "close", Guard: "urgent", Cause: ErrNotUrgent}
 )
 
 // priorityOfRankTo returns the same word as a Priority.

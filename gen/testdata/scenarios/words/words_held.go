@@ -6,6 +6,7 @@ import (
 	"context"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 // Holder is the machine as one actor uses it: each Ticket that it makes or
@@ -30,7 +31,7 @@ func (m *Machine) As(actor string) Holder {
 // before it was started again. It asks nothing of the store: each operation
 // finds out whether the Ticket is still so.
 func Hold(m *Machine, j Ticket, actor string) AnyTicket {
-	return AnyTicket{handle{fsm.Hold(m.core, j, actor)}}
+	return AnyTicket{handle{m.core.Hold(j, actor)}}
 }
 
 // Create is the machine's, with a handle for result. The holder is its actor. A
@@ -39,13 +40,13 @@ func Hold(m *Machine, j Ticket, actor string) AnyTicket {
 func (h Holder) Create(ctx context.Context, req CreateRequest) (OpenTicket, error) {
 	req.Actor = h.actor
 	if req.RequestID == "" {
-		req.RequestID = fsm.NewID()
+		req.RequestID = driver.NewID()
 	}
 	out, err := h.m.Create(ctx, req)
 	if err != nil {
 		return OpenTicket{}, err
 	}
-	return OpenTicket{handle{fsm.HoldOutcome(h.m.core, out, h.actor)}}, nil
+	return OpenTicket{handle{h.m.core.HoldOutcome(out, h.actor)}}, nil
 }
 
 // handle is what all handles have.

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
 //go:embed words.sqlite.sql
@@ -21,21 +24,21 @@ var sqliteSQL string
 var postgresSQL string
 
 // schema describes the machine to a store.
-var schema = &fsm.Schema{
+var schema = &driver.Schema{
 	Machine:     "words",
 	Entity:      "Ticket",
 	Version:     3,
 	Hash:        "0efbc238eb26af448732377bde9c0563f92ac863f40824c5d404b0b1de260547",
 	Table:       "words",
 	Enforce:     "full",
-	RequestID:   fsm.Optionally,
-	ExpectedRev: fsm.Optionally,
-	Columns: []fsm.Column{
-		{Name: "priority", Stored: "urgency", Kind: fsm.KindEnum, Words: []string{"low", "normal", "high"}},
-		{Name: "verdict", Stored: "verdict", Kind: fsm.KindEnum, Optional: true, Words: []string{"fixed", "rejected", "duplicate"}},
-		{Name: "first_verdict", Stored: "first_verdict", Kind: fsm.KindEnum, Optional: true, Words: []string{"fixed", "rejected", "duplicate"}},
+	RequestID:   driver.Optionally,
+	ExpectedRev: driver.Optionally,
+	Columns: []driver.Column{
+		{Name: "priority", Stored: "urgency", Kind: driver.KindEnum, Words: []string{"low", "normal", "high"}},
+		{Name: "verdict", Stored: "verdict", Kind: driver.KindEnum, Optional: true, Words: []string{"fixed", "rejected", "duplicate"}},
+		{Name: "first_verdict", Stored: "first_verdict", Kind: driver.KindEnum, Optional: true, Words: []string{"fixed", "rejected", "duplicate"}},
 	},
-	States: []fsm.StateInfo{
+	States: []driver.StateInfo{
 		{Name: "open", Stored: "new"},
 		{Name: "closed", Stored: "closed"},
 		{Name: "merged", Stored: "merged", Terminal: true},
@@ -69,13 +72,13 @@ func Open(ctx context.Context, store fsm.Store, opts ...fsm.Option) (*Machine, e
 // Migrate creates what the store lacks for the machine. It works before Open,
 // which refuses a store without it.
 func Migrate(ctx context.Context, store fsm.Store) error {
-	return fsm.Migrate(ctx, store, schema)
+	return fsmimpl.Migrate(ctx, store, schema)
 }
 
 // Fold makes a Ticket out of its log. It applies what the events say and
 // evaluates no rule, so an old log folds under a new specification.
 func Fold(events []fsm.Event) (Ticket, error) {
-	return fsm.Fold(&descriptor, events)
+	return fsmimpl.Fold(&descriptor, events)
 }
 
 // Create makes a Ticket in state open.
@@ -86,7 +89,7 @@ func (m *Machine) Create(ctx context.Context, req CreateRequest) (Outcome, error
 // CreateMany is Create for each request, in one transaction: all of them or
 // none.
 func (m *Machine) CreateMany(ctx context.Context, reqs []CreateRequest) ([]Outcome, error) {
-	calls := make([]fsm.Call[Ticket], len(reqs))
+	calls := make([]fsmimpl.Call[Ticket], len(reqs))
 	for i, req := range reqs {
 		calls[i] = req.call(opCreate)
 	}
@@ -106,9 +109,9 @@ type RankItem struct {
 
 // RankMany is Rank for each item, in one transaction: all of them or none.
 func (m *Machine) RankMany(ctx context.Context, items []RankItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Ticket], len(items))
+	calls := make([]fsmimpl.Item[Ticket], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Ticket]{At: item.At, Call: item.Request.call(opRank)}
+		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opRank)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -126,9 +129,9 @@ type JudgeItem struct {
 
 // JudgeMany is Judge for each item, in one transaction: all of them or none.
 func (m *Machine) JudgeMany(ctx context.Context, items []JudgeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Ticket], len(items))
+	calls := make([]fsmimpl.Item[Ticket], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Ticket]{At: item.At, Call: item.Request.call(opJudge)}
+		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opJudge)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -146,9 +149,9 @@ type GuessItem struct {
 
 // GuessMany is Guess for each item, in one transaction: all of them or none.
 func (m *Machine) GuessMany(ctx context.Context, items []GuessItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Ticket], len(items))
+	calls := make([]fsmimpl.Item[Ticket], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Ticket]{At: item.At, Call: item.Request.call(opGuess)}
+		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opGuess)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -166,9 +169,9 @@ type CloseItem struct {
 
 // CloseMany is Close for each item, in one transaction: all of them or none.
 func (m *Machine) CloseMany(ctx context.Context, items []CloseItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Ticket], len(items))
+	calls := make([]fsmimpl.Item[Ticket], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Ticket]{At: item.At, Call: item.Request.call(opClose)}
+		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opClose)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -186,9 +189,9 @@ type MergeItem struct {
 
 // MergeMany is Merge for each item, in one transaction: all of them or none.
 func (m *Machine) MergeMany(ctx context.Context, items []MergeItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Ticket], len(items))
+	calls := make([]fsmimpl.Item[Ticket], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Ticket]{At: item.At, Call: item.Request.call(opMerge)}
+		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opMerge)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -206,9 +209,9 @@ type ReopenItem struct {
 
 // ReopenMany is Reopen for each item, in one transaction: all of them or none.
 func (m *Machine) ReopenMany(ctx context.Context, items []ReopenItem) ([]Outcome, error) {
-	calls := make([]fsm.Item[Ticket], len(items))
+	calls := make([]fsmimpl.Item[Ticket], len(items))
 	for i, item := range items {
-		calls[i] = fsm.Item[Ticket]{At: item.At, Call: item.Request.call(opReopen)}
+		calls[i] = fsmimpl.Item[Ticket]{At: item.At, Call: item.Request.call(opReopen)}
 	}
 	return m.core.ApplyMany(ctx, calls)
 }
@@ -222,7 +225,7 @@ func (m *Machine) Record(ctx context.Context, id string) (Ticket, error) {
 // List returns the records in the given states, or all, by id. They are read
 // page by page; the machine may be used meanwhile.
 func (m *Machine) List(ctx context.Context, states ...State) iter.Seq2[Ticket, error] {
-	var q fsm.Query
+	var q driver.Query
 	for _, s := range states {
 		q.States = append(q.States, s.word())
 	}
@@ -292,112 +295,112 @@ func (m *Machine) Core() *fsm.Machine[Ticket] {
 
 // Audit compares every record with its log and its rules and yields what is
 // wrong; nothing when all is well. It never writes.
-func (m *Machine) Audit(ctx context.Context) iter.Seq2[fsm.Finding, error] {
-	return m.core.Audit(ctx)
+func (m *Machine) Audit(ctx context.Context) iter.Seq2[audit.Finding, error] {
+	return audit.Run(ctx, m.core)
 }
 
 // The operations, as the engine knows them.
 var (
-	opCreate = &fsm.Operation[Ticket]{
+	opCreate = &fsmimpl.Operation[Ticket]{
 		Name:    "create",
 		Stored:  "create",
 		Event:   "create",
-		By:      fsm.ByCaller,
+		By:      fsmimpl.ByCaller,
 		Creates: true,
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{To: "new"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "priority", Column: "urgency"},
 		},
 	}
 
-	opRank = &fsm.Operation[Ticket]{
+	opRank = &fsmimpl.Operation[Ticket]{
 		Name:   "rank",
 		Stored: "prioritise",
 		Event:  "ranked",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"new"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "new", To: "new"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "to", Column: "urgency"},
 		},
 	}
 
-	opJudge = &fsm.Operation[Ticket]{
+	opJudge = &fsmimpl.Operation[Ticket]{
 		Name:   "judge",
 		Stored: "judge",
 		Event:  "judge",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"new"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "new", To: "new"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "verdict", Column: "verdict"},
 		},
 	}
 
-	opGuess = &fsm.Operation[Ticket]{
+	opGuess = &fsmimpl.Operation[Ticket]{
 		Name:   "guess",
 		Stored: "guess",
 		Event:  "guess",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"new"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "new", To: "new"},
 		},
-		Feeds: []fsm.Feed{
+		Feeds: []fsmimpl.Feed{
 			{Input: "guess", Column: "verdict"},
 		},
 	}
 
-	opClose = &fsm.Operation[Ticket]{
+	opClose = &fsmimpl.Operation[Ticket]{
 		Name:   "close",
 		Stored: "close",
 		Event:  "close",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"new"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "new", To: "closed"},
 		},
 	}
 
-	opMerge = &fsm.Operation[Ticket]{
+	opMerge = &fsmimpl.Operation[Ticket]{
 		Name:   "merge",
 		Stored: "merge",
 		Event:  "merge",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"new", "closed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "new", To: "merged"},
 			{From: "closed", To: "merged"},
 		},
 	}
 
-	opReopen = &fsm.Operation[Ticket]{
+	opReopen = &fsmimpl.Operation[Ticket]{
 		Name:   "reopen",
 		Stored: "reopen",
 		Event:  "opened_again",
-		By:     fsm.ByCaller,
+		By:     fsmimpl.ByCaller,
 		From:   []string{"closed"},
-		Moves: []fsm.Move{
+		Moves: []fsmimpl.Move{
 			{From: "closed", To: "new"},
 		},
 	}
 )
 
 // descriptor describes the machine to the engine.
-var descriptor = fsm.Descriptor[Ticket]{
+var descriptor = fsmimpl.Descriptor[Ticket]{
 	Schema: schema,
 	Encode: encode,
 	Decode: decode,
 	Check: func(j *Ticket) []fsm.Violation {
 		return Check(*j)
 	},
-	Operations: []*fsm.Operation[Ticket]{
+	Operations: []*fsmimpl.Operation[Ticket]{
 		opCreate,
 		opRank,
 		opJudge,
@@ -408,8 +411,8 @@ var descriptor = fsm.Descriptor[Ticket]{
 	},
 }
 
-func (req CreateRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req CreateRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		ID:        req.ID,
 		RequestID: req.RequestID,
@@ -417,10 +420,10 @@ func (req CreateRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "priority", Value: req.Priority.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "priority", Value: req.Priority.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Ticket, id string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, id string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			made, e, err := Create(id, req, now)
 			*j = made
 			return step(e, err)
@@ -428,105 +431,105 @@ func (req CreateRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
 	}
 }
 
-func (req RankRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req RankRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "to", Value: req.To.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "to", Value: req.To.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Rank(req, now))
 		},
 	}
 }
 
-func (req JudgeRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req JudgeRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "verdict", Value: req.Verdict.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "verdict", Value: req.Verdict.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Judge(req, now))
 		},
 	}
 }
 
-func (req GuessRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req GuessRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "guess", Value: columnOf(req.Guess, GuessGuess.String), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "guess", Value: columnOf(req.Guess, GuessGuess.String), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Guess(req, now))
 		},
 	}
 }
 
-func (req CloseRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req CloseRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Inputs: []fsm.Input{
-			{Name: "mood", Value: req.Mood.String(), Kind: fsm.KindEnum},
+		Inputs: []driver.Input{
+			{Name: "mood", Value: req.Mood.String(), Kind: driver.KindEnum},
 		},
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Close(req, now))
 		},
 	}
 }
 
-func (req MergeRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req MergeRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Merge(req, now))
 		},
 	}
 }
 
-func (req ReopenRequest) call(op *fsm.Operation[Ticket]) fsm.Call[Ticket] {
-	return fsm.Call[Ticket]{
+func (req ReopenRequest) call(op *fsmimpl.Operation[Ticket]) fsmimpl.Call[Ticket] {
+	return fsmimpl.Call[Ticket]{
 		Operation: op,
 		RequestID: req.RequestID,
 		Actor:     req.Actor,
 		Reason:    req.Reason,
 		At:        req.At,
 		Labels:    req.Labels,
-		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsm.Step, error) {
+		Decide: func(j *Ticket, _ string, _ []int64, now time.Time) (fsmimpl.Step, error) {
 			return step(j.Reopen(req, now))
 		},
 	}
 }
 
 // encode returns the record as a row: stored words, and absent values as nil.
-func encode(j *Ticket) fsm.Row {
-	return fsm.Row{
+func encode(j *Ticket) driver.Row {
+	return driver.Row{
 		ID:        j.ID,
 		State:     j.State.word(),
 		Rev:       j.Rev,
@@ -542,7 +545,7 @@ func encode(j *Ticket) fsm.Row {
 
 // decode returns the record of a row. It refuses unknown words and wrong types,
 // and does not look at invariants: see Check.
-func decode(r fsm.Row) (Ticket, error) {
+func decode(r driver.Row) (Ticket, error) {
 	if len(r.Values) != len(schema.Columns) {
 		return Ticket{}, fmt.Errorf("words %q: the row has %d columns, expected %d", r.ID, len(r.Values), len(schema.Columns))
 	}
@@ -560,11 +563,11 @@ func decode(r fsm.Row) (Ticket, error) {
 }
 
 // step hands what a pure method decided to the engine, in stored words.
-func step(e Event, err error) (fsm.Step, error) {
+func step(e Event, err error) (fsmimpl.Step, error) {
 	if err != nil {
-		return fsm.Step{}, err
+		return fsmimpl.Step{}, err
 	}
-	s := fsm.Step{To: e.To.word(), RecordOnly: e.RecordOnly, Guard: e.Guard}
+	s := fsmimpl.Step{To: e.To.word(), RecordOnly: e.RecordOnly, Guard: e.Guard}
 	if e.From != 0 {
 		s.From = e.From.word()
 	}
@@ -580,7 +583,7 @@ func columnOf[T, V any](o fsm.Optional[T], form func(T) V) any {
 }
 
 // scan reads a text column that must be there.
-func scan(r fsm.Row, column int, to sql.Scanner) error {
+func scan(r driver.Row, column int, to sql.Scanner) error {
 	text, ok := r.Values[column].(string)
 	if !ok {
 		return fmt.Errorf("column %s holds %T, expected a text", schema.Columns[column].Stored, r.Values[column])
@@ -595,7 +598,7 @@ func scan(r fsm.Row, column int, to sql.Scanner) error {
 func scanOptional[T any, P interface {
 	*T
 	sql.Scanner
-}](r fsm.Row, column int, to *fsm.Optional[T]) error {
+}](r driver.Row, column int, to *fsm.Optional[T]) error {
 	if r.Values[column] == nil {
 		return nil
 	}

@@ -18,13 +18,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
-	"github.com/fsmgen/fsmgen/runtime/postgres"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
-
 	v1 "example.com/desk/v1/errand"
 	v2 "example.com/desk/v2/errand"
 	v3 "example.com/desk/v3/errand"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/postgres"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 
 const (
@@ -207,7 +209,7 @@ func until(what string, happened func() bool) {
 
 // refused demands that a program of one version is refused for another.
 func refused(err error, program, store int) {
-	var retired *fsm.RetiredError
+	var retired *driver.RetiredError
 	if !errors.As(err, &retired) || !errors.Is(err, fsm.ErrSchemaMismatch) || retired.Program.Version != program || retired.Store.Version != store {
 		log.Output(2, fmt.Sprintf("got %v, want that version %d was retired for version %d", err, program, store))
 		os.Exit(1)
@@ -362,7 +364,7 @@ func write(post func(id string) (int64, error), tag func(id, word string) (int64
 }
 
 // verify reads what was acknowledged, looks for each of it, and audits.
-func verify(audit iter.Seq2[fsm.Finding, error], history func(id string) iter.Seq2[fsm.Event, error]) {
+func verify(audit iter.Seq2[audit.Finding, error], history func(id string) iter.Seq2[fsm.Event, error]) {
 	lines, n := bufio.NewScanner(os.Stdin), 0
 	for lines.Scan() {
 		word := strings.SplitN(lines.Text(), " ", 4)
@@ -399,7 +401,7 @@ func main() {
 		_, err := one.Post(ctx, v1.PostRequest{ID: id(i), RequestID: "post" + id(i), Street: fmt.Sprint("street ", i%4)})
 		check(err)
 	}
-	if _, err := v2.Open(ctx, p.two); !errors.Is(err, fsm.ErrSchemaMismatch) || errors.As(err, new(*fsm.RetiredError)) {
+	if _, err := v2.Open(ctx, p.two); !errors.Is(err, fsm.ErrSchemaMismatch) || errors.As(err, new(*driver.RetiredError)) {
 		log.Fatal("version 2 before its migration: ", err)
 	}
 	l := &load{ctx: ctx, over: make(chan struct{})}

@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"context"
@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // ForgetOptions say what Forget removes.
@@ -26,20 +27,21 @@ type ForgetOptions struct {
 // Where the audit follows a projection, what is left of a record stays while its
 // group has records: without it the audit would take their steps for wrong. It
 // goes with the last one of them.
-func (m *Machine[R]) Forget(ctx context.Context, o ForgetOptions) (int, error) {
+func Forget[R any](ctx context.Context, on *fsm.Machine[R], o ForgetOptions) (int, error) {
+	m := of(on)
 	if o.Before.IsZero() {
-		r := m.refusal(CodeInvalidInput, nil, "", "")
+		r := refusal(m.Engine, fsm.ErrInvalidInput, "", "")
 		r.Name, r.Message = "before", "Forget needs the time before which the records were purged"
 		return 0, r
 	}
-	if p := m.d.Projection; p != nil && len(p.Moves) > 0 {
+	if p := m.Descriptor.Projection; p != nil && len(p.Moves) > 0 {
 		return m.forgetGroups(ctx, &o)
 	}
 	return m.forgetMarks(ctx, &o, func(*driver.Event) bool { return true })
 }
 
 // forgetMarks forgets the records whose mark fits.
-func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *driver.Event) bool) (int, error) {
+func (m *machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits func(mark *driver.Event) bool) (int, error) {
 	removed := 0
 	for after := ""; ; {
 		marks, err := m.tombstones(ctx, after, o.Before)
@@ -62,36 +64,28 @@ func (m *Machine[R]) forgetMarks(ctx context.Context, o *ForgetOptions, fits fun
 				return removed, nil
 			}
 		}
-		if len(marks) < pageSize {
+		if len(marks) < inspect.PageSize {
 			return removed, nil
 		}
 	}
 }
 
-func (m *Machine[R]) tombstones(ctx context.Context, after string, before time.Time) (marks []driver.Event, err error) {
-	err = m.table.View(ctx, func(r driver.Reader) error {
-		g, ok := r.(driver.TombstoneReader)
-		if !ok {
-			return fmt.Errorf("forget %s: this store cannot remove what is left of records", m.schema.Machine)
-		}
+func (m *machine[R]) tombstones(ctx context.Context, after string, before time.Time) (marks []driver.Event, err error) {
+	err = m.Table.View(ctx, func(r driver.Reader) error {
 		var err error
-		marks, err = g.Tombstones(after, before, pageSize)
+		marks, err = r.Tombstones(after, before, inspect.PageSize)
 		return err
 	})
 	return marks, err
 }
 
-func (m *Machine[R]) forgetOne(ctx context.Context, mark *driver.Event, before time.Time) (gone bool, err error) {
-	u := m.unit(&fsmimpl.Operation[R]{Name: "forget"}, mark.ID, "")
-	u.try = func(tx driver.Tx, _ bool) (err error) {
-		g, ok := tx.(driver.Forgetter)
-		if !ok {
-			return fmt.Errorf("forget %s %q: this store cannot remove what is left of records", m.schema.Machine, mark.ID)
-		}
-		gone, err = g.Forget(mark.ID, before)
+func (m *machine[R]) forgetOne(ctx context.Context, mark *driver.Event, before time.Time) (gone bool, err error) {
+	u := inspect.Work{Name: "forget", ID: mark.ID, RequestID: ""}
+	u.Try = func(tx driver.Tx) (err error) {
+		gone, err = tx.Forget(mark.ID, before)
 		return err
 	}
-	u.find = func(r driver.Reader) (bool, error) {
+	u.Find = func(r driver.Reader) (bool, error) {
 		gone = true
 		for e, err := range r.Events(mark.ID, 0) {
 			gone = err == nil && e.RequestID != mark.RequestID
@@ -99,14 +93,14 @@ func (m *Machine[R]) forgetOne(ctx context.Context, mark *driver.Event, before t
 		}
 		return gone, nil
 	}
-	return gone, m.run(ctx, u)
+	return gone, m.Run(ctx, u)
 }
 
 // forgetGroups forgets the records of the groups that have no record any more, and
 // never had one that moved on to another group.
-func (m *Machine[R]) forgetGroups(ctx context.Context, o *ForgetOptions) (int, error) {
+func (m *machine[R]) forgetGroups(ctx context.Context, o *ForgetOptions) (int, error) {
 	alive := map[uint64]bool{}
-	for row, err := range m.rows(ctx, driver.Query{}) {
+	for row, err := range inspect.Rows(ctx, m.Table, driver.Query{}) {
 		if err != nil {
 			return 0, err
 		}
@@ -122,9 +116,9 @@ func (m *Machine[R]) forgetGroups(ctx context.Context, o *ForgetOptions) (int, e
 }
 
 // groupsOf notes the groups that a record is or was in.
-func (m *Machine[R]) groupsOf(ctx context.Context, row *driver.Row, groups map[uint64]bool) error {
+func (m *machine[R]) groupsOf(ctx context.Context, row *driver.Row, groups map[uint64]bool) error {
 	note := func(row *driver.Row) error {
-		key, err := m.d.Projection.Group(m.schema, row)
+		key, err := m.Descriptor.Projection.Group(m.Schema, row)
 		if err == nil {
 			groups[groupNumber(key)] = true
 		}
@@ -133,17 +127,17 @@ func (m *Machine[R]) groupsOf(ctx context.Context, row *driver.Row, groups map[u
 	if err := note(row); err != nil {
 		return err
 	}
-	return m.table.View(ctx, func(r driver.Reader) error {
+	return m.Table.View(ctx, func(r driver.Reader) error {
 		var folded driver.Row
 		for e, err := range r.Events(row.ID, 0) {
 			if err == nil {
-				err = folded.Fold(m.schema, &e)
+				err = folded.Fold(m.Schema, &e)
 			}
 			if err == nil {
 				err = note(&folded)
 			}
 			if err != nil {
-				return errors.Join(fmt.Errorf("forget %s: the log of %q does not tell its groups", m.schema.Machine, row.ID), err)
+				return errors.Join(fmt.Errorf("forget %s: the log of %q does not tell its groups", m.Schema.Machine, row.ID), err)
 			}
 		}
 		return nil

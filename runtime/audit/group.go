@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // What a pass over the log may hold of a group.
@@ -25,7 +26,7 @@ type group struct {
 	last     driver.Entry     // of them
 	latest   driver.Entry     // of them, by the time that they say
 	blind    bool             // there are too many of them
-	found    *Finding         // the first step that is wrong
+	found    *inspect.Finding // the first step that is wrong
 	more     int              // and how many after it
 	dropped  bool
 }
@@ -45,7 +46,7 @@ func (f *follower[R]) step(g *group, e *driver.Entry, s taken) {
 		return
 	}
 	unsure := len(g.together) > 0 || g.blind
-	if unsure && (f.blurred == nil || !f.blurred.Blurred(&g.last, e) && !f.blurred.Blurred(&g.latest, e)) {
+	if unsure && !f.reader.Blurred(&g.last, e) && !f.reader.Blurred(&g.latest, e) {
 		f.settle(g)
 		g.blind, unsure = false, false
 	}
@@ -117,7 +118,7 @@ func (f *follower[R]) settle(g *group) {
 
 // judge takes steps in their order. It returns the first one that is wrong, and
 // how many after it are.
-func (f *follower[R]) judge(g *group, steps []taken) (wrong *Finding, more int) {
+func (f *follower[R]) judge(g *group, steps []taken) (wrong *inspect.Finding, more int) {
 	for _, s := range steps {
 		before := f.p.State(g.records)
 		g.apply(s)
@@ -129,11 +130,11 @@ func (f *follower[R]) judge(g *group, steps []taken) (wrong *Finding, more int) 
 			more++
 			continue
 		}
-		wrong = &Finding{ID: s.ref.ID, Rev: s.ref.Rev, Check: CheckProjection, Must: s.version == f.m.schema.Version,
+		wrong = &inspect.Finding{ID: s.ref.ID, Rev: s.ref.Rev, Check: CheckProjection, Must: s.version == f.m.Schema.Version,
 			Message: fmt.Sprintf("the step from %q to %q moves the %s %s from %q to %q, which the machine does not allow",
 				s.from, s.to, f.p.Entity, g.key, before, after)}
 		if !wrong.Must {
-			wrong.Message += fmt.Sprintf("; version %d may have allowed it, this is version %d", s.version, f.m.schema.Version)
+			wrong.Message += fmt.Sprintf("; version %d may have allowed it, this is version %d", s.version, f.m.Schema.Version)
 		}
 	}
 	return wrong, more
@@ -162,7 +163,7 @@ func (f *follower[R]) confirm(again *follower[R]) {
 }
 
 // tell yields what is wrong with the groups, unless something else is.
-func (f *follower[R]) tell(ctx context.Context, yield func(Finding) bool) error {
+func (f *follower[R]) tell(ctx context.Context, yield func(inspect.Finding) bool) error {
 	for _, g := range f.wrong() {
 		told, err := f.told(ctx, g)
 		if err != nil {
@@ -186,12 +187,12 @@ func (f *follower[R]) tell(ctx context.Context, yield func(Finding) bool) error 
 func (f *follower[R]) told(ctx context.Context, g *group) (bool, error) {
 	bad := func(id string) (bool, error) {
 		found, err := f.m.auditRecord(ctx, id, nil)
-		return slices.ContainsFunc(found, func(f Finding) bool { return f.Must }), err
+		return slices.ContainsFunc(found, func(f inspect.Finding) bool { return f.Must }), err
 	}
 	if told, err := bad(g.found.ID); told || err != nil {
 		return told, err
 	}
-	for row, err := range f.m.rows(ctx, driver.Query{Where: g.where}) {
+	for row, err := range inspect.Rows(ctx, f.m.Table, driver.Query{Where: g.where}) {
 		if err != nil {
 			return false, err
 		}
@@ -207,10 +208,10 @@ func (f *follower[R]) told(ctx context.Context, g *group) (bool, error) {
 
 // shares reports whether another record holds a place of a unique rule that row
 // holds.
-func (m *Machine[R]) shares(ctx context.Context, row *driver.Row) (shares bool, err error) {
-	err = m.table.View(ctx, func(r driver.Reader) error {
-		for i := range m.schema.Uniques {
-			q, holds := placeOf(m.schema, &m.schema.Uniques[i], row)
+func (m *machine[R]) shares(ctx context.Context, row *driver.Row) (shares bool, err error) {
+	err = m.Table.View(ctx, func(r driver.Reader) error {
+		for i := range m.Schema.Uniques {
+			q, holds := inspect.PlaceOf(m.Schema, &m.Schema.Uniques[i], row)
 			if !holds {
 				continue
 			}

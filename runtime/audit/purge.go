@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // PurgeOptions say which records Purge removes.
@@ -32,7 +33,8 @@ type PurgeOptions struct {
 // places that unique rules and dedupe_by gave to it are free. Where such a rule
 // says that something happens once, remove what it is about together with it, or
 // never.
-func (m *Machine[R]) Purge(ctx context.Context, o PurgeOptions) (int, error) {
+func Purge[R any](ctx context.Context, on *fsm.Machine[R], o PurgeOptions) (int, error) {
+	m := of(on)
 	states, err := m.purgeable(&o)
 	if err != nil {
 		return 0, err
@@ -40,14 +42,14 @@ func (m *Machine[R]) Purge(ctx context.Context, o PurgeOptions) (int, error) {
 	query := driver.Query{States: states, Where: []driver.Cond{{Column: "updated_at", Op: driver.OpLt, Value: driver.Time(o.Before)}}}
 	removed := 0
 	var errs []error
-	for row, err := range m.rows(ctx, query) {
+	for row, err := range inspect.Rows(ctx, m.Table, query) {
 		if err != nil {
 			return removed, errors.Join(append(errs, err)...)
 		}
 		gone, err := m.purgeOne(ctx, &row, &o)
 		if err != nil {
 			errs = append(errs, err)
-			if !onlyQuarantined(err) {
+			if !quarantined(err) {
 				return removed, errors.Join(errs...)
 			}
 		}
@@ -62,9 +64,9 @@ func (m *Machine[R]) Purge(ctx context.Context, o PurgeOptions) (int, error) {
 }
 
 // purgeable checks the options and returns the stored words of the states.
-func (m *Machine[R]) purgeable(o *PurgeOptions) ([]string, error) {
+func (m *machine[R]) purgeable(o *PurgeOptions) ([]string, error) {
 	invalid := func(name, message string) error {
-		r := m.refusal(CodeInvalidInput, nil, "", "")
+		r := refusal(m.Engine, fsm.ErrInvalidInput, "", "")
 		r.Name, r.Message = name, message
 		return r
 	}
@@ -75,8 +77,8 @@ func (m *Machine[R]) purgeable(o *PurgeOptions) ([]string, error) {
 		return nil, err
 	}
 	states := []string{}
-	for i := range m.schema.States {
-		st := &m.schema.States[i]
+	for i := range m.Schema.States {
+		st := &m.Schema.States[i]
 		named := slices.Contains(o.States, st.Name)
 		switch {
 		case named && !st.Terminal && !st.Final:
@@ -92,25 +94,25 @@ func (m *Machine[R]) purgeable(o *PurgeOptions) ([]string, error) {
 }
 
 // operator checks who does what only an operator does.
-func (m *Machine[R]) operator(actor, reason, id string) error {
+func (m *machine[R]) operator(actor, reason, id string) error {
 	switch {
 	case actor == "":
-		return m.refusal(CodeActorMissing, nil, id, "")
+		return refusal(m.Engine, fsm.ErrActorMissing, id, "")
 	case actor == driver.SystemActor:
-		return m.refusal(CodeSystemActor, nil, id, "")
+		return refusal(m.Engine, fsm.ErrSystemActor, id, "")
 	case reason == "":
-		return m.refusal(CodeReasonMissing, nil, id, "")
+		return refusal(m.Engine, fsm.ErrReasonMissing, id, "")
 	}
 	if err := errors.Join(driver.CheckID(actor), driver.CheckText(reason)); err != nil {
-		r := m.refusal(CodeInvalidInput, nil, id, "")
+		r := refusal(m.Engine, fsm.ErrInvalidInput, id, "")
 		r.Name, r.Message = "actor or reason", err.Error()
 		return r
 	}
 	return nil
 }
 
-func (m *Machine[R]) purgeOne(ctx context.Context, row *driver.Row, o *PurgeOptions) (gone bool, err error) {
-	if _, err := m.load(nil, row); err != nil {
+func (m *machine[R]) purgeOne(ctx context.Context, row *driver.Row, o *PurgeOptions) (gone bool, err error) {
+	if _, err := m.Load(row); err != nil {
 		return false, err
 	}
 	e := m.record(driver.OpPurge, row, o.Actor, o.Reason)
@@ -120,14 +122,10 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *driver.Row, o *PurgeOpti
 	}
 	e.Sum = driver.Checksum(&e)
 	w := driver.Write{Prev: row.Ref(), PrevState: row.State, Event: e}
-	u := m.unit(&fsmimpl.Operation[R]{Name: "purge"}, row.ID, e.RequestID)
-	u.try = func(tx driver.Tx, _ bool) error {
-		repairer, ok := tx.(driver.Repairer)
-		if !ok {
-			return fmt.Errorf("purge %s %q: this store cannot remove records", m.schema.Machine, row.ID)
-		}
+	u := inspect.Work{Name: "purge", ID: row.ID, RequestID: e.RequestID}
+	u.Try = func(tx driver.Tx) error {
 		now, err := tx.Row(row.ID)
-		if errors.Is(err, ErrNotFound) || err == nil && now.Ref() != row.Ref() {
+		if errors.Is(err, driver.ErrNotFound) || err == nil && now.Ref() != row.Ref() {
 			gone = false
 			return nil // somebody else was there, or it was taken up again
 		}
@@ -135,25 +133,25 @@ func (m *Machine[R]) purgeOne(ctx context.Context, row *driver.Row, o *PurgeOpti
 			return err
 		}
 		again := w
-		gone, err = repairer.Purge(&again)
+		gone, err = tx.Purge(&again)
 		return err
 	}
-	u.find = func(r driver.Reader) (bool, error) {
+	u.Find = func(r driver.Reader) (bool, error) {
 		var err error
-		gone, err = wasPurged(r, row.ID)
+		gone, err = inspect.WasPurged(r, row.ID)
 		return gone, err
 	}
-	return gone, m.run(ctx, u)
+	return gone, m.Run(ctx, u)
 }
 
 // purgedFrom makes the inputs of a purge. The audit must know from which group of
 // the projection a record is missing: a number tells that, which tells nothing
 // of the record.
-func (m *Machine[R]) purgedFrom(row *driver.Row) (driver.JSON, error) {
-	if m.d.Projection == nil {
+func (m *machine[R]) purgedFrom(row *driver.Row) (driver.JSON, error) {
+	if m.Descriptor.Projection == nil {
 		return driver.RawJSON("{}"), nil
 	}
-	group, err := m.d.Projection.Group(m.schema, row)
+	group, err := m.Descriptor.Projection.Group(m.Schema, row)
 	if err != nil {
 		return driver.JSON{}, err
 	}
@@ -161,36 +159,22 @@ func (m *Machine[R]) purgedFrom(row *driver.Row) (driver.JSON, error) {
 }
 
 // record makes a record-only event that no operation makes.
-func (m *Machine[R]) record(operation string, row *driver.Row, actor, reason string) driver.Event {
+func (m *machine[R]) record(operation string, row *driver.Row, actor, reason string) driver.Event {
 	return driver.Event{
 		ID: row.ID, Rev: row.Rev, Operation: operation, Name: operation, From: row.State, To: row.State,
-		At: m.now(), Actor: actor, Reason: reason, RequestN: -1, Inputs: driver.RawJSON("{}"), Changes: driver.RawJSON("{}"), Version: m.schema.Version,
+		At: m.Now(), Actor: actor, Reason: reason, RequestN: -1, Inputs: driver.RawJSON("{}"), Changes: driver.RawJSON("{}"), Version: m.Schema.Version,
 	}
 }
 
 // missing refuses a write on a record that is not there: whoever asks again after
 // a purge hears that, and not that there never was one.
-func (m *Machine[R]) missing(r driver.Reader, op *fsmimpl.Operation[R], id string) error {
-	purged, err := wasPurged(r, id)
+func (m *machine[R]) missing(r driver.Reader, id string) error {
+	purged, err := inspect.WasPurged(r, id)
 	switch {
 	case err != nil:
 		return err
 	case purged:
-		return m.refusal(CodePurged, op, id, "")
+		return refusal(m.Engine, fsm.ErrPurged, id, "")
 	}
-	return m.refusal(CodeNotFound, op, id, "")
-}
-
-// wasPurged reports whether the log of an id without a row says that its record was
-// removed.
-func wasPurged(r driver.Reader, id string) (bool, error) {
-	for e, err := range r.Events(id, 0) {
-		if err != nil {
-			return false, err
-		}
-		if e.Operation == driver.OpPurge && e.RecordOnly() {
-			return true, nil
-		}
-	}
-	return false, nil
+	return refusal(m.Engine, fsm.ErrNotFound, id, "")
 }

@@ -1,12 +1,13 @@
-package fsm
+package audit
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
-	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // Repair puts the row of a record right after its log: where they differ, and
@@ -20,31 +21,28 @@ import (
 // nobody knows what the record should be, and an operator's operation has to
 // decide. On SQL stores it needs the rights of the tables' owner, since the
 // schema's triggers let it pass. Triggers of users run.
-func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec R, repaired bool, err error) {
+func Repair[R any](ctx context.Context, on *fsm.Machine[R], id, actor, reason string) (rec R, repaired bool, err error) {
+	m := of(on)
 	if err := m.operator(actor, reason, id); err != nil {
 		return rec, false, err
 	}
 	var row driver.Row
 	var e driver.Event
-	u := m.unit(&fsmimpl.Operation[R]{Name: "repair"}, id, "")
-	u.try = func(tx driver.Tx, _ bool) error {
+	u := inspect.Work{Name: "repair", ID: id, RequestID: ""}
+	u.Try = func(tx driver.Tx) error {
 		repaired = false
-		old, err := tx.Row(id)                 // first: it may be what locks the record
-		missing := errors.Is(err, ErrNotFound) // then old is zero, and no log folds to revision 0
+		old, err := tx.Row(id)                        // first: it may be what locks the record
+		missing := errors.Is(err, driver.ErrNotFound) // then old is zero, and no log folds to revision 0
 		if err != nil && !missing {
 			return err
 		}
 		if row, err = m.foldWhole(tx, id); err != nil {
 			return err
 		}
-		if differs(m.schema, &old, &row) == "" {
+		if inspect.Differs(m.Schema, &old, &row) == "" {
 			if found, err := indexed(tx, id); found || err != nil {
 				return err
 			}
-		}
-		repairer, ok := tx.(driver.Repairer)
-		if !ok {
-			return fmt.Errorf("repair %s %q: this store cannot replace rows", m.schema.Machine, id)
 		}
 		e = m.record(driver.OpRepair, &row, actor, reason)
 		e.RequestID = driver.Reserved + driver.OpRepair + ":" + driver.NewID()
@@ -53,46 +51,46 @@ func (m *Machine[R]) Repair(ctx context.Context, id, actor, reason string) (rec 
 		}
 		e.Sum = driver.Checksum(&e)
 		repaired = true
-		return repairer.Restore(&row, &e)
+		return tx.Restore(&row, &e)
 	}
-	u.find = func(r driver.Reader) (bool, error) {
+	u.Find = func(r driver.Reader) (bool, error) {
 		events, err := r.Request(id, e.RequestID)
 		return len(events) > 0, err
 	}
-	if err := m.run(ctx, u); err != nil {
+	if err := m.Run(ctx, u); err != nil {
 		return rec, false, err
 	}
-	m.quarantine.Delete(id)
-	rec, err = m.load(nil, &row)
+	m.Quarantine.Delete(id)
+	rec, err = m.Load(&row)
 	return rec, repaired, err
 }
 
 // foldWhole folds a log in which nothing is wrong.
-func (m *Machine[R]) foldWhole(r driver.Reader, id string) (driver.Row, error) {
-	x := &inspection[R]{m: m, id: id}
-	if err := x.log(r); err != nil {
+func (m *machine[R]) foldWhole(r driver.Reader, id string) (driver.Row, error) {
+	x := inspect.New(m.Engine, id)
+	if err := x.Log(r); err != nil {
 		return driver.Row{}, err
 	}
-	if x.purged { // what stands before it was emptied and is not judged
-		return driver.Row{}, m.refusal(CodePurged, nil, id, "")
+	if x.Purged { // what stands before it was emptied and is not judged
+		return driver.Row{}, refusal(m.Engine, fsm.ErrPurged, id, "")
 	}
-	if len(x.found) > 0 {
-		refused := m.refusal(CodeQuarantined, nil, id, "")
-		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.found[0])
+	if len(x.Found) > 0 {
+		refused := refusal(m.Engine, fsm.ErrQuarantined, id, "")
+		refused.Message = fmt.Sprintf("its log is not whole, so it cannot be repaired from it: %v", x.Found[0])
 		return driver.Row{}, refused
 	}
-	if x.folded.Rev == 0 {
-		return driver.Row{}, m.refusal(CodeNotFound, nil, id, "")
+	if x.Folded.Rev == 0 {
+		return driver.Row{}, refusal(m.Engine, fsm.ErrNotFound, id, "")
 	}
-	return x.folded, nil
+	return x.Folded, nil
 }
 
 // asItWas makes the inputs of a repair: the row that it replaced.
-func (m *Machine[R]) asItWas(old *driver.Row, missing bool) (driver.JSON, error) {
+func (m *machine[R]) asItWas(old *driver.Row, missing bool) (driver.JSON, error) {
 	if missing {
 		return driver.RawJSON(`{"row":null}`), nil
 	}
-	image, err := m.schema.Image(old)
+	image, err := m.Schema.Image(old)
 	if err != nil { // values that no event could hold are told in Go's words
 		image, err = driver.MarshalValue(fmt.Sprint(old.Values))
 	}

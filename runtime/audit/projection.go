@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // What a pass over the log may hold. A log with more groups is read again, each
@@ -22,19 +23,15 @@ const (
 // step, and yields the first step of each group that moved it as the machine does
 // not allow. A group with something else wrong is left out, and so is what a
 // group did before a record of it was purged, which nobody knows any more.
-func (m *Machine[R]) auditProjection(ctx context.Context, yield func(Finding) bool) error {
-	return m.auditProjectionIn(ctx, maxGroups, yield)
-}
-
-func (m *Machine[R]) auditProjectionIn(ctx context.Context, room int, yield func(Finding) bool) error {
-	p := m.d.Projection
+func (m *machine[R]) auditProjection(ctx context.Context, room int, yield func(inspect.Finding) bool) error {
+	p := m.Descriptor.Projection
 	if p == nil || len(p.Moves) == 0 {
 		return nil
 	}
 	for from := uint64(0); ; {
 		f := newFollower(m, room, from, math.MaxUint64)
 		err := f.pass(ctx)
-		if errors.Is(err, errors.ErrUnsupported) || isUnreadable(err) {
+		if errors.Is(err, errors.ErrUnsupported) || inspect.IsUnreadable(err) {
 			return nil // the store has no log of all records, or none that is whole, as is told
 		}
 		if err == nil && len(f.wrong()) > 0 { // or a purge took away what was not read yet: look again
@@ -53,7 +50,7 @@ func (m *Machine[R]) auditProjectionIn(ctx context.Context, room int, yield func
 
 // follower follows the groups whose numbers are between from and to.
 type follower[R any] struct {
-	m        *Machine[R]
+	m        *machine[R]
 	p        *fsmimpl.Projection
 	room     int
 	from, to uint64
@@ -61,21 +58,21 @@ type follower[R any] struct {
 	numbered map[uint64][]*group // the same, by number
 	groupOf  map[string]*group   // of some records
 	met      idFilter            // of all records that are or were in one of the groups
-	blurred  driver.Blurred      // nil: the log tells the order
+	reader   driver.Reader       // it tells which events may have been made in another order
 	purges   uint64              // the sum over the records that were emptied, less that over those that were purged
 }
 
-func newFollower[R any](m *Machine[R], room int, from, to uint64) *follower[R] {
-	return &follower[R]{m: m, p: m.d.Projection, room: room, from: from, to: to,
-		groups: map[string]*group{}, numbered: map[uint64][]*group{}, groupOf: map[string]*group{}, met: make(idFilter, filterBits/64)}
+func newFollower[R any](m *machine[R], room int, from, to uint64) *follower[R] {
+	return &follower[R]{m: m, p: m.Descriptor.Projection, room: room, from: from, to: to,
+		groups: map[string]*group{}, numbered: map[uint64][]*group{}, groupOf: map[string]*group{}, met: make(idFilter, inspect.FilterBits/64)}
 }
 
 func (f *follower[R]) pass(ctx context.Context) error {
 	for after := driver.Cursor(""); ; {
 		n := 0
-		err := f.m.table.View(ctx, func(r driver.Reader) error {
-			f.blurred, _ = r.(driver.Blurred)
-			page, err := r.Log(after, pageSize)
+		err := f.m.Table.View(ctx, func(r driver.Reader) error {
+			f.reader = r
+			page, err := r.Log(after, inspect.PageSize)
 			if err != nil {
 				return err
 			}
@@ -89,7 +86,7 @@ func (f *follower[R]) pass(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n < pageSize {
+		if n < inspect.PageSize {
 			break
 		}
 	}
@@ -116,7 +113,7 @@ func (f *follower[R]) entry(r driver.Reader, e *driver.Entry) {
 		}
 		return
 	}
-	s := f.m.schema
+	s := f.m.Schema
 	step := taken{ref: e.Ref(), version: e.Version, judged: f.judges(&e.Event)}
 	changes, _ := e.Changes.Members() // what cannot be read is told by other checks
 	moved := slices.ContainsFunc(f.p.Key, func(name string) bool { return changes[name] != nil })
@@ -150,11 +147,11 @@ func (f *follower[R]) entry(r driver.Reader, e *driver.Entry) {
 // judges reports whether a step is one that the machine can take. One of a later
 // version is not judged, nor what an older one did that this one cannot do.
 func (f *follower[R]) judges(e *driver.Event) bool {
-	s := f.m.schema
+	s := f.m.Schema
 	if e.Version == s.Version {
 		return !e.Own(s)
 	}
-	op := f.m.byStored[e.Operation]
+	op := f.m.ByStored[e.Operation]
 	return e.Version < s.Version && op != nil && slices.Contains(op.Moves, fsmimpl.Move{From: e.From, To: e.To})
 }
 
@@ -167,7 +164,7 @@ func (f *follower[R]) find(r driver.Reader, id string, rev int64) *group {
 		}
 		return g
 	}
-	row, _, err := f.m.rowAt(r, id, rev, nil)
+	row, _, err := inspect.RowAt(f.m.Schema, r, id, rev, nil)
 	if err != nil {
 		return nil // what is wrong with its log is told by other checks
 	}
@@ -176,7 +173,7 @@ func (f *follower[R]) find(r driver.Reader, id string, rev int64) *group {
 
 // join notes a record's group and returns it; nil when it is not followed.
 func (f *follower[R]) join(row *driver.Row) *group {
-	key, err := f.p.Group(f.m.schema, row)
+	key, err := f.p.Group(f.m.Schema, row)
 	if err != nil {
 		return nil
 	}
@@ -188,7 +185,7 @@ func (f *follower[R]) join(row *driver.Row) *group {
 	if g == nil {
 		g = &group{key: key, number: n, records: map[string]int64{}}
 		for _, name := range f.p.Key {
-			c := driver.Cond{Column: name, Op: driver.OpEq, Value: row.Values[f.m.schema.Column(name)]}
+			c := driver.Cond{Column: name, Op: driver.OpEq, Value: row.Values[f.m.Schema.Column(name)]}
 			if c.Value == nil {
 				c.Op = driver.OpAbsent
 			}
@@ -251,7 +248,7 @@ func (f idFilter) bits(id string) [2]uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(id)) // never fails
 	sum := h.Sum64()
-	return [2]uint64{sum % filterBits, sum >> 32 % filterBits}
+	return [2]uint64{sum % inspect.FilterBits, sum >> 32 % inspect.FilterBits}
 }
 
 func (f idFilter) add(id string) {

@@ -1,4 +1,7 @@
-package fsm
+// Package worker claims records and works on them: it keeps a lease alive while the
+// work goes on, and writes down how the work ended. Generated packages make one
+// (New) where the machine has leases.
+package worker
 
 import (
 	"context"
@@ -10,12 +13,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fsmgen/fsmgen/runtime/driver"
+	fsm "github.com/fsmgen/fsmgen/runtime"
 )
 
-// WorkerOptions say how a worker runs. The zero value of each but Lease is a
+// Options say how a worker runs. The zero value of each but Lease is a
 // good choice.
-type WorkerOptions struct {
+type Options struct {
 	// Lease is how long a claim lasts unless a heartbeat extends it.
 	Lease time.Duration
 	// Beat is the time between two heartbeats; zero is a third of Lease.
@@ -33,28 +36,28 @@ type WorkerOptions struct {
 	Log *slog.Logger
 	// Observe, when set, is called for each thing that happens, for metrics. It
 	// is called by several goroutines and must be quick.
-	Observe func(WorkerEvent)
+	Observe func(Event)
 }
 
-// WorkerEvent is one thing that happened to a worker.
-type WorkerEvent struct {
-	Kind WorkerKind
-	ID   string        // of the record; empty for WorkerIdle and WorkerError
+// Event is one thing that happened to a worker.
+type Event struct {
+	Kind Kind
+	ID   string        // of the record; empty for Idle and Error
 	Took time.Duration // of the work, from claim to end; zero before the end
 	Err  error         // nil unless the kind says that there is one
 }
 
-// WorkerKind says what happened.
-type WorkerKind string
+// Kind says what happened.
+type Kind string
 
 const (
-	WorkerClaimed  WorkerKind = "claimed"  // work begins
-	WorkerDone     WorkerKind = "done"     // the work has ended the record's stay with the worker
-	WorkerFailed   WorkerKind = "failed"   // the work returned an error or panicked; Err is it
-	WorkerLost     WorkerKind = "lost"     // a heartbeat was refused: somebody else may have the record; Err says why
-	WorkerReleased WorkerKind = "released" // the worker stopped before the work was done
-	WorkerIdle     WorkerKind = "idle"     // there was nothing to claim
-	WorkerError    WorkerKind = "error"    // the store did not answer as it should; Err is it
+	Claimed  Kind = "claimed"  // work begins
+	Done     Kind = "done"     // the work has ended the record's stay with the worker
+	Failed   Kind = "failed"   // the work returned an error or panicked; Err is it
+	Lost     Kind = "lost"     // a heartbeat was refused: somebody else may have the record; Err says why
+	Released Kind = "released" // the worker stopped before the work was done
+	Idle     Kind = "idle"     // there was nothing to claim
+	Error    Kind = "error"    // the store did not answer as it should; Err is it
 )
 
 // ErrLost is the cause of the end of a work's context when the record is not the
@@ -69,48 +72,34 @@ var ErrStopping = errors.New("the worker is stopping")
 // record in a state that the worker has to keep alive.
 var ErrUnfinished = errors.New("the work returned and did not end the record's stay with the worker")
 
-// PanicError is the failure of work that panicked.
-type PanicError struct {
-	Value any    // of the panic
-	Stack []byte // where it was
-}
-
-// Error says what the panic was of.
-func (e *PanicError) Error() string { return fmt.Sprintf("the work panicked: %v", e.Value) }
-
-// Unwrap returns the value when it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// WorkerFuncs are what a worker does; a generated NewWorker fills them in.
-type WorkerFuncs[R any] struct {
+// Funcs are what a worker does; a generated New fills them in.
+type Funcs[R any] struct {
 	// Claim picks up to n records, to be held until the instant.
-	Claim func(ctx context.Context, n int, until time.Time) ([]Outcome[R], error)
+	Claim func(ctx context.Context, n int, until time.Time) ([]fsm.Outcome[R], error)
 	// Beat extends what is held. Beats reports whether a record has to be.
-	Beat  func(ctx context.Context, h *Held[R], until time.Time) error
+	Beat  func(ctx context.Context, h *fsm.Held[R], until time.Time) error
 	Beats func(r *R) bool
 	// Work does the work and ends the record's stay with the worker.
-	Work func(ctx context.Context, h *Held[R]) error
+	Work func(ctx context.Context, h *fsm.Held[R]) error
 	// Failed writes down that the work failed. The handle is the newest.
-	Failed func(ctx context.Context, h *Held[R], cause error) error
+	Failed func(ctx context.Context, h *fsm.Held[R], cause error) error
 	// Release hands back what a stopping worker did not finish; nil leaves it to
 	// the end of the lease.
-	Release func(ctx context.Context, h *Held[R]) error
+	Release func(ctx context.Context, h *fsm.Held[R]) error
 }
 
 // Worker claims records and works on them. Run runs it.
 type Worker[R any] struct {
-	machine *Machine[R]
+	machine *fsm.Machine[R]
+	now     func() time.Time // of the machine's clock
 	actor   string
-	do      WorkerFuncs[R]
-	opt     WorkerOptions
+	do      Funcs[R]
+	opt     Options
 }
 
-// NewWorker returns a worker of a machine that claims as the actor. Every worker
+// New returns a worker of a machine that claims as the actor. Every worker
 // that runs has an actor of its own, or two take each other's records for theirs.
-func NewWorker[R any](m *Machine[R], actor string, do WorkerFuncs[R], opt WorkerOptions) (*Worker[R], error) {
+func New[R any](m *fsm.Machine[R], actor string, do Funcs[R], opt Options) (*Worker[R], error) {
 	if do.Work == nil || do.Failed == nil {
 		return nil, errors.New("worker: Work and Failed are required")
 	}
@@ -138,8 +127,8 @@ func NewWorker[R any](m *Machine[R], actor string, do WorkerFuncs[R], opt Worker
 	if opt.Log == nil {
 		opt.Log = slog.Default()
 	}
-	opt.Log = opt.Log.With("machine", m.schema.Machine, "actor", actor)
-	return &Worker[R]{machine: m, actor: actor, do: do, opt: opt}, nil
+	opt.Log = opt.Log.With("machine", m.Schema().Machine, "actor", actor)
+	return &Worker[R]{machine: m, now: m.Engine().Now, actor: actor, do: do, opt: opt}, nil
 }
 
 // Run claims and works until ctx ends. Then it claims nothing more, lets what
@@ -156,7 +145,7 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 		free <- struct{}{}
 	}
 	var wg sync.WaitGroup
-	err := w.claim(ctx, free, func(h *Held[R], asked time.Time) {
+	err := w.claim(ctx, free, func(h *fsm.Held[R], asked time.Time) {
 		wg.Go(func() {
 			defer func() { free <- struct{}{} }()
 			w.work(hard, h, asked)
@@ -175,7 +164,7 @@ func (w *Worker[R]) Run(ctx context.Context) error {
 
 // claim hands records to start, as many as there are free places, until ctx ends,
 // and when it asked for them: their leases count from then.
-func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h *Held[R], asked time.Time)) error {
+func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h *fsm.Held[R], asked time.Time)) error {
 	for ctx.Err() == nil {
 		n := w.places(ctx, free)
 		if n == 0 {
@@ -185,7 +174,7 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 		outs, err := w.claimSome(ctx, n)
 		if time.Since(asked) >= w.opt.Lease { // somebody else may have them by now
 			for _, out := range outs {
-				w.observe(WorkerEvent{Kind: WorkerLost, ID: out.Current.ID, Err: fmt.Errorf("%w: its lease was over when the claim was answered", ErrLost)})
+				w.observe(Event{Kind: Lost, ID: out.Current.ID, Err: fmt.Errorf("%w: its lease was over when the claim was answered", ErrLost)})
 			}
 			outs = nil
 		}
@@ -193,19 +182,19 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 			free <- struct{}{}
 		}
 		for _, out := range outs {
-			start(HoldOutcome(w.machine, out, w.actor), asked)
+			start(w.machine.HoldOutcome(out, w.actor), asked)
 		}
 		switch {
 		case err == nil:
 			continue
-		case errors.Is(err, ErrNothingToDo):
-			w.observe(WorkerEvent{Kind: WorkerIdle})
+		case errors.Is(err, fsm.ErrNothingToDo):
+			w.observe(Event{Kind: Idle})
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, ErrPoisoned), errors.Is(err, ErrSchemaMismatch), errors.Is(err, driver.ErrClosed):
+		case errors.Is(err, fsm.ErrPoisoned), errors.Is(err, fsm.ErrSchemaMismatch), errors.Is(err, fsm.ErrClosed):
 			return err
 		default:
-			w.observe(WorkerEvent{Kind: WorkerError, Err: err})
+			w.observe(Event{Kind: Error, Err: err})
 			w.opt.Log.ErrorContext(ctx, "claim", "error", err)
 		}
 		w.pause(ctx)
@@ -215,10 +204,10 @@ func (w *Worker[R]) claim(ctx context.Context, free chan struct{}, start func(h 
 
 // claimSome picks up to n records. A claim that has no answer in half of the lease
 // is of no use: what it might yet get had little time left.
-func (w *Worker[R]) claimSome(ctx context.Context, n int) ([]Outcome[R], error) {
+func (w *Worker[R]) claimSome(ctx context.Context, n int) ([]fsm.Outcome[R], error) {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Lease/2)
 	defer cancel()
-	return w.do.Claim(ctx, n, w.machine.now().Add(w.opt.Lease))
+	return w.do.Claim(ctx, n, w.now().Add(w.opt.Lease))
 }
 
 // places takes one free place, waiting for it, and all others that are free.
@@ -253,13 +242,13 @@ func (w *Worker[R]) pause(ctx context.Context) {
 }
 
 // work works on one record.
-func (w *Worker[R]) work(ctx context.Context, h *Held[R], asked time.Time) {
+func (w *Worker[R]) work(ctx context.Context, h *fsm.Held[R], asked time.Time) {
 	id := h.Ref().ID
 	log := w.opt.Log.With("id", id)
 	began := time.Now()
-	w.observe(WorkerEvent{Kind: WorkerClaimed, ID: id})
-	end := func(kind WorkerKind, err error) {
-		w.observe(WorkerEvent{Kind: kind, ID: id, Took: time.Since(began), Err: err})
+	w.observe(Event{Kind: Claimed, ID: id})
+	end := func(kind Kind, err error) {
+		w.observe(Event{Kind: kind, ID: id, Took: time.Since(began), Err: err})
 	}
 
 	working, lose := context.WithCancelCause(ctx)
@@ -278,10 +267,10 @@ func (w *Worker[R]) work(ctx context.Context, h *Held[R], asked time.Time) {
 	after := context.WithoutCancel(ctx)
 	switch cause := context.Cause(working); {
 	case err == nil && !ours:
-		end(WorkerDone, nil)
+		end(Done, nil)
 	case errors.Is(cause, ErrLost):
 		log.WarnContext(ctx, "the record was lost while it was worked on", "cause", cause, "error", err)
-		end(WorkerLost, cause)
+		end(Lost, cause)
 	case errors.Is(cause, ErrStopping) && ours && err != nil:
 		log.InfoContext(ctx, "stopped before the work was done", "error", err)
 		if w.do.Release != nil {
@@ -289,7 +278,7 @@ func (w *Worker[R]) work(ctx context.Context, h *Held[R], asked time.Time) {
 				log.ErrorContext(ctx, "release", "error", err)
 			}
 		}
-		end(WorkerReleased, err)
+		end(Released, err)
 	default:
 		if err == nil {
 			err = ErrUnfinished
@@ -298,22 +287,22 @@ func (w *Worker[R]) work(ctx context.Context, h *Held[R], asked time.Time) {
 			switch failed := w.do.Failed(after, last, err); {
 			case failed != nil && refusedForGood(failed):
 				log.WarnContext(ctx, "the record was lost while it was worked on", "cause", failed, "error", err)
-				end(WorkerLost, fmt.Errorf("%w: %w", ErrLost, failed))
+				end(Lost, fmt.Errorf("%w: %w", ErrLost, failed))
 				return
 			case failed != nil:
 				log.ErrorContext(ctx, "the failure was not written down", "error", failed)
 			}
 		}
 		log.WarnContext(ctx, "the work failed", "error", err)
-		end(WorkerFailed, err)
+		end(Failed, err)
 	}
 }
 
 // guarded runs the work and makes an error of a panic.
-func (w *Worker[R]) guarded(ctx context.Context, h *Held[R]) (err error) {
+func (w *Worker[R]) guarded(ctx context.Context, h *fsm.Held[R]) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = &fsm.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return w.do.Work(ctx, h)
@@ -322,7 +311,7 @@ func (w *Worker[R]) guarded(ctx context.Context, h *Held[R]) (err error) {
 // beat extends the lease, which was asked for at a time, until stop is closed, or
 // loses the record. An answer that did not come is no refusal: as long as the lease
 // may last it is asked for again.
-func (w *Worker[R]) beat(ctx context.Context, h *Held[R], asked time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
+func (w *Worker[R]) beat(ctx context.Context, h *fsm.Held[R], asked time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
 	until := asked.Add(w.opt.Lease)
 	for {
 		timer := time.NewTimer(time.Until(asked.Add(w.opt.Beat)))
@@ -340,7 +329,7 @@ func (w *Worker[R]) beat(ctx context.Context, h *Held[R], asked time.Time, stop 
 		asked = time.Now()
 		bounded, cancel := context.WithDeadline(ctx, until)
 		over := context.AfterFunc(bounded, func() { lose(fmt.Errorf("%w: its lease was over before the next heartbeat", ErrLost)) })
-		err := w.do.Beat(bounded, last, w.machine.now().Add(w.opt.Lease))
+		err := w.do.Beat(bounded, last, w.now().Add(w.opt.Lease))
 		over()
 		cancel()
 		switch {
@@ -358,10 +347,12 @@ func (w *Worker[R]) beat(ctx context.Context, h *Held[R], asked time.Time, stop 
 // refusedForGood reports whether an error says that the record has gone on
 // without its holder.
 func refusedForGood(err error) bool {
-	return unapplied(err) && !errors.Is(err, ErrBusy)
+	var refused *fsm.Refusal
+	var recorded *fsm.RecordedError
+	return (errors.As(err, &refused) || errors.As(err, &recorded)) && !errors.Is(err, fsm.ErrAmbiguous) && !errors.Is(err, fsm.ErrBusy)
 }
 
-func (w *Worker[R]) observe(e WorkerEvent) {
+func (w *Worker[R]) observe(e Event) {
 	if w.opt.Observe != nil {
 		w.opt.Observe(e)
 	}

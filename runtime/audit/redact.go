@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"bytes"
@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // RedactOptions say what Redact erases, who asks for it and why.
@@ -55,7 +57,8 @@ const (
 // owner, since the triggers, which let nobody edit a log, let it pass. Triggers of
 // users run, and see what it writes.
 // Request ids and the record's id stay; keep personal data out of them.
-func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (rec R, redacted bool, err error) {
+func Redact[R any](ctx context.Context, on *fsm.Machine[R], id string, o RedactOptions) (rec R, redacted bool, err error) {
+	m := of(on)
 	if err := m.operator(o.Actor, o.Reason, id); err != nil {
 		return rec, false, err
 	}
@@ -65,12 +68,8 @@ func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (re
 	}
 	var row driver.Row
 	var e driver.Event
-	u := m.unit(&fsmimpl.Operation[R]{Name: "redact"}, id, "")
-	u.try = func(tx driver.Tx, _ bool) error {
-		redactor, ok := tx.(driver.Redactor)
-		if !ok {
-			return fmt.Errorf("redact %s %q: this store cannot erase what is logged", m.schema.Machine, id)
-		}
+	u := inspect.Work{Name: "redact", ID: id, RequestID: ""}
+	u.Try = func(tx driver.Tx) error {
 		old, err := m.wholeRow(tx, id)
 		if err != nil {
 			return err
@@ -88,28 +87,28 @@ func (m *Machine[R]) Redact(ctx context.Context, id string, o RedactOptions) (re
 			return err
 		}
 		w := &driver.Write{Prev: old.Ref(), PrevState: old.State, Row: &row, Changed: r.changed(&old), Event: e}
-		waiting, err := redactor.Redact(w, edited)
+		waiting, err := tx.Redact(w, edited)
 		if waiting && err == nil {
-			refused := m.refusal(CodeWrongState, nil, id, old.State)
+			refused := refusal(m.Engine, fsm.ErrWrongState, id, old.State)
 			refused.Message = "an effect of it is still to be delivered, which needs what would be erased; deliver it first"
 			err = refused
 		}
 		return err
 	}
-	u.find = func(r driver.Reader) (bool, error) {
+	u.Find = func(r driver.Reader) (bool, error) {
 		events, err := r.Request(id, e.RequestID)
 		return len(events) > 0, err
 	}
-	if err := m.run(ctx, u); err != nil {
+	if err := m.Run(ctx, u); err != nil {
 		return rec, false, err
 	}
-	rec, err = m.load(nil, &row)
+	rec, err = m.Load(&row)
 	return rec, redacted, err
 }
 
 // redactable returns the columns of fields that nothing between records depends on.
-func (m *Machine[R]) redactable(id string, fields []string) (columns []int, err error) {
-	s := m.schema
+func (m *machine[R]) redactable(id string, fields []string) (columns []int, err error) {
+	s := m.Schema
 	for _, name := range fields {
 		i := slices.IndexFunc(s.Columns, func(c driver.Column) bool { return c.Name == name })
 		why := "there is no such field"
@@ -117,7 +116,7 @@ func (m *Machine[R]) redactable(id string, fields []string) (columns []int, err 
 			why = m.needed(&s.Columns[i])
 		}
 		if why != "" {
-			r := m.refusal(CodeInvalidInput, nil, id, "")
+			r := refusal(m.Engine, fsm.ErrInvalidInput, id, "")
 			r.Name, r.Message = "fields", fmt.Sprintf("%s cannot be erased: %s", name, why)
 			return nil, r
 		}
@@ -127,22 +126,22 @@ func (m *Machine[R]) redactable(id string, fields []string) (columns []int, err 
 }
 
 // needed says why a field cannot be erased from any record; empty: it can.
-func (m *Machine[R]) needed(c *driver.Column) string {
+func (m *machine[R]) needed(c *driver.Column) string {
 	has := func(names []string) bool { return slices.Contains(names, c.Stored) }
-	for i := range m.schema.Uniques {
-		if u := &m.schema.Uniques[i]; has(u.Columns) {
+	for i := range m.Schema.Uniques {
+		if u := &m.Schema.Uniques[i]; has(u.Columns) {
 			return "the rule " + u.Name + " finds records by it"
 		}
 	}
-	for i := range m.schema.Indexes {
-		if x := &m.schema.Indexes[i]; len(x.Order) == 0 && has(x.Columns) {
+	for i := range m.Schema.Indexes {
+		if x := &m.Schema.Indexes[i]; len(x.Order) == 0 && has(x.Columns) {
 			return "records are counted together by it (" + x.Name + ")"
 		}
 	}
-	if m.d.Projection != nil && has(m.d.Projection.Key) {
+	if m.Descriptor.Projection != nil && has(m.Descriptor.Projection.Key) {
 		return "the projection groups records by it"
 	}
-	for _, op := range m.d.Operations {
+	for _, op := range m.Descriptor.Operations {
 		if slices.ContainsFunc(op.Triggers, func(t fsmimpl.Trigger) bool { return t.After == c.Stored }) {
 			return op.Name + " becomes due by it"
 		}
@@ -157,10 +156,10 @@ func (m *Machine[R]) needed(c *driver.Column) string {
 }
 
 // wholeRow returns a row that is the fold of a log in which nothing is wrong.
-func (m *Machine[R]) wholeRow(tx driver.Tx, id string) (driver.Row, error) {
-	old, err := tx.Row(id)  // first: it may be what locks the record
-	if err == ErrNotFound { //nolint:errorlint // as stores return it
-		return old, m.missing(tx, nil, id)
+func (m *machine[R]) wholeRow(tx driver.Tx, id string) (driver.Row, error) {
+	old, err := tx.Row(id)         // first: it may be what locks the record
+	if err == driver.ErrNotFound { //nolint:errorlint // as stores return it
+		return old, m.missing(tx, id)
 	}
 	if err != nil {
 		return old, err
@@ -169,8 +168,8 @@ func (m *Machine[R]) wholeRow(tx driver.Tx, id string) (driver.Row, error) {
 	if err != nil {
 		return old, err
 	}
-	if diff := differs(m.schema, &old, &folded); diff != "" {
-		r := m.refusal(CodeQuarantined, nil, id, old.State)
+	if diff := inspect.Differs(m.Schema, &old, &folded); diff != "" {
+		r := refusal(m.Engine, fsm.ErrQuarantined, id, old.State)
 		r.Message = "it differs from the fold of its log, so nothing can be erased from it; repair it first: " + diff
 		return old, r
 	}
@@ -190,13 +189,13 @@ type redaction struct {
 
 // redaction decides what stands in the place of each value, so that the record
 // keeps the rules of its state.
-func (m *Machine[R]) redaction(old *driver.Row, columns []int, o *RedactOptions) (*redaction, error) {
-	r := &redaction{s: m.schema, o: o, columns: map[string]int{}, values: map[string]bool{}, fed: map[string]map[string]bool{}}
+func (m *machine[R]) redaction(old *driver.Row, columns []int, o *RedactOptions) (*redaction, error) {
+	r := &redaction{s: m.Schema, o: o, columns: map[string]int{}, values: map[string]bool{}, fed: map[string]map[string]bool{}}
 	r.blank = make([]driver.JSON, len(r.s.Columns))
 	for _, i := range columns {
-		r.columns[m.schema.Columns[i].Stored] = i
+		r.columns[m.Schema.Columns[i].Stored] = i
 	}
-	for _, op := range m.d.Operations {
+	for _, op := range m.Descriptor.Operations {
 		fed := map[string]bool{}
 		for _, f := range op.Feeds {
 			if _, erased := r.columns[f.Column]; erased {
@@ -215,12 +214,12 @@ func (m *Machine[R]) redaction(old *driver.Row, columns []int, o *RedactOptions)
 				return nil, err
 			}
 		}
-		rec, err := m.d.Decode(r.row)
+		rec, err := m.Descriptor.Decode(r.row)
 		if err != nil {
 			return nil, err
 		}
 		broken = nil
-		for _, v := range m.d.Check(&rec) {
+		for _, v := range m.Descriptor.Check(&rec) {
 			if v.Must {
 				broken = append(broken, v.String())
 			}
@@ -229,7 +228,7 @@ func (m *Machine[R]) redaction(old *driver.Row, columns []int, o *RedactOptions)
 			return r, nil
 		}
 	}
-	refused := m.refusal(CodeInvariant, nil, old.ID, old.State)
+	refused := refusal(m.Engine, fsm.ErrInvariant, old.ID, old.State)
 	refused.Message = "without what would be erased it breaks a rule of its state: " + strings.Join(broken, "; ")
 	return nil, refused
 }
@@ -265,7 +264,7 @@ func (r *redaction) changed(old *driver.Row) (list []int) {
 }
 
 // redacted makes the event of a redaction.
-func (m *Machine[R]) redacted(r *redaction, old *driver.Row) (driver.Event, error) {
+func (m *machine[R]) redacted(r *redaction, old *driver.Row) (driver.Event, error) {
 	e := m.record(driver.OpRedact, &r.row, r.o.Actor, r.o.Reason)
 	e.RequestID = driver.Reserved + driver.OpRedact + ":" + driver.NewID()
 	inputs, err := json.Marshal(r.o)

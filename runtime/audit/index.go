@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
 )
 
 // maxKeys is how many keys the audit remembers to have told, so that one that is
@@ -16,15 +17,12 @@ const maxKeys = 1 << 12
 // auditIndexes yields the keys of the store's own indexes that do not say what
 // their records say. What follows from something that is told already is left
 // out: the records have another fault, or share a place of one of the rules.
-func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*driver.UniqueRule, yield func(Finding) bool) error {
+func (m *machine[R]) auditIndexes(ctx context.Context, shared []*driver.UniqueRule, yield func(inspect.Finding) bool) error {
 	told := map[string]bool{}
 	for place := ""; ; {
 		var wrong []driver.Misindexed
-		err := m.table.View(ctx, func(r driver.Reader) (err error) {
-			wrong = nil
-			if in, is := r.(driver.Indexed); is {
-				wrong, place, err = in.Misindexed(place)
-			}
+		err := m.Table.View(ctx, func(r driver.Reader) (err error) {
+			wrong, place, err = r.Misindexed(place)
 			return err
 		})
 		if err != nil {
@@ -41,7 +39,7 @@ func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*driver.UniqueRu
 			if err != nil {
 				return err
 			}
-			if !follows && !yield(Finding{ID: w.ID, Check: CheckIndex, Must: true, Message: fmt.Sprintf("the key %q %s", w.Key, w.Problem)}) {
+			if !follows && !yield(inspect.Finding{ID: w.ID, Check: CheckIndex, Must: true, Message: fmt.Sprintf("the key %q %s", w.Key, w.Problem)}) {
 				return errBrokenOff
 			}
 		}
@@ -52,15 +50,15 @@ func (m *Machine[R]) auditIndexes(ctx context.Context, shared []*driver.UniqueRu
 }
 
 // followsFromMore reports whether something else is wrong with a record.
-func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*driver.UniqueRule) (bool, error) {
+func (m *machine[R]) followsFromMore(ctx context.Context, id string, shared []*driver.UniqueRule) (bool, error) {
 	found, err := m.auditRecord(ctx, id, nil)
-	if err != nil || slices.ContainsFunc(found, func(f Finding) bool { return f.Must }) {
+	if err != nil || slices.ContainsFunc(found, func(f inspect.Finding) bool { return f.Must }) {
 		return true, err
 	}
 	follows := false
-	err = m.table.View(ctx, func(r driver.Reader) error {
+	err = m.Table.View(ctx, func(r driver.Reader) error {
 		row, err := r.Row(id)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, driver.ErrNotFound) {
 			follows, err = orphan(r, id)
 			return err
 		}
@@ -68,7 +66,7 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*d
 			return err
 		}
 		for _, u := range shared {
-			q, holds := placeOf(m.schema, u, &row)
+			q, holds := inspect.PlaceOf(m.Schema, u, &row)
 			if !holds {
 				continue
 			}
@@ -76,8 +74,8 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*d
 				if rowErr != nil {
 					return rowErr
 				}
-				same, holds := placeOf(m.schema, u, &other)
-				follows = follows || holds && other.ID != id && sameConds(q.Where, same.Where)
+				same, holds := inspect.PlaceOf(m.Schema, u, &other)
+				follows = follows || holds && other.ID != id && inspect.SameConds(q.Where, same.Where)
 			}
 		}
 		return nil
@@ -89,10 +87,10 @@ func (m *Machine[R]) followsFromMore(ctx context.Context, id string, shared []*d
 // purged.
 func orphan(r driver.Reader, id string) (bool, error) {
 	for _, err := range r.Events(id, 0) {
-		if err != nil && !isUnreadable(err) {
+		if err != nil && !inspect.IsUnreadable(err) {
 			return false, err
 		}
-		gone, err := wasPurged(r, id)
+		gone, err := inspect.WasPurged(r, id)
 		return !gone, err
 	}
 	return false, nil
@@ -100,15 +98,13 @@ func orphan(r driver.Reader, id string) (bool, error) {
 
 // indexed reports whether the store finds a record under what it says.
 func indexed(r driver.Reader, id string) (bool, error) {
-	in, is := r.(driver.Indexed)
-	for place := ""; is; {
-		wrong, next, err := in.Misindexed(place)
+	for place := ""; ; {
+		wrong, next, err := r.Misindexed(place)
 		if err != nil || slices.ContainsFunc(wrong, func(w driver.Misindexed) bool { return w.ID == id }) {
 			return false, err
 		}
 		if place = next; place == "" {
-			break
+			return true, nil
 		}
 	}
-	return true, nil
 }

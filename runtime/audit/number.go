@@ -1,4 +1,4 @@
-package fsm
+package audit
 
 import (
 	"encoding/json"

@@ -1,0 +1,183 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
+)
+
+// Probe asks the world about a record; generated code makes one out of the
+// machine's Probes.
+type Probe[R any] func(ctx context.Context, r R) ([]fsmimpl.Violation, error)
+
+// Options are the settings of an audit.
+type Options[R any] struct {
+	// Probes are asked about every record that can be decoded.
+	Probes []Probe[R]
+	// Progress is called after every page of records and at the end, in the
+	// goroutine of the audit. Total is the number of records when it began.
+	Progress func(done, total int64)
+	// Groups is how many groups of a projection are followed in one pass over the
+	// log; with more of them it is read again. Zero is 16384.
+	Groups int
+}
+
+// Run reads every record and its whole log and yields what is wrong with
+// them; nothing at all when everything is right. It never writes. An error ends
+// it. Records are read in pages, so it may run beside other work; each record
+// is compared with its log in one consistent snapshot. What it keeps in memory
+// does not grow with the number of records or the length of a log. Where the
+// machine has a projection with transitions, it reads the log of all records at
+// the end, once for some thousand groups, and twice where it finds something.
+// What it found so far is told by HealthOf.
+func Run[R any](ctx context.Context, m *fsm.Machine[R], probes ...Probe[R]) iter.Seq2[Finding, error] {
+	return RunWith(ctx, m, Options[R]{Probes: probes})
+}
+
+// RunWith is Run with settings.
+func RunWith[R any](ctx context.Context, m *fsm.Machine[R], o Options[R]) iter.Seq2[Finding, error] {
+	return func(yield func(Finding, error) bool) {
+		engine := of(m)
+		run := engine.Health.Begin(true, engine.Now())
+		err := engine.audit(ctx, &o, run, func(f inspect.Finding) bool {
+			run.Found(&f)
+			return yield(Finding(f), nil)
+		})
+		run.End(err, engine.Now())
+		if err != nil && err != errBrokenOff { //nolint:errorlint // it is not wrapped
+			yield(Finding{}, err)
+		}
+	}
+}
+
+// machine is the machine that is looked at.
+type machine[R any] struct{ *inspect.Engine[R] }
+
+// of returns the machine as this package works with it.
+func of[R any](m *fsm.Machine[R]) *machine[R] { return &machine[R]{m.Engine()} }
+
+// errBrokenOff ends an audit whose reader has had enough.
+var errBrokenOff = errors.New("the audit was broken off by its reader")
+
+func (m *machine[R]) audit(ctx context.Context, o *Options[R], run *inspect.CheckRun, yield func(inspect.Finding) bool) error {
+	total, err := m.total(ctx)
+	if err != nil {
+		return err
+	}
+	run.Expect(total)
+	var done int64
+	report := func() {
+		if o.Progress != nil {
+			o.Progress(done, total)
+		}
+	}
+	for row, err := range inspect.Rows(ctx, m.Table, driver.Query{}) {
+		var found []inspect.Finding
+		if err == nil {
+			found, err = m.auditRecord(ctx, row.ID, o.Probes)
+		}
+		if err != nil {
+			return err
+		}
+		quarantined := false
+		for _, f := range found {
+			quarantined = quarantined || f.Must && f.Check != CheckProbe
+			if !yield(f) {
+				return errBrokenOff
+			}
+		}
+		run.Record(quarantined)
+		if done++; done%inspect.PageSize == 0 {
+			report()
+		}
+	}
+	shared, err := m.auditUniques(ctx, yield)
+	if err != nil {
+		return err
+	}
+	if err := m.auditIndexes(ctx, shared, yield); err != nil {
+		return err
+	}
+	if err := m.auditOrphans(ctx, yield); err != nil {
+		return err
+	}
+	if err := m.auditProjection(ctx, cmp.Or(o.Groups, maxGroups), yield); err != nil {
+		return err
+	}
+	report()
+	return nil
+}
+
+// total counts the records.
+func (m *machine[R]) total(ctx context.Context) (n int64, err error) {
+	err = m.Table.View(ctx, func(r driver.Reader) (err error) {
+		n, err = r.Count(driver.Query{})
+		return err
+	})
+	return n, err
+}
+
+func (m *machine[R]) auditOrphans(ctx context.Context, yield func(inspect.Finding) bool) error {
+	for after := ""; ; {
+		var ids []string
+		err := m.Table.View(ctx, func(r driver.Reader) (err error) {
+			ids, err = r.Orphans(after, inspect.PageSize)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			after = id
+			if !yield(inspect.Finding{ID: id, Check: CheckOrphan, Must: true, Message: "the log has no record"}) {
+				return errBrokenOff
+			}
+		}
+		if len(ids) < inspect.PageSize {
+			return nil
+		}
+	}
+}
+
+// auditRecord inspects one record.
+func (m *machine[R]) auditRecord(ctx context.Context, id string, probes []Probe[R]) ([]inspect.Finding, error) {
+	x := inspect.New(m.Engine, id)
+	var rec R
+	decoded := false
+	err := m.Table.View(ctx, func(r driver.Reader) error {
+		x = inspect.New(m.Engine, id)
+		decoded = false
+		row, err := r.Row(id)
+		if errors.Is(err, driver.ErrNotFound) {
+			return nil // it was purged since its page was read
+		}
+		if err != nil {
+			return err
+		}
+		if err := x.Log(r); err != nil {
+			return err
+		}
+		rec, decoded = x.Row(&row)
+		return nil
+	})
+	if err != nil || !decoded {
+		return x.Found, err
+	}
+	for _, probe := range probes {
+		violations, err := probe(ctx, rec)
+		if err != nil {
+			return nil, fmt.Errorf("probe %s %q: %w", m.Schema.Machine, id, err)
+		}
+		for _, v := range violations {
+			x.Found = append(x.Found, inspect.Finding{ID: id, Check: CheckProbe, Must: v.Must, Message: v.String()})
+		}
+	}
+	return x.Found, nil
+}

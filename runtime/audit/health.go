@@ -1,0 +1,37 @@
+package audit
+
+import (
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Health is what the last check of a machine's records led to: the cheap one
+// that NewMachine makes, or an audit.
+type Health struct {
+	Running     bool             // the check is under way
+	Full        bool             // it is an audit, which reads every log
+	Began       time.Time        // by the machine's clock; zero: no check was made
+	Ended       time.Time        // zero while it runs
+	Records     int64            // looked at so far
+	Total       int64            // when it began
+	Quarantined int64            // of those that were looked at
+	Findings    map[string]int64 // how many there are of each check
+	Err         error            // what ended it early
+	Store       error            // why the store takes no more writes; nil: it does
+}
+
+// Sound reports whether a check has ended and found nothing wrong, and the store
+// takes writes.
+func (h Health) Sound() bool {
+	return h.Store == nil && !h.Ended.IsZero() && !h.Running && h.Err == nil && len(h.Findings) == 0
+}
+
+// HealthOf returns what the last check has found, so far when it is still running,
+// and how the store is now.
+func HealthOf[R any](m *fsm.Machine[R]) Health {
+	engine := m.Engine()
+	h := Health(engine.Health.Last())
+	h.Store = engine.Store.Failed()
+	return h
+}

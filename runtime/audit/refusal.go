@@ -1,0 +1,17 @@
+package audit
+
+import (
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/inspect"
+)
+
+// refusal returns a refusal. The state is a stored word, empty for none.
+func refusal[R any](m *inspect.Engine[R], code fsm.Code, id, state string) *fsm.Refusal {
+	return fsm.Refuse(id, m.Schema.StateName(state), fsm.Ground{Code: code, Machine: m.Schema.Machine})
+}
+
+// quarantined reports whether an error says that a record is, and nothing else.
+func quarantined(err error) bool {
+	r, ok := err.(*fsm.Refusal) //nolint:errorlint // what a refusal wraps is not asked
+	return ok && r.Code == fsm.ErrQuarantined
+}

@@ -1,0 +1,36 @@
+// Package inspect looks at records and their logs. The engine does so when it opens
+// a machine, and package audit does in full.
+package inspect
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
+)
+
+// Engine is what package audit has of a machine.
+type Engine[R any] struct {
+	Schema     *driver.Schema
+	Descriptor *fsmimpl.Descriptor[R]
+	ByStored   map[string]*fsmimpl.Operation[R]
+	Store      driver.Store
+	Table      driver.Table
+	Now        func() time.Time // of the machine's clock, as records hold it
+	Health     *State
+	Quarantine *sync.Map // ids whose rows do not end their logs, found by a check at open
+	// Run does work in a transaction until it is known what became of it.
+	Run func(ctx context.Context, w Work) error
+	// Load makes a record of a row and checks it.
+	Load func(row *driver.Row) (R, error)
+}
+
+// Work is one transaction's worth of work.
+type Work struct {
+	Name, ID, RequestID string
+	Try                 func(tx driver.Tx) error
+	// Find looks whether the work was done by a try whose answer was lost.
+	Find func(r driver.Reader) (bool, error)
+}
