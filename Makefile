@@ -6,7 +6,7 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 GO       ?= go
-TOOL     := $(GO) tool -modfile=internal/tools/go.mod
+TOOL     := $(GO) tool -modfile=internal/lab/tools/go.mod
 FUZZTIME ?= 10s
 KILLS    ?= 100
 N        ?= 200
@@ -35,10 +35,10 @@ generate: ## write all generated code anew
 
 .PHONY: test
 test: ## every deterministic test (vet is in make lint)
-	$(GO) run ./internal/pgtest/with $(GO) test -vet=off ./...
-	cd internal/schemacheck && $(GO) test -vet=off ./...
+	$(GO) run ./internal/lab/pgtest/with $(GO) test -vet=off ./...
+	cd internal/lab/schemacheck && $(GO) test -vet=off ./...
 	cd runtime/fsmotel && $(GO) test -vet=off ./...
-	cd cmd/fsmctl && $(GO) run github.com/fsmgen/fsmgen/internal/pgtest/with $(GO) test -vet=off ./...
+	cd cmd/fsmctl && $(GO) run github.com/fsmgen/fsmgen/internal/lab/pgtest/with $(GO) test -vet=off ./...
 	cd examples/downstream && $(GO) test ./...
 
 # The random tests of make test draw the same cases each time, so that a change
@@ -51,15 +51,15 @@ test campaigns: export GOGC ?= 400
 .PHONY: campaigns
 campaigns: ## the short forms of campaigns: faults, random machines, all generated packages (Linux; strace, PostgreSQL)
 	FSMGEN_CAMPAIGNS=1 FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1 \
-		$(GO) test -count=1 -timeout 30m ./internal/claims ./internal/cost ./internal/faults ./internal/fuzzmachines ./internal/difftest ./internal/migration ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
+		$(GO) test -count=1 -timeout 30m ./internal/lab/claims ./internal/lab/cost ./internal/lab/faults ./internal/lab/fuzzmachines ./internal/lab/difftest ./internal/migration ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: cost-table
 cost-table: ## processor time of check, gen, build and generated tests for machines of 10 to 2000 states; an hour
-	$(GO) run ./internal/cost/table
+	$(GO) run ./internal/lab/cost/table
 
 .PHONY: portable
 portable: ## type-check everything for Linux, macOS and Windows on amd64 and arm64
-	$(GO) run ./internal/portable . cmd/fsmctl runtime/fsmotel examples/downstream internal/schemacheck internal/bench
+	$(GO) run ./internal/lab/portable . cmd/fsmctl runtime/fsmotel examples/downstream internal/lab/schemacheck internal/lab/bench
 
 .PHONY: empty-machine
 empty-machine: ## make demo and make test in fresh clones, nothing cached, with and without PostgreSQL, as root and not, in odd folders (ONLY=user,blank)
@@ -82,11 +82,11 @@ man: ## write the man pages into bin/man/man1 (look at one: man -l bin/man/man1/
 
 .PHONY: e2e-short
 e2e-short: ## the conformance suites over etcd and other SQLite drivers, and a short round of faults (needs a C compiler)
-	cd internal/e2e && $(GO) test -count=1 -timeout 20m ./...
+	cd internal/lab/e2e && $(GO) test -count=1 -timeout 20m ./...
 
 .PHONY: e2e
-e2e: ## use the page of fsmgen serve in Chromium (needs Node; installs Chromium when missing; ONLY=words of tests; pictures in internal/browser/shots)
-	internal/browser/check.sh $(ONLY)
+e2e: ## use the page of fsmgen serve in Chromium (needs Node; installs Chromium when missing; ONLY=words of tests; pictures in internal/lab/browser/shots)
+	internal/lab/browser/check.sh $(ONLY)
 
 .PHONY: race
 race: ## every test under the race detector (needs a C compiler)
@@ -102,7 +102,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 
 .PHONY: fuzz-machines
 fuzz-machines: ## generate N (200) random machines, run their tests over memory and SQLite, and print the smallest that fails
-	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 240m -args -machines $(N) -tested $(N)
+	FSMGEN_CAMPAIGNS=1 $(GO) test ./internal/lab/fuzzmachines -run '^TestRandomMachines$$' -count=1 -v -timeout 240m -args -machines $(N) -tested $(N)
 
 .PHONY: crash
 crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
@@ -110,19 +110,19 @@ crash: ## kill the example with SIGKILL KILLS (100) times and audit what is left
 
 .PHONY: claims
 claims: ## 1, 3 and 8 processes claim from one queue, in both databases, while KILLS (100) workers are killed in each run
-	$(GO) test ./internal/claims -count=1 -v -timeout 60m -args -jobs $$((20 * $(KILLS))) -kills $(KILLS)
+	$(GO) test ./internal/lab/claims -count=1 -v -timeout 60m -args -jobs $$((20 * $(KILLS))) -kills $(KILLS)
 
 .PHONY: faults
 faults: ## break processes, disks, servers and connections; print the figures, in minutes with FORM=short (Linux, strace, PostgreSQL, C compiler)
 	@case '$(FORM)' in long) long=1;; short) long=;; *) echo "FORM is '$(FORM)'; write long or short" >&2; exit 2;; esac; \
 	table=$$(mktemp); trap 'rm -f "$$table"' EXIT; failed=; \
 	export FSMGEN_CAMPAIGNS=1 FSMGEN_FAULTS_LONG=$$long FSMGEN_FAULTS_TABLE=$$table FSMGEN_REQUIRE_POSTGRES=1 FSMGEN_REQUIRE_STRACE=1; \
-	$(GO) test ./internal/faults -count=1 -v -timeout 120m || failed=1; \
+	$(GO) test ./internal/lab/faults -count=1 -v -timeout 120m || failed=1; \
 	$(GO) test ./examples/webhook -run '^TestKills$$' -count=1 -v -timeout 60m || failed=1; \
-	(cd internal/e2e && $(GO) test ./mattn ./ncruces -p 1 -count=1 -v -timeout 60m) || failed=1; \
-	(cd internal/e2e && $(GO) test ./etcd -run '^Test(Faults|Linearizable)$$' -count=1 -v -timeout 120m) || failed=1; \
-	$(GO) run ./internal/faults/table $$table || failed=1; \
-	(cd internal/e2e && $(GO) test ./etcd -skip '^Test(Faults|Linearizable)$$' -count=1 -timeout 120m) || failed=1; \
+	(cd internal/lab/e2e && $(GO) test ./mattn ./ncruces -p 1 -count=1 -v -timeout 60m) || failed=1; \
+	(cd internal/lab/e2e && $(GO) test ./etcd -run '^Test(Faults|Linearizable)$$' -count=1 -v -timeout 120m) || failed=1; \
+	$(GO) run ./internal/lab/faults/table $$table || failed=1; \
+	(cd internal/lab/e2e && $(GO) test ./etcd -skip '^Test(Faults|Linearizable)$$' -count=1 -timeout 120m) || failed=1; \
 	[[ -z $$failed ]] || { echo 'some of these tests have failed: see above' >&2; exit 1; }
 
 .PHONY: migrations
@@ -131,7 +131,7 @@ migrations: ## N (1000) random evolutions of a machine among tables of users, in
 
 .PHONY: mutation
 mutation: ## change the generated code, the schemas and the engine in every way; the tests must notice (ONLY=name)
-	$(GO) run ./internal/mutate -only '$(ONLY)'
+	$(GO) run ./internal/lab/mutate -only '$(ONLY)'
 
 .PHONY: lint
 lint: ## vet and the pinned linters, generated code included
@@ -160,19 +160,19 @@ bench: ## benchmarks (BENCH selects)
 
 .PHONY: bench-peers
 bench-peers: ## transitions in memory beside code by hand and other libraries
-	cd internal/bench && $(GO) run . -only pure -rounds $(ROUNDS)
+	cd internal/lab/bench && $(GO) run . -only pure -rounds $(ROUNDS)
 
 .PHONY: bench-report
 bench-report: ## measure everything side by side (ROUNDS=6, RECORDS=1000000, SECTIONS=) and write BENCHMARKS.md; about 20 minutes on a quiet machine
-	cd internal/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -soak $(SOAK) -only '$(SECTIONS)' -o ../../BENCHMARKS.md
+	cd internal/lab/bench && $(GO) run . -rounds $(ROUNDS) -records $(RECORDS) -soak $(SOAK) -only '$(SECTIONS)' -o ../../../BENCHMARKS.md
 
 .PHONY: bench-soak
 bench-soak: ## stores under load, and a soak of SOAK (10m), to the terminal
-	cd internal/bench && $(GO) run . -only load -rounds $(ROUNDS) -soak $(if $(filter-out 1m,$(SOAK)),$(SOAK),10m)
+	cd internal/lab/bench && $(GO) run . -only load -rounds $(ROUNDS) -soak $(if $(filter-out 1m,$(SOAK)),$(SOAK),10m)
 
 .PHONY: bench-smoke
 bench-smoke: ## the guard: fail when a ratio is far below its floor, or when something allocates
-	cd internal/bench && $(GO) test -count=1 ./... && $(GO) run . -smoke
+	cd internal/lab/bench && $(GO) test -count=1 ./... && $(GO) run . -smoke
 
 .PHONY: cover
 cover: ## coverage of all packages by all tests, in coverage.out
@@ -181,23 +181,23 @@ cover: ## coverage of all packages by all tests, in coverage.out
 
 .PHONY: spin
 spin: ## compare the model checker with Spin on execution (needs spin and gcc)
-	FSMGEN_REQUIRE_SPIN=1 $(GO) test ./internal/spin -count=1 -v
+	FSMGEN_REQUIRE_SPIN=1 $(GO) test ./internal/lab/spin -count=1 -v
 
 .PHONY: diagrams-check
 diagrams-check: ## parse and draw every .mmd with the real Mermaid (needs Node; installs Chromium when missing)
-	internal/diagrams/check.sh
+	internal/lab/diagrams/check.sh
 
 .PHONY: diagrams-judge
 diagrams-judge: ## count crossings and overlaps of our pictures beside those of Graphviz and Mermaid (after diagrams-check; needs dot)
 	@geometry=$$(mktemp); trap 'rm -f "$$geometry"' EXIT; \
-	(cd internal/diagrams && node geometry.mjs "$$geometry" $$(for f in ../../gen/chart/testdata/golden/*.mermaid.mmd ../../examples/machines/*/*.mmd; do n=$$(basename "$$f" .mmd); n=$${n%.mermaid}; [[ $$n == weighed ]] || echo "$$n=$$f"; done)); \
+	(cd internal/lab/diagrams && node geometry.mjs "$$geometry" $$(for f in ../../../gen/chart/testdata/golden/*.mermaid.mmd ../../../examples/machines/*/*.mmd; do n=$$(basename "$$f" .mmd); n=$${n%.mermaid}; [[ $$n == weighed ]] || echo "$$n=$$f"; done)); \
 	FSMGEN_MERMAID_GEOMETRY=$$geometry $(GO) test ./gen/chart/draw -run '^TestSideBySide$$' -count=1 -v
 
 .PHONY: exports-check
 exports-check: ## load the exported machines with XState and SCION (SCXML), walk through every cell and along random walks; complete keys as editors do (needs Node)
-	internal/exports/check.sh
-	internal/editors/check.sh
+	internal/lab/exports/check.sh
+	internal/lab/editors/check.sh
 
 .PHONY: pictures-check
 pictures-check: ## read and draw the texts for Graphviz, D2 and PlantUML with these (needs Node; PlantUML where it is, or with FSMGEN_REQUIRE_PLANTUML=1)
-	internal/pictures/check.sh
+	internal/lab/pictures/check.sh

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/fsmgen/fsmgen/internal/campaign"
-	"github.com/fsmgen/fsmgen/internal/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
+	"github.com/fsmgen/fsmgen/internal/lab/outside"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -85,7 +85,7 @@ func TestTypes(t *testing.T) {
 // which knows fsmgen by a replace directive, and lets Go vet them and run their
 // generated tests and the tests in testdata/run; outside of a campaign, only those
 // packages that have some there. The five shipped machines are
-// packages of the repository, which are vetted and tested as such; internal/difftest
+// packages of the repository, which are vetted and tested as such; internal/lab/difftest
 // holds them to be what is generated.
 func TestPackagesRun(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // These look at the five machines of the repository as they are committed, which
-// internal/difftest holds to be what is generated. None is parallel: what others allocate
+// internal/lab/difftest holds to be what is generated. None is parallel: what others allocate
 // meanwhile would be counted.
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -12,7 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/fsmgen/fsmgen/internal/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/outside"
 )
 
 // TestDownstream is a stranger's project: a module of its own that names fsmgen as a

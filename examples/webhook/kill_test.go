@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/examples/webhook/notice"
-	"github.com/fsmgen/fsmgen/internal/faults"
+	"github.com/fsmgen/fsmgen/internal/lab/faults"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 )
 

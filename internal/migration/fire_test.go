@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/gen"
-	"github.com/fsmgen/fsmgen/internal/campaign"
-	"github.com/fsmgen/fsmgen/internal/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -15,9 +15,9 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/lab/outside"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/migration"
-	"github.com/fsmgen/fsmgen/internal/outside"
-	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/diff"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/migration"
-	"github.com/fsmgen/fsmgen/internal/pgtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/campaign"
-	"github.com/fsmgen/fsmgen/internal/fuzzmachines"
 	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
+	"github.com/fsmgen/fsmgen/internal/lab/fuzzmachines"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

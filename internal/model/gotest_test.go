@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/lab/outside"
 	"github.com/fsmgen/fsmgen/internal/model"
-	"github.com/fsmgen/fsmgen/internal/outside"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

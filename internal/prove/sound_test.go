@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/campaign"
 	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/prove"
 	"github.com/fsmgen/fsmgen/spec"
 )

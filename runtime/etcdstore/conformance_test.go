@@ -10,7 +10,7 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
-// The suite over the fake holds the store's own part of the work; internal/e2e
+// The suite over the fake holds the store's own part of the work; internal/lab/e2e
 // runs it over real servers.
 func TestConformance(t *testing.T) {
 	t.Parallel()

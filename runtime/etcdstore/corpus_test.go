@@ -3,10 +3,10 @@ package etcdstore_test
 import (
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/etcdcorpus"
+	"github.com/fsmgen/fsmgen/internal/lab/etcdcorpus"
 )
 
-// Each planted fault is found by exactly its check; internal/e2e plants them in
+// Each planted fault is found by exactly its check; internal/lab/e2e plants them in
 // a real server.
 func TestCorpus(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@
 // wait for it as long as their context lets them.
 //
 // How long a cluster is without a leader is the members' affair, and the store adds
-// at most one try. Measured in internal/e2e, from the start of two members of three
+// at most one try. Measured in internal/lab/e2e, from the start of two members of three
 // that were killed to the next acknowledgement: 0.5 to 1.4 s. A member that stands
 // still for longer than the election timeout (--election-timeout, 1 s) spoils the
 // election, and another one begins: with stalls of up to 0.5, 1 and 2 s at a time,

@@ -15,7 +15,7 @@ import (
 
 // fake is one member that serves the part of the JSON gateway that the store
 // uses, out of memory: revisions, compares, nested transactions, limits,
-// compaction, tokens. Real servers are asked in internal/e2e.
+// compaction, tokens. Real servers are asked in internal/lab/e2e.
 type fake struct {
 	*httptest.Server
 	*data

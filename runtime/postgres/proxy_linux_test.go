@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 )
 
 // proxy stands between a store and a server and can lose what passes.

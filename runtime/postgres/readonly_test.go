@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/examples/queue/lifecycle"
-	"github.com/fsmgen/fsmgen/internal/pgtest"
+	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsmgen/fsmgen/internal/campaign"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"

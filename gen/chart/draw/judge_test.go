@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/fsmgen/fsmgen/gen/chart"
-	"github.com/fsmgen/fsmgen/internal/judge"
+	"github.com/fsmgen/fsmgen/internal/lab/judge"
 )
 
 // TestSideBySide judges our pictures of the shipped machines beside those of
@@ -138,7 +138,7 @@ func dotDrawing(t *testing.T, c *chart.Chart) judge.Drawing {
 	return d
 }
 
-// mermaidDrawings reads what internal/diagrams/geometry.mjs measured in a browser.
+// mermaidDrawings reads what internal/lab/diagrams/geometry.mjs measured in a browser.
 func mermaidDrawings(t *testing.T) map[string]judge.Drawing {
 	t.Helper()
 	file := os.Getenv("FSMGEN_MERMAID_GEOMETRY")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fsmgen/fsmgen/gen/chart"
 	"github.com/fsmgen/fsmgen/gen/chart/layout"
-	"github.com/fsmgen/fsmgen/internal/judge"
+	"github.com/fsmgen/fsmgen/internal/lab/judge"
 	"github.com/fsmgen/fsmgen/spec"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/fsmgen/fsmgen/internal/judge"
+	"github.com/fsmgen/fsmgen/internal/lab/judge"
 )
 
 // drawing hands a result to the judge.

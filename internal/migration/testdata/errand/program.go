@@ -233,7 +233,7 @@ func ranked(ctx context.Context, one *v1.Machine, two *v2.Machine) {
 		if rec.Urgency != 5 {
 			log.Fatalf("%q is at urgency %d, want the default", id, rec.Urgency)
 		}
-		if _, repaired, err := two.Core().Repair(ctx, id, "op", "nothing to do"); err != nil || repaired {
+		if _, repaired, err := audit.Repair(ctx, two.Core(), id, "op", "nothing to do"); err != nil || repaired {
 			log.Fatalf("repair of %q: %v, %v", id, repaired, err)
 		}
 	}

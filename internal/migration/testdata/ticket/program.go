@@ -12,6 +12,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlite"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -34,7 +35,7 @@ func main() {
 	case "dump":
 		dump(ctx, store)
 	case "audit":
-		audit(ctx, store)
+		judge(ctx, store)
 	default:
 		log.Fatalf("unknown command %q", os.Args[1])
 	}
@@ -145,9 +146,9 @@ func fill(ctx context.Context, store fsm.Store) {
 	fmt.Println(counts[v1.StateOpen], counts[v1.StateTaken], counts[v1.StateOnHold], counts[v1.StateSolved])
 }
 
-// audit opens the database with the new version, looks for anything wrong, and
+// judge opens the database with the new version, looks for anything wrong, and
 // goes on with the work.
-func audit(ctx context.Context, store fsm.Store) {
+func judge(ctx context.Context, store fsm.Store) {
 	m, err := v2.Open(ctx, store)
 	check(err)
 	findings := func(when string) {
@@ -178,7 +179,7 @@ func audit(ctx context.Context, store fsm.Store) {
 	if rec.Weight != 5 || !rec.Loud || rec.Kind != v2.KindQuestion || rec.Desk != `it's "the" desk` || !rec.Since.Equal(since) || rec.Extra.String() != `{"a":["'",null]}` {
 		log.Fatalf("not at the defaults: %+v", rec)
 	}
-	if _, repaired, err := m.Core().Repair(ctx, longID, "op", "nothing to do"); err != nil || repaired {
+	if _, repaired, err := audit.Repair(ctx, m.Core(), longID, "op", "nothing to do"); err != nil || repaired {
 		log.Fatalf("repair: %v, %v", repaired, err)
 	}
 	// A retry of an old request is answered from the log, over the moved revision.

@@ -1,0 +1,197 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fsmgen/fsmgen"
+
+// rules say what a package below a path may import of this module and of others.
+// The longest path that fits decides. Test files are not looked at: they may
+// import what they like.
+var rules = map[string]struct {
+	own   []string // paths within the module, with everything below
+	other []string // modules outside the standard library
+}{
+	"runtime":                 {own: []string{"runtime/driver", "runtime/fsmimpl", "runtime/internal"}},
+	"runtime/driver":          {own: []string{"runtime/internal/inside"}},
+	"runtime/fsmimpl":         {own: []string{"runtime/driver"}},
+	"runtime/audit":           {own: []string{"runtime", "runtime/driver", "runtime/fsmimpl", "runtime/internal/inspect"}},
+	"runtime/worker":          {own: []string{"runtime"}},
+	"runtime/internal":        {own: []string{"runtime/driver", "runtime/fsmimpl"}},
+	"runtime/internal/call":   {},
+	"runtime/internal/inside": {},
+	"runtime/memstore":        {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
+	"runtime/etcdstore":       {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
+	"runtime/sqlstore":        {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
+	"runtime/storetest":       {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
+	"runtime/fsmtest":         {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/memstore", "runtime/worker"}},
+	"runtime/sqlite":          {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"modernc.org/sqlite"}},
+	"runtime/postgres":        {own: []string{"runtime", "runtime/driver", "runtime/sqlstore"}, other: []string{"github.com/jackc/pgx/v5"}},
+	"spec":                    {other: []string{"gopkg.in/yaml.v3"}},
+	"internal/interp":         {own: []string{"spec"}},
+	"internal/count":          {own: []string{"spec"}},
+	"internal/model":          {own: []string{"spec", "internal/interp"}},
+	"internal/prove":          {own: []string{"spec"}},
+	"internal/diff":           {own: []string{"spec"}},
+	"internal/replay":         {own: []string{"spec", "gen", "internal/interp", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
+	"internal/mdpage":         {own: []string{"spec", "gen"}},
+	"internal/live":           {own: []string{"spec", "gen", "internal/interp", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
+	"internal/live/sqldb": {own: []string{"spec", "gen/chart", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/sqlite", "runtime/postgres", "runtime/sqlstore"},
+		other: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
+	"internal/cli":           {own: []string{"spec", "gen/chart", "internal/validate", "internal/serve"}, other: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
+	"internal/live/livetest": {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "examples"}},
+	"internal/migration":     {own: []string{"spec", "gen", "internal/diff"}},
+	"internal/validate":      {own: []string{"spec", "internal/diff", "internal/interp", "internal/count", "internal/model", "internal/prove", "internal/validate"}},
+	"gen/chart":              {own: []string{"spec"}},
+	"gen/chart/layout":       {},
+	"gen/export":             {own: []string{"spec"}},
+	"internal/serve":         {own: []string{"spec", "gen/chart", "gen/export", "internal/interp", "internal/model", "internal/live", "runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
+	"gen/chart/draw":         {own: []string{"gen/chart", "gen/chart/layout", "spec"}, other: []string{"golang.org/x/image"}},
+	"gen":                    {own: []string{"spec", "internal/validate", "internal/interp", "internal/prove", "gen/chart"}, other: []string{"github.com/dave/jennifer"}},
+}
+
+// listed is what `go list` says of a package.
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists the packages of the module.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = "../../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var list []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+func below(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+func TestImportDirection(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, message := range judge(path, p.Imports, used) {
+			t.Error(message)
+		}
+	}
+	for _, must := range []string{"runtime", "runtime/memstore", "runtime/etcdstore", "runtime/storetest", "spec"} {
+		if !used[must] {
+			t.Errorf("no package is below %s: the rules are out of date", must)
+		}
+	}
+}
+
+// judge returns what is wrong with the imports of a package.
+func judge(path string, imports []string, used map[string]bool) (wrong []string) {
+	root := ""
+	for r := range rules {
+		if below(path, r) && len(r) > len(root) {
+			root = r
+		}
+	}
+	if root == "" {
+		return nil // cmd, examples and other programs may import what they need
+	}
+	used[root] = true
+	rule := rules[root]
+	for _, imp := range imports {
+		own, isOwn := strings.CutPrefix(imp, module+"/")
+		first, _, _ := strings.Cut(imp, "/")
+		allowed, kind := rule.other, "module"
+		switch {
+		case isOwn:
+			imp, allowed, kind = own, rule.own, "package"
+		case !strings.Contains(first, "."):
+			continue // the standard library
+		}
+		ok := false
+		for _, a := range allowed {
+			// "runtime" lets in package fsm, not the stores below it.
+			ok = ok || (a == "runtime" && imp == a) || (a != "runtime" && below(imp, a))
+		}
+		if !ok {
+			wrong = append(wrong, path+" imports the "+kind+" "+imp+", which packages below "+root+" may not")
+		}
+	}
+	return wrong
+}
+
+// The command line of the compiler links no database: not a driver, and no store.
+func TestToolLinksNoDatabase(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("go", "list", "-deps", "./cmd/fsmgen")
+	cmd.Dir = "../../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := strings.Fields(string(out))
+	if len(deps) < 100 {
+		t.Fatalf("%d packages are no whole list", len(deps))
+	}
+	for _, d := range deps {
+		for _, no := range []string{
+			"modernc.org", "github.com/jackc", "go.etcd.io", "google.golang.org/grpc",
+			module + "/runtime/sqlstore", module + "/runtime/sqlite", module + "/runtime/postgres", module + "/runtime/etcdstore",
+			module + "/internal/live/sqldb",
+		} {
+			if below(d, no) {
+				t.Errorf("cmd/fsmgen links %s; databases are opened by cmd/fsmctl", d)
+			}
+		}
+	}
+}
+
+// The judge itself sees what it should.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, imp string
+		wrong     bool
+	}{
+		{"runtime", "sync/atomic", false},
+		{"runtime", module + "/spec", true},
+		{"runtime", module + "/gen", true},
+		{"runtime", "gopkg.in/yaml.v3", true},
+		{"runtime/driver", module + "/runtime", true},
+		{"runtime/driver", module + "/runtime/fsmimpl", true},
+		{"runtime/fsmimpl", module + "/runtime", true},
+		{"runtime/memstore", module + "/runtime", false},
+		{"runtime/memstore", module + "/runtime/storetest", true},
+		{"runtime/etcdstore", "net/http", false},
+		{"runtime/etcdstore", "go.etcd.io/etcd/client/v3", true},
+		{"runtime/sqlite", "modernc.org/sqlite/lib", false},
+		{"runtime/sqlstore", "modernc.org/sqlite", true},
+		{"gen", module + "/runtime", true},
+		{"gen", module + "/internal/validate", false},
+		{"spec", module + "/internal/interp", true},
+		{"cmd/fsmgen", module + "/gen", false},
+	} {
+		if got := judge(c.path, []string{c.imp}, map[string]bool{}); (len(got) > 0) != c.wrong {
+			t.Errorf("%s imports %s: %q, want wrong %v", c.path, c.imp, got, c.wrong)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+// Parses and draws every diagram of the repository with the real Mermaid in a
+// headless Chromium, so that no generated diagram is a guess.
+//
+//   node check.mjs [--png DIR] [FILE or FOLDER...]
+//
+// In a folder it takes every .mmd and the mermaid blocks of every .md; without
+// arguments, in the repository. For each one it
+// demands that Mermaid parses it, that the drawing holds every state and every
+// arrow that the text declares, and that no two boxes or labels lie on each other.
+// With --png the pictures are kept in DIR. Exit code 1 when a file fails.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../../..");
+
+/** mermaidFiles lists every .mmd and .md below dir, sorted, without installed packages. */
+function mermaidFiles(dir) {
+  const found = [];
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) found.push(...mermaidFiles(path));
+    else if (/\.(mmd|md)$/.test(entry.name)) found.push(path);
+  }
+  return found.sort();
+}
+
+/** diagramsOf returns the diagrams of a file, each with a name for messages. */
+function diagramsOf(file) {
+  const text = readFileSync(file, "utf8");
+  const name = relative(root, file);
+  if (!file.endsWith(".md")) return [{ name, text }];
+  const blocks = [...text.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)];
+  return blocks.map(([, block], i) => ({ name: `${name} (block ${i + 1})`, text: block }));
+}
+
+/** browserPath returns the Chromium to use: $CHROMIUM, else a usual place. */
+function browserPath() {
+  const places = [
+    process.env.CHROMIUM,
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+  ];
+  const path = places.find((p) => p && existsSync(p));
+  if (!path) throw new Error("no Chromium found; install it (apt-get install chromium) or set CHROMIUM to its path");
+  return path;
+}
+
+/** draw runs in the page: parses and draws text, and says what is wrong with it. */
+async function draw({ text, id }) {
+  const m = globalThis.mermaid;
+  const wrong = [];
+  try {
+    await m.parse(text);
+  } catch (e) {
+    return { wrong: [`does not parse: ${e.message}`] };
+  }
+  const box = document.getElementById("drawing");
+  box.replaceChildren();
+  try {
+    const { svg } = await m.render(id, text);
+    box.innerHTML = svg;
+  } catch (e) {
+    return { wrong: [`does not draw: ${e.message}`] };
+  }
+  const decode = (s) => {
+    const t = document.createElement("textarea");
+    t.innerHTML = s.replace(/#(\d+);/g, "&#$1;").replace(/#(\w+);/g, "&$1;");
+    return t.value;
+  };
+  const shown = box.textContent.replace(/\s+/g, " ");
+  const flow = /^flowchart/m.test(text);
+  const declared = flow
+    ? [...text.matchAll(/^\s*(\w+)\("<b>([^<"]*)<\/b>/gm)].map(([all, name, label]) => [all, label, name])
+    : [...text.matchAll(/^\s*state "([^"]*)" as (\w+)/gm)];
+  for (const [, label, name] of declared) {
+    if (!shown.includes(decode(label))) wrong.push(`the state ${name} is not in the drawing`);
+  }
+  const arrows = text.match(/^\s*\S+ (-->|~~~)[| ]/gm)?.length ?? 0;
+  const notes = text.match(/^\s*end note$/gm)?.length ?? 0; // a line leads to each note
+  const paths = box.querySelectorAll(".edgePaths path").length;
+  if ((flow || /^stateDiagram/m.test(text)) && paths !== arrows + notes) wrong.push(`${arrows} arrows and ${notes} notes are declared, but ${paths} lines are drawn`);
+
+  const boxes = [...box.querySelectorAll("g.node, g.edgeLabel")]
+    .filter((n) => !n.querySelector(".state-start, .state-end"))
+    .map((n) => ({ name: n.textContent.trim() || n.id, r: n.getBoundingClientRect() }))
+    .filter((b) => b.r.width > 0 && b.r.height > 0);
+  for (let i = 0; i < boxes.length; i++) {
+    for (let j = i + 1; j < boxes.length; j++) {
+      const [a, b] = [boxes[i], boxes[j]];
+      const wide = Math.min(a.r.right, b.r.right) - Math.max(a.r.left, b.r.left);
+      const high = Math.min(a.r.bottom, b.r.bottom) - Math.max(a.r.top, b.r.top);
+      if (wide > 2 && high > 2) wrong.push(`"${a.name}" and "${b.name}" lie on each other`);
+    }
+  }
+  return { wrong, states: declared.length };
+}
+
+const args = process.argv.slice(2);
+let pngs = "";
+const given = [];
+for (let i = 0; i < args.length; i++) {
+  if (args[i] === "--png") pngs = args[++i];
+  else given.push(args[i]);
+}
+const files = (given.length > 0 ? given : [root])
+  .map((path) => resolve(path))
+  .flatMap((path) => (statSync(path).isDirectory() ? mermaidFiles(path) : [path]));
+const diagrams = files.flatMap(diagramsOf);
+if (diagrams.length === 0) {
+  console.error("no diagram found: nothing was checked");
+  process.exit(1);
+}
+if (pngs) mkdirSync(pngs, { recursive: true });
+
+const require = createRequire(import.meta.url);
+const library = join(dirname(require.resolve("mermaid/package.json")), "dist/mermaid.min.js");
+const browser = await chromium.launch({ executablePath: browserPath(), args: ["--no-sandbox"] });
+let failed = 0;
+try {
+  const page = await browser.newPage({ viewport: { width: 1600, height: 1200 } });
+  await page.setContent('<body style="margin:0;background:#fff"><div id="drawing" style="display:inline-block;padding:16px"></div></body>');
+  await page.addScriptTag({ path: library });
+  await page.evaluate(() => globalThis.mermaid.initialize({ startOnLoad: false }));
+
+  // The check itself must be able to fail.
+  const broken = await page.evaluate(draw, { text: "stateDiagram-v2\n  a --> --> b\n", id: "canary" });
+  if (broken.wrong.length === 0) throw new Error("Mermaid accepted a broken diagram: this check proves nothing");
+
+  for (const [i, { name, text }] of diagrams.entries()) {
+    const { wrong, states } = await page.evaluate(draw, { text, id: `d${i}` });
+    if (wrong.length > 0) {
+      failed++;
+      for (const w of wrong) console.error(`${name}: ${w}`);
+      continue;
+    }
+    if (!name.startsWith("..")) console.log(`${name}: ok, ${states} states`);
+    if (pngs) {
+      await page.evaluate(() => {
+        const svg = document.querySelector("#drawing svg");
+        const box = svg.viewBox.baseVal;
+        svg.style.maxWidth = "none";
+        svg.setAttribute("width", box.width);
+        svg.setAttribute("height", box.height);
+      });
+      const png = join(pngs, name.replace(/^(\.\.\/)+|\.mmd$/g, "").replace(/[^\w.-]+/g, "_") + ".png");
+      await page.locator("#drawing").screenshot({ path: png });
+    }
+  }
+} finally {
+  await browser.close();
+}
+console.log(`${diagrams.length - failed} of ${diagrams.length} diagrams are sound`);
+process.exit(failed > 0 ? 1 : 0);

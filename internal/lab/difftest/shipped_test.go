@@ -1,0 +1,160 @@
+package difftest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// The five machines of the project, in the folder specs, and the folders of
+// examples that their packages are in.
+var (
+	five    = []string{"lifecycle", "execution", "jobstate", "ingest", "task"}
+	folders = map[string]string{"lifecycle": "queue", "execution": "fm001", "jobstate": "events", "ingest": "pipeline", "task": "scheduler"}
+)
+
+func folder(name string) string {
+	return filepath.Join("..", "..", "..", "examples", folders[name], name)
+}
+
+// programs is the folder of the test programs of the five packages, which several
+// tests run: to build them takes longer than to run them.
+var programs = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "difftest"); err != nil {
+		return "", err
+	}
+	built = dir
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
+	for _, name := range five {
+		args = append(args, "./"+filepath.ToSlash(filepath.Join("examples", folders[name], name)))
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return dir, nil
+})
+
+// built is what programs has made.
+var built string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// runShipped runs the generated tests of one of the five where they are, with
+// these variables of the environment, and returns what they print.
+func runShipped(t *testing.T, name string, env []string, args ...string) string {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, name+".test"), args...)
+	cmd.Dir = folder(name)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "FSMGEN_POSTGRES_URL=") })
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the tests of %s with %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+var (
+	tracesMu sync.Mutex
+	traces   = map[string][]byte{}
+)
+
+// trace returns what the generated tests of one of the five asked over the pure
+// layer, memory and SQLite, and what came of it.
+func trace(t *testing.T, name string) []byte {
+	t.Helper()
+	tracesMu.Lock()
+	defer tracesMu.Unlock()
+	if traces[name] == nil {
+		path := filepath.Join(t.TempDir(), "trace.jsonl")
+		// The trace comes before the tests, and ends at PostgreSQL, where there is none.
+		runShipped(t, name, nil, "-test.skip", "/(sqlite|cells|invariants|inputs|projection)", "-fsmtest.trace", path)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces[name] = data
+	}
+	return traces[name]
+}
+
+// traceLines returns the lines of a trace but those over SQLite, which are the same
+// cases once more.
+func traceLines(t *testing.T, name string) (list []fsmtest.TraceLine) {
+	t.Helper()
+	lines := bufio.NewScanner(strings.NewReader(string(trace(t, name))))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l fsmtest.TraceLine
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Engine != "sqlite" {
+			list = append(list, l)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestShippedAreGenerated compares the five packages with what is generated now:
+// what is found of them here is found of the generator.
+func TestShippedAreGenerated(t *testing.T) {
+	t.Parallel()
+	for _, name := range five {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := parsed(t, name)
+			files, err := gen.Generate(m, gen.Options{TestStore: "sqlite,postgres"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				there, err := os.ReadFile(filepath.Join(folder(name), f.Name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(f.Data), string(there)); diff != "" {
+					t.Errorf("%s is not what is generated; run make generate (-generated +there):\n%s", f.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+// machine parses one of the five.
+func machine(t *testing.T, name string) *spec.Machine {
+	t.Helper()
+	m := parsed(t, name)
+	if m == nil {
+		t.FailNow()
+	}
+	return m
+}

@@ -1,0 +1,269 @@
+package difftest
+
+import (
+	order "cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fsmgen/fsmgen/internal/interp"
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
+	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/spec"
+)
+
+// sameMachine lists the mutants of specifications that mean the same as the
+// original, with the reason.
+var sameMachine = map[string]string{
+	"execution: projection: failed before running":                           "no group fits both rules",
+	"jobstate: compensation_event: branch 2 before 1":                        "no call fits both branches",
+	"jobstate: create: compensation_policy: input or same instead of absent": "a new record has no value to keep",
+	"lifecycle: enqueue: dedupe_key: input or same instead of absent":        "a new record has no value to keep",
+	"lifecycle: enqueue: payload: input or same instead of absent":           "a new record has no value to keep",
+}
+
+// floors are the shares, in percent, that the static checks refuse of the
+// mutants that change behaviour: found and coarse are those of `fsmgen check
+// --strict`, errors that of `fsmgen check`. They are what is reached, and may only
+// rise while the machines stay: guards on leases brought facts that tests alone notice. What only warnings refuse is nothing that every machine must not do: two
+// operations may share an event (FSM603), and a call may be recorded early (FSM109).
+var floors = struct{ found, errors, coarse float64 }{69.6, 56.7, 73.0}
+
+// TestStrength makes every mutant of the five specifications and looks at who
+// notices: first the static checks, which get it as text, then the cases of the
+// generated tests, as the unchanged machine's package wrote them into its trace.
+// The mutant is the implementation; a case in which it answers otherwise fails
+// the generated test. A mutant is refused when `fsmgen check --strict` fails,
+// which is an error or a warning; without --strict it takes an error.
+func TestStrength(t *testing.T) {
+	campaign.Only(t)
+	asked := map[string][]fsmtest.TraceLine{}
+	for _, name := range five {
+		asked[name] = traceLines(t, name)
+	}
+	var mu sync.Mutex
+	sum := newTally()
+	static, tested := 0, 0
+	var survivors []string
+	used, warned := map[string]bool{}, tallyOfCodes{}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, name := range five {
+		count := len(specMutants(parsed(t, name)))
+		for i := range count {
+			wg.Go(func() {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				m, original := parsed(t, name), parsed(t, name)
+				mutant := specMutants(m)[i]
+				mutant.apply()
+				found := refusal(m)
+				same := sameMachine[mutant.name] != ""
+				byTests := (same || len(found) == 0) && noticed(original, m, asked[name])
+				mu.Lock()
+				defer mu.Unlock()
+				if same {
+					used[mutant.name] = true
+					if byTests {
+						t.Errorf("%s is listed as the same machine, but the tests notice it", mutant.name)
+					}
+					return
+				}
+				sum.add(mutant, found)
+				if len(found) > 0 && !found.HasErrors() {
+					warned[found[0].Code]++
+				}
+				switch {
+				case len(found) > 0:
+					static++
+				case byTests:
+					tested++
+				default:
+					survivors = append(survivors, mutant.name)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	slices.Sort(survivors)
+	for _, s := range survivors {
+		t.Errorf("nobody notices: %s", s)
+	}
+	for s := range sameMachine {
+		if !used[s] {
+			t.Errorf("there is no mutant %s", s)
+		}
+	}
+	t.Logf("mutants by kind, and what the static checks find in them (errors, then warnings):\n%s", sum)
+	all := sum.all
+	t.Logf("%d mutants, %d of them mean the same; of the other %d `fsmgen check --strict` (errors and warnings) refuses %d (%.1f %%), it and the generated tests %d (%.1f %%)",
+		all.mutants+len(used), len(used), all.mutants, static, share(static, all.mutants), static+tested, share(static+tested, all.mutants))
+	t.Logf("`fsmgen check` (errors alone) refuses %d (%.1f %%); the warnings that refuse the rest: %s", all.errors, share(all.errors, all.mutants), warned)
+	t.Logf("of the %d that change what is said about states, fields and guards, `fsmgen check --strict` refuses %d (%.1f %%), `fsmgen check` %d (%.1f %%)",
+		sum.coarse.mutants, sum.coarse.refused, share(sum.coarse.refused, sum.coarse.mutants), sum.coarse.errors, share(sum.coarse.errors, sum.coarse.mutants))
+	for _, f := range []struct {
+		what       string
+		got, floor float64
+	}{
+		{"of all mutants, with --strict,", share(all.refused, all.mutants), floors.found},
+		{"of all mutants, by errors alone,", share(all.errors, all.mutants), floors.errors},
+		{"of the mutants of states, fields and guards, with --strict,", share(sum.coarse.refused, sum.coarse.mutants), floors.coarse},
+	} {
+		if f.got < f.floor {
+			t.Errorf("the static checks refuse %.1f %% %s; they refused %.1f %%", f.got, f.what, f.floor)
+		}
+	}
+}
+
+// tallyOfCodes counts findings by code.
+type tallyOfCodes map[string]int
+
+// String lists the codes with their counts, the most frequent first.
+func (c tallyOfCodes) String() string {
+	codes := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
+		return order.Or(c[b]-c[a], strings.Compare(a, b))
+	})
+	for i, code := range codes {
+		codes[i] = fmt.Sprintf("%s %d", code, c[code])
+	}
+	return strings.Join(codes, ", ")
+}
+
+func parsed(t *testing.T, name string) *spec.Machine {
+	path := filepath.Join("..", "..", "..", "specs", name+".yaml")
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	m, found := spec.Parse(path, src)
+	if m == nil {
+		t.Error(found)
+	}
+	return m
+}
+
+// refusal returns what the static checks find in the text of the machine,
+// without what is no finding.
+func refusal(m *spec.Machine) spec.Diagnostics {
+	_, found := validate.Source(m.File, []byte(printed(m)))
+	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
+}
+
+// noticed reports whether a mutant answers a case of the generated tests
+// otherwise than the original.
+func noticed(original, m *spec.Machine, lines []fsmtest.TraceLine) bool {
+	for i, s := range m.States { // Terminal, and what is compared of the descriptor
+		if s.Terminal != original.States[i].Terminal {
+			return true
+		}
+	}
+	if projectsOtherwise(original, m) || asksOtherwise(original, m) {
+		return true
+	}
+	var world interp.World
+	for _, l := range lines {
+		if l.Row != nil {
+			was, errWas := record(original, l.Row)
+			is, errIs := record(m, l.Row)
+			if errWas != nil || errIs != nil || cmp.Diff(texts(interp.Check(original, was)), texts(interp.Check(m, is))) != "" {
+				return true
+			}
+		}
+		diff, err := one(m, &world, l)
+		if err != nil || diff != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// asksOtherwise compares what no case of a trace shows, since suites of their
+// own look at it: when triggers are due (triggers, startup), what stores are
+// asked about others (queries), and the order of a pick (next). That these
+// suites notice every such change is measured on the generated code itself, by
+// `make mutation`.
+func asksOtherwise(original, m *spec.Machine) bool {
+	asks := func(m *spec.Machine) (list []string) {
+		for _, o := range m.Operations {
+			for _, t := range o.Triggers {
+				field := ""
+				if t.After != nil {
+					field = t.After.Name
+				}
+				list = append(list, fmt.Sprint(o.Name, t.Startup, field, t.Plus))
+			}
+			for _, r := range o.Require {
+				if p := r.Guard.Peers; p != nil {
+					for _, s := range p.In {
+						list = append(list, o.Name+r.Guard.Name+s.State.Name)
+					}
+				}
+			}
+			if o.Next != nil {
+				for _, x := range o.Next.Order {
+					list = append(list, fmt.Sprint(o.Name, x.Field.Name, x.Descending))
+				}
+			}
+		}
+		return list
+	}
+	return !slices.Equal(asks(original), asks(m))
+}
+
+// texts writes violations: those of two machines share no pointer.
+func texts(list []interp.Violation) []string {
+	var all []string
+	for _, v := range list {
+		all = append(all, v.Rule)
+	}
+	return all
+}
+
+// projectsOtherwise compares the projections over every group of up to seven
+// records, as the generated tests do, and the moves of the derived machine.
+func projectsOtherwise(original, m *spec.Machine) bool {
+	if original.Projection == nil {
+		return false
+	}
+	leads := func(m *spec.Machine) (list []string) {
+		for _, x := range m.Projection.Transitions {
+			list = append(list, x.From.Name+" > "+x.To.Name)
+		}
+		return list
+	}
+	if !slices.Equal(leads(original), leads(m)) {
+		return true
+	}
+	var differ func(group []int, first int) bool
+	differ = func(group []int, first int) bool {
+		of := func(m *spec.Machine) string {
+			var records []interp.Record
+			for _, i := range group {
+				r := interp.NewRecord(m, "r")
+				r.State = m.States[i]
+				records = append(records, r)
+			}
+			return interp.ProjectGroup(m, records).State
+		}
+		if of(original) != of(m) {
+			return true
+		}
+		for i := first; i < len(m.States) && len(group) < 7; i++ {
+			if differ(append(slices.Clone(group), i), i) {
+				return true
+			}
+		}
+		return false
+	}
+	return differ(nil, 0)
+}
