@@ -57,7 +57,7 @@ type Set = driver.Set
 func NewSet(items ...string) Set { return driver.NewSet(items...) }
 
 var (
-	// ErrClosed: the store was closed before the call.
+	// ErrClosed is what a call gets after the store was closed.
 	ErrClosed = driver.ErrClosed
 	// ErrCursor is what a cursor gets that is none of this log: it was made up, or
 	// the log has been restored since in a place where it does not hold.

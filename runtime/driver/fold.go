@@ -53,31 +53,31 @@ func olderRow(s *Schema) Row {
 	return row
 }
 
-// Fold applies one event to row, whose values it writes in place; a zero
+// Fold applies one event to the row, whose values it writes in place; a zero
 // row is one before any event.
-func (row *Row) Fold(s *Schema, e *Event) error {
+func (r *Row) Fold(s *Schema, e *Event) error {
 	if e.RecordOnly() {
 		return nil
 	}
 	switch {
-	case row.Rev == 0 && e.Rev != 1 && e.Image.IsZero():
+	case r.Rev == 0 && e.Rev != 1 && e.Image.IsZero():
 		return errors.New("the log starts without an image")
-	case row.Rev == 0:
-		*row = olderRow(s)
-		row.ID, row.CreatedAt, row.UpdatedAt = e.ID, e.At, e.At
-	case e.ID != row.ID:
+	case r.Rev == 0:
+		*r = olderRow(s)
+		r.ID, r.CreatedAt, r.UpdatedAt = e.ID, e.At, e.At
+	case e.ID != r.ID:
 		return fmt.Errorf("the event belongs to %q", e.ID)
-	case e.Rev != row.Rev+1:
-		return fmt.Errorf("the revision follows %d", row.Rev)
+	case e.Rev != r.Rev+1:
+		return fmt.Errorf("the revision follows %d", r.Rev)
 	}
-	row.State, row.Rev = e.To, e.Rev
-	if e.At.After(row.UpdatedAt) && e.Operation != OpRedact { // that is nothing the record went through
-		row.UpdatedAt = e.At
+	r.State, r.Rev = e.To, e.Rev
+	if e.At.After(r.UpdatedAt) && e.Operation != OpRedact { // that is nothing the record went through
+		r.UpdatedAt = e.At
 	}
 	if !e.Image.IsZero() {
-		return row.FoldImage(s, e)
+		return r.FoldImage(s, e)
 	}
-	return applyChanges(s, row, e)
+	return applyChanges(s, r, e)
 }
 
 // foreign reports whether a field that the schema does not know may be one of the
@@ -102,7 +102,7 @@ func (e *Event) Partial(s *Schema) bool {
 }
 
 // FoldImage puts the image of an event in the place of the row's values.
-func (row *Row) FoldImage(s *Schema, e *Event) error {
+func (r *Row) FoldImage(s *Schema, e *Event) error {
 	m, err := e.Image.Members()
 	if err != nil {
 		return fmt.Errorf("image: %w", err)
@@ -111,7 +111,7 @@ func (row *Row) FoldImage(s *Schema, e *Event) error {
 	if e.Version < s.Version { // the program of an older version leaves as they are the fields that it does not know
 		for i := range s.Columns {
 			if _, known := m[s.Columns[i].Stored]; !known {
-				values[i] = row.Values[i]
+				values[i] = r.Values[i]
 			}
 		}
 	}
@@ -142,12 +142,12 @@ func (row *Row) FoldImage(s *Schema, e *Event) error {
 			return fmt.Errorf("image: %s is absent", name)
 		}
 		if name == "created_at" {
-			row.CreatedAt = t
+			r.CreatedAt = t
 		} else {
-			row.UpdatedAt = t
+			r.UpdatedAt = t
 		}
 	}
-	row.Values = values
+	r.Values = values
 	return nil
 }
 

@@ -116,9 +116,6 @@ func (d *scriptedDB) QueryContext(context.Context, string, []sqldriver.NamedValu
 	return noRows{}, nil
 }
 
-// has reports whether the database was asked for it.
-func (d *scriptedDB) has(word string) bool { return slices.Contains(d.asked, word) }
-
 type noRows struct{}
 
 func (noRows) Columns() []string            { return []string{"a"} }

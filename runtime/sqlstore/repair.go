@@ -10,8 +10,6 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-var ()
-
 // Restore puts a row in the place of what is stored under its id. The triggers of the
 // schema let it pass. It needs the rights of the tables' owner.
 func (x *txn) Restore(row *driver.Row, e *driver.Event) error {

@@ -201,8 +201,9 @@ func related(a, b interp.Value) bool {
 	if !a.IsPresent() || !b.IsPresent() {
 		return false
 	}
+	sets := [2]bool{a.Kind == interp.KindSet, b.Kind == interp.KindSet}
 	switch {
-	case a.Kind == b.Kind && a.Kind == interp.KindSet:
+	case sets[0] && sets[1]:
 		return a.Covers(b) || b.Covers(a)
 	case a.Kind == interp.KindSet && b.Kind == interp.KindString:
 		return a.Has(b.Text)

@@ -142,7 +142,7 @@ func literal(e ast.Expr, vars map[string]ast.Expr, to reflect.Value) error {
 			to.Set(reflect.MakeSlice(to.Type(), len(e.Elts), len(e.Elts)))
 		}
 		for i, x := range e.Elts {
-			at := to
+			var at reflect.Value
 			if pair, ok := x.(*ast.KeyValueExpr); ok {
 				at, x = to.FieldByName(pair.Key.(*ast.Ident).Name), pair.Value
 			} else {
