@@ -105,9 +105,9 @@ func (p *pure) refusals(f *jen.File) {
 		names := stateType(p.m, p.n).table("Names")
 		method("refuseOn refuses on a ground that is known before the call.",
 			"refuseOn", "ground *fsm.Ground",
-			jen.If(raw("int(j.State) < len(%s)", names)).Block(jen.Return(raw("fsm.RefuseOn(ground, j.ID, &%s[j.State])", names))),
+			jen.If(raw("int(j.State) < len(%s)", names)).Block(jen.Return(raw("ground.Refuse(j.ID, &%s[j.State])", names))),
 			raw("state := j.State.String() // the specification has no such state"),
-			jen.Return(raw("fsm.RefuseOn(ground, j.ID, &state)")))
+			jen.Return(raw("ground.Refuse(j.ID, &state)")))
 	}
 	if p.used["refuseState"] {
 		over := []jen.Code{jen.Return(raw("j.refuseOn(&wrongState[op])"))}
@@ -121,7 +121,7 @@ func (p *pure) refusals(f *jen.File) {
 		"refuse", "op Operation, code fsm.Code",
 		raw(`state := ""`),
 		jen.If(raw("j.State != 0")).Block(raw("state = j.State.String()")),
-		jen.Return(raw("fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: %q, Operation: op.String()})", p.m.Name)))
+		jen.Return(raw("(&fsm.Ground{Code: code, Machine: %q, Operation: op.String()}).RefuseOnce(j.ID, state)", p.m.Name)))
 	named := func(text, name, params, code string, then *jen.Statement) {
 		method(text, name, params, raw("r := j.refuse(op, %s)", code), then, jen.Return(raw("r")))
 	}

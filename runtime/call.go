@@ -128,7 +128,7 @@ func (m *Machine[R]) refusal(code Code, op *fsmimpl.Operation[R], id, state stri
 	if op != nil {
 		g.Operation = op.Name
 	}
-	return Refuse(id, m.schema.StateName(state), g)
+	return g.RefuseOnce(id, m.schema.StateName(state))
 }
 
 // load makes a record of a row and checks it. A row that breaks a MUST rule

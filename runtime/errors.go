@@ -117,7 +117,7 @@ const (
 //
 // It is small because a refusal is an everyday answer where callers race: what
 // does not depend on the record stands in its Ground, which is never nil and
-// whose fields are read as the Refusal's own. Refuse and RefuseOn make one.
+// whose fields are read as the Refusal's own, and which makes it.
 type Refusal struct {
 	*Ground
 	ID    string  // of the record, when there is one
@@ -143,22 +143,22 @@ type Ground struct {
 	Cause     error    // the machine's own sentinel (ErrNotOwner of the generated package), or the error behind
 }
 
-// Refuse makes a refusal on a ground of its own, which the caller may still fill
-// in. The id and the state are those of the record, empty when there is none.
-func Refuse(id, state string, g Ground) *Refusal {
+// Refuse makes a refusal on a ground that many share. The state points to its
+// name, which is not changed any more, or is nil when there is none.
+func (g *Ground) Refuse(id string, state *string) *Refusal {
+	return &Refusal{Ground: g, ID: id, state: state}
+}
+
+// RefuseOnce makes a refusal on a copy of the ground, which the caller may still
+// fill in. The id and the state are those of the record, empty when there is none.
+func (g *Ground) RefuseOnce(id, state string) *Refusal {
 	r := &struct { // one allocation for all of it
 		refusal Refusal
 		ground  Ground
 		state   string
-	}{refusal: Refusal{ID: id}, ground: g, state: state}
+	}{refusal: Refusal{ID: id}, ground: *g, state: state}
 	r.refusal.Ground, r.refusal.state = &r.ground, &r.state
 	return &r.refusal
-}
-
-// RefuseOn makes a refusal on a ground that many share. The state points to its
-// name, which is not changed any more, or is nil when there is none.
-func RefuseOn(g *Ground, id string, state *string) *Refusal {
-	return &Refusal{Ground: g, ID: id, state: state}
 }
 
 // State returns the record's state, empty for a creation.

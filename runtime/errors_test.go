@@ -72,9 +72,9 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t", "u"}}),
+		{(&fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t", "u"}}).RefuseOnce("a", "s"),
 			`m "a": op in state s: not possible in this state; possible in t, u`},
-		{fsm.Refuse("a", "s", fsm.Ground{Code: fsm.ErrTerminal, Machine: "m", Operation: "op"}),
+		{(&fsm.Ground{Code: fsm.ErrTerminal, Machine: "m", Operation: "op"}).RefuseOnce("a", "s"),
 			`m "a": op in state s: the record is in a terminal state`},
 		{&fsm.Refusal{ID: "a", Ground: &fsm.Ground{Code: fsm.ErrStale, Machine: "m", Operation: "op", Rev: 4, Expected: 2}},
 			`m "a": op: the record is at revision 4, the call expected 2`},
@@ -126,10 +126,10 @@ func TestRefusalsAreSmall(t *testing.T) { // not parallel: it counts allocations
 	ground := fsm.Ground{Code: fsm.ErrWrongState, Machine: "m", Operation: "op", Allowed: []string{"t"}}
 	state := "s"
 	var own, shared *fsm.Refusal
-	if n := testing.AllocsPerRun(100, func() { own = fsm.Refuse("a", state, ground) }); n != 1 {
+	if n := testing.AllocsPerRun(100, func() { own = ground.RefuseOnce("a", state) }); n != 1 {
 		t.Errorf("a refusal on a ground of its own takes %v allocations, want 1", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { shared = fsm.RefuseOn(&ground, "a", &state) }); n != 1 {
+	if n := testing.AllocsPerRun(100, func() { shared = ground.Refuse("a", &state) }); n != 1 {
 		t.Errorf("a refusal on a shared ground takes %v allocations, want 1", n)
 	}
 	if size := unsafe.Sizeof(*shared); size > 4*unsafe.Sizeof(uintptr(0)) {
@@ -142,7 +142,7 @@ func TestRefusalsAreSmall(t *testing.T) { // not parallel: it counts allocations
 	if shared.Operation != "op" {
 		t.Error("a refusal on a ground of its own changes the others")
 	}
-	if created := fsm.RefuseOn(&ground, "a", nil); created.State() != "" {
+	if created := ground.Refuse("a", nil); created.State() != "" {
 		t.Errorf("a record that is not there yet is in state %q", created.State())
 	}
 }

@@ -10,24 +10,21 @@ import (
 )
 
 // Joined is a transaction of the caller's own, in the store of a machine: what
-// Machine.In works in. Join makes one.
+// Machine.In works in. Join makes one of the store's own kind. For another kind, such
+// as one of another driver for the same database, a program fills it in.
 type Joined struct {
-	store   driver.Store
-	adopt   func(ctx context.Context, s *driver.Schema) (driver.Tx, error)
-	foreign bool
+	Store driver.Store
+	// Adopt returns the transaction as the store's one for a machine.
+	Adopt func(ctx context.Context, s *driver.Schema) (driver.Tx, error)
+	// Foreign says that it is of another kind than the store's own. A machine with
+	// atomic effects refuses it, since these take the store's own kind.
+	Foreign bool
 }
 
 // Join names a transaction that the caller has begun in a store and will commit
 // or roll back: a *sql.Tx of a store over database/sql, a *memstore.Tx.
 func Join[T any](store driver.Transactional[T], tx T) Joined {
-	return Joined{store: store, adopt: func(ctx context.Context, s *driver.Schema) (driver.Tx, error) { return store.Adopt(ctx, s, tx) }}
-}
-
-// JoinBy is Join for a kind of transaction that is not the store's own, such as
-// one of another driver for the same database. A machine with atomic effects
-// refuses it, since these take the store's own kind.
-func JoinBy(store driver.Store, adopt func(ctx context.Context, s *driver.Schema) (driver.Tx, error)) Joined {
-	return Joined{store: store, adopt: adopt, foreign: true}
+	return Joined{Store: store, Adopt: func(ctx context.Context, s *driver.Schema) (driver.Tx, error) { return store.Adopt(ctx, s, tx) }}
 }
 
 // ErrJoined is what a joined machine answers to what cannot be part of a
@@ -65,18 +62,18 @@ func (m *Machine[R]) In(ctx context.Context, tx Joined) (*Machine[R], error) {
 	switch {
 	case m.joined != nil:
 		return nil, fmt.Errorf("%s: the machine is in a transaction already: %w", m.schema.Machine, ErrJoined)
-	case tx.adopt == nil:
+	case tx.Adopt == nil:
 		return nil, fmt.Errorf("%s: no transaction was given; expected one made by Join", m.schema.Machine)
-	case reflect.TypeOf(m.store).Comparable() && tx.store != m.store:
+	case reflect.TypeOf(m.store).Comparable() && tx.Store != m.store:
 		return nil, fmt.Errorf("%s: the transaction is one of another store than the machine's", m.schema.Machine)
 	}
 	for _, op := range m.d.Operations {
-		if tx.foreign && op.Effect != nil && op.Effect.Atomic {
+		if tx.Foreign && op.Effect != nil && op.Effect.Atomic {
 			return nil, fmt.Errorf("%s: the effect %s of %s takes part in the store's own kind of transaction; hand in one of that kind",
 				m.schema.Machine, op.Effect.Name, op.Name)
 		}
 	}
-	adopted, err := tx.adopt(ctx, m.schema)
+	adopted, err := tx.Adopt(ctx, m.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,9 @@ func TestInRefuses(t *testing.T) {
 	for words, tx := range map[string]fsm.Joined{
 		"no transaction was given":  {},
 		"one of another store":      fsm.Join(other, strange),
-		"store's own kind of trans": fsm.JoinBy(store, func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) { return store.Adopt(ctx, s, own) }),
+		"store's own kind of trans": {Store: store, Foreign: true, Adopt: func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
+			return store.Adopt(ctx, s, own)
+		}},
 	} {
 		if joined, err := m.In(ctx, tx); joined != nil || err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, %v; want an error with %q", joined, err, words)
@@ -74,10 +76,10 @@ func joinedBy(t *testing.T, m *machine, store *memstore.Store, hook func(fsm.Tx)
 		t.Fatal(err)
 	}
 	t.Cleanup(tx.Rollback)
-	joined, err := m.In(t.Context(), fsm.JoinBy(store, func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
+	joined, err := m.In(t.Context(), fsm.Joined{Store: store, Foreign: true, Adopt: func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
 		adopted, err := store.Adopt(ctx, s, tx)
 		return hook(adopted), err
-	}))
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

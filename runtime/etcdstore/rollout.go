@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/refused"
 )
 
 // id is the specification whose keys they are.
@@ -23,7 +23,7 @@ func (t *table) besides(now *migration) (known bool, err error) {
 	case !known:
 		return false, nil
 	case !open || string(now.layout.value) != t.fingerprint:
-		return true, fsm.Retired(t.schema, now.meta.id())
+		return true, refused.Retired(t.schema, now.meta.id())
 	}
 	return true, nil
 }

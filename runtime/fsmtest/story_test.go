@@ -133,7 +133,7 @@ func gateDriver(out fsm.Outcome[gate], err error) Driver[gate] {
 						return out, err
 					},
 					Pick: func(context.Context, int, Call) ([]fsm.Outcome[gate], error) {
-						return nil, fsm.Refuse("", "", fsm.Ground{Code: fsm.ErrNothingToDo})
+						return nil, (&fsm.Ground{Code: fsm.ErrNothingToDo}).RefuseOnce("", "")
 					},
 				}},
 				Deliver: func(context.Context) (int, error) { return 1, nil },
@@ -148,7 +148,7 @@ func TestRetellAsTold(t *testing.T) {
 		return StoryStep{Record: "g", Do: "lift", Rev: 1, Leads: leads, Is: map[string]string{"g": "open@2"}}
 	}
 	with := func(s StoryStep, change func(*StoryStep)) StoryStep { change(&s); return s }
-	guard := fsm.Refuse("g", "open", fsm.Ground{Code: fsm.ErrGuard, Guard: "owner_only"})
+	guard := (&fsm.Ground{Code: fsm.ErrGuard, Guard: "owner_only"}).RefuseOnce("g", "open")
 	tests := []struct {
 		name  string
 		out   fsm.Outcome[gate]

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/refused"
 )
 
 // open reports whether a specification may use the table beside its own one:
@@ -17,7 +17,7 @@ func (t *table) open(s *driver.Schema) bool {
 // besides refuses a specification that was retired.
 func (t *table) besides(s *driver.Schema) error {
 	if open, known := t.earlier[s.Hash]; known && !open && t.hash != s.Hash {
-		return fsm.Retired(s, driver.SpecID{Version: t.version, Hash: t.hash})
+		return refused.Retired(s, driver.SpecID{Version: t.version, Hash: t.hash})
 	}
 	return nil
 }

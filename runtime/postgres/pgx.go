@@ -23,9 +23,9 @@ import (
 // The caller owns the commit: read fsm.Machine.In first. For a *sql.Tx there is
 // fsm.Join. A machine with atomic effects takes a *sql.Tx only.
 func Join(store *sqlstore.Store, tx pgx.Tx) fsm.Joined {
-	return fsm.JoinBy(store, func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
+	return fsm.Joined{Store: store, Foreign: true, Adopt: func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
 		return store.AdoptQuerier(ctx, s, querier{tx})
-	})
+	}}
 }
 
 // querier is a pgx.Tx as the store uses it.

@@ -28,7 +28,7 @@ type Querier interface {
 	Ended() bool
 }
 
-// AdoptQuerier is Adopt for a transaction of another driver; fsm.JoinBy takes it.
+// AdoptQuerier is Adopt for a transaction of another driver; fsm.Joined takes it.
 func (s *Store) AdoptQuerier(ctx context.Context, schema *driver.Schema, q Querier) (driver.Tx, error) {
 	x, err := s.adoption(ctx, schema)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/refused"
 )
 
 // versionsTable holds the specifications that the tables were those of, and
@@ -50,7 +50,7 @@ func (t *table) checkBeside(ctx context.Context, q querier, m *meta) error {
 func (t *table) besides(ctx context.Context, q querier, m *meta, st standing) error {
 	switch {
 	case st == retired:
-		return fsm.Retired(t.schema, driver.SpecID{Version: m.version, Hash: m.hash})
+		return refused.Retired(t.schema, driver.SpecID{Version: m.version, Hash: m.hash})
 	case st != beside:
 		return t.mismatch("the tables are those of version %d (hash %.12s), the program is version %d (hash %.12s)",
 			m.version, m.hash, t.schema.Version, t.schema.Hash)

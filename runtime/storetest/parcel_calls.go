@@ -301,5 +301,5 @@ func (p *Parcel) move(op *fsmimpl.Operation[Parcel], to string, now time.Time, c
 }
 
 func (p *Parcel) refuse(op *fsmimpl.Operation[Parcel], code fsm.Code, name string) *fsm.Refusal {
-	return fsm.Refuse(p.ID, p.State, fsm.Ground{Code: code, Machine: "parcel", Operation: op.Name, Name: name})
+	return (&fsm.Ground{Code: code, Machine: "parcel", Operation: op.Name, Name: name}).RefuseOnce(p.ID, p.State)
 }

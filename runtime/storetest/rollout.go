@@ -6,9 +6,9 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// rolloutTests are about two specifications that are open at once. A store that
-// is no fsm.Retirer, or whose tables are not for a program to change, refuses a
-// specification of another hash and keeps its own.
+// rolloutTests are about two specifications that are open at once. A store whose
+// tables are not for a program to change refuses a specification of another hash
+// and keeps its own.
 var rolloutTests = []test{
 	{"a later version keeps the one before it open", func(b *bench) {
 		first := b.make(parcel("p1", "a"))

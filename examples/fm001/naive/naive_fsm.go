@@ -635,10 +635,10 @@ func (j *Execution) move(to State, now time.Time) {
 // refuseOn refuses on a ground that is known before the call.
 func (j *Execution) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 	if int(j.State) < len(stateNames) {
-		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+		return ground.Refuse(j.ID, &stateNames[j.State])
 	}
 	state := j.State.String() // the specification has no such state
-	return fsm.RefuseOn(ground, j.ID, &state)
+	return ground.Refuse(j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
@@ -656,7 +656,7 @@ func (j *Execution) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "naive", Operation: op.String()})
+	return (&fsm.Ground{Code: code, Machine: "naive", Operation: op.String()}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.

@@ -853,10 +853,10 @@ func (j *Container) move(to State, now time.Time) {
 // refuseOn refuses on a ground that is known before the call.
 func (j *Container) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 	if int(j.State) < len(stateNames) {
-		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+		return ground.Refuse(j.ID, &stateNames[j.State])
 	}
 	state := j.State.String() // the specification has no such state
-	return fsm.RefuseOn(ground, j.ID, &state)
+	return ground.Refuse(j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
@@ -874,7 +874,7 @@ func (j *Container) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "container", Operation: op.String()})
+	return (&fsm.Ground{Code: code, Machine: "container", Operation: op.String()}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.

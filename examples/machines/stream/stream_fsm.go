@@ -1805,10 +1805,10 @@ func (j *Stream) note(op Operation, name EventName, guard string, now time.Time)
 // refuseOn refuses on a ground that is known before the call.
 func (j *Stream) refuseOn(ground *fsm.Ground) *fsm.Refusal {
 	if int(j.State) < len(stateNames) {
-		return fsm.RefuseOn(ground, j.ID, &stateNames[j.State])
+		return ground.Refuse(j.ID, &stateNames[j.State])
 	}
 	state := j.State.String() // the specification has no such state
-	return fsm.RefuseOn(ground, j.ID, &state)
+	return ground.Refuse(j.ID, &state)
 }
 
 // refuseState refuses an operation that is not possible in the record's state.
@@ -1823,7 +1823,7 @@ func (j *Stream) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 	if j.State != 0 {
 		state = j.State.String()
 	}
-	return fsm.Refuse(j.ID, state, fsm.Ground{Code: code, Machine: "stream", Operation: op.String()})
+	return (&fsm.Ground{Code: code, Machine: "stream", Operation: op.String()}).RefuseOnce(j.ID, state)
 }
 
 // refuseInput refuses an input that cannot be taken.

@@ -2,3 +2,5 @@
 // queue in 1, 3 and 8 of them, some killed while they work; and those of what stands
 // in front and cannot be taken.
 package claims
+
+//go:generate go tool fsmgen gen slot.yaml

@@ -27,7 +27,7 @@ func TestSpecNamesEveryCode(t *testing.T) {
 		t.Fatalf("runtime/errors.go has the codes %q", codes)
 	}
 	for _, m := range codes {
-		want := advice[fsm.Refuse("", "", fsm.Ground{Code: fsm.Code(m[1])}).Retry()]
+		want := advice[fsm.Code(m[1]).Retry()]
 		found := false
 		for line := range strings.Lines(section) {
 			cells := strings.Split(line, "|")

@@ -59,7 +59,7 @@ func TestSARIF(t *testing.T) {
 		pattern string
 		results int // at least
 	}{
-		"fixtures": {"../validate/testdata/*/bad*.yaml", 60},
+		"fixtures": {"../../validate/testdata/*/bad*.yaml", 60},
 		"shipped":  {"../../../specs/*.yaml", 0},
 	}
 	for name, tt := range tests {

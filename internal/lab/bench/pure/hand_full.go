@@ -166,11 +166,11 @@ func badLease(t time.Time) string {
 }
 
 func refuse(j *lifecycle.Job, op lifecycle.Operation, code fsm.Code, name string) error {
-	return fsm.Refuse(j.ID, j.State.String(), fsm.Ground{Code: code, Machine: "lifecycle", Operation: op.String(), Name: name})
+	return (&fsm.Ground{Code: code, Machine: "lifecycle", Operation: op.String(), Name: name}).RefuseOnce(j.ID, j.State.String())
 }
 
 func refuseInput(j *lifecycle.Job, op lifecycle.Operation, name, problem string) error {
-	return fsm.Refuse(j.ID, j.State.String(), fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op.String(), Name: name, Message: problem})
+	return (&fsm.Ground{Code: fsm.ErrInvalidInput, Machine: "lifecycle", Operation: op.String(), Name: name, Message: problem}).RefuseOnce(j.ID, j.State.String())
 }
 
 // wrongState, terminal and notOwner are what is known of everyday refusals before the call.
@@ -195,7 +195,7 @@ var names = func() (names [16]string) {
 	return names
 }()
 
-func on(j *lifecycle.Job, g *fsm.Ground) error { return fsm.RefuseOn(g, j.ID, &names[j.State]) }
+func on(j *lifecycle.Job, g *fsm.Ground) error { return g.Refuse(j.ID, &names[j.State]) }
 
 func refuseState(j *lifecycle.Job, op lifecycle.Operation) error {
 	if j.State.Terminal() {
