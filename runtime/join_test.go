@@ -37,8 +37,8 @@ func TestInRefuses(t *testing.T) {
 	}
 	own, strange := in(store), in(other)
 	for words, tx := range map[string]fsm.Joined{
-		"no transaction was given":  {},
-		"one of another store":      fsm.Join(other, strange),
+		"no transaction was given": {},
+		"one of another store":     fsm.Join(other, strange),
 		"store's own kind of trans": {Store: store, Foreign: true, Adopt: func(ctx context.Context, s *driver.Schema) (fsm.Tx, error) {
 			return store.Adopt(ctx, s, own)
 		}},
