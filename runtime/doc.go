@@ -1,8 +1,10 @@
-// Package fsm is the runtime of the packages that fsmgen generates: records,
-// calls, refusals, events, the engine that makes a transition durable and
-// idempotent, and the Store interface below it.
+// Package fsm is the runtime of the packages that fsmgen generates: what programs
+// touch (outcomes, refusals, events, values, options), and the engine that makes a
+// transition durable and idempotent.
 //
-// The import is written `fsm "github.com/fsmgen/fsmgen/runtime"`.
+// The import is written `fsm "github.com/fsmgen/fsmgen/runtime"`. Package audit looks
+// whether all that is stored is right, and repairs; package worker works on records
+// with leases. Package driver is for stores, package fsmimpl for generated code.
 //
 // # Guarantees
 //
@@ -43,15 +45,17 @@
 //
 // NewMachine looks at what is cheap to look at: unique rules (broken ones refuse
 // to open), known words, presence and invariants, and that each log ends with
-// its record. Audit reads everything; the Check constants list what it looks for.
+// its record. audit.Run reads everything; the Check constants there list what it
+// looks for.
 // A record that breaks one of the others is quarantined: readable, never picked,
 // its transitions refused with ErrQuarantined. A fault in the middle of a log is
-// reported by the audit and quarantines nothing. Repair puts a row right after
-// its log and never changes the log. Purge is the one way to remove records, and
-// leaves of them what keeps their ids and requests from being used again; Forget
-// removes that, too. Redact erases personal data from a record and its log.
+// reported by the audit and quarantines nothing. audit.Repair puts a row right after
+// its log and never changes the log. audit.Purge is the one way to remove records,
+// and leaves of them what keeps their ids and requests from being used again;
+// audit.Forget removes that, too. audit.Redact erases personal data from a record
+// and its log.
 //
-// What it does not do: it starts no timer unasked (call Sweep, or RunSweeper; a Worker has its own),
+// What it does not do: it starts no timer unasked (call Sweep, or RunSweeper; a worker has its own),
 // delivers no effect by itself (call Deliver), and promises at-least-once, never
 // exactly-once, for effects outside the store's transaction.
 package fsm
