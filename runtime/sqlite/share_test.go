@@ -264,17 +264,25 @@ func TestProcessesShareAFile(t *testing.T) {
 				}
 				return true
 			})
+			// Who has little after one round may only have had little of a busy machine's
+			// processors: over five rounds that evens out, and a place in a queue does not.
 			gained := make([]int, n)
-			c.until(func() bool {
-				sum := 0
-				for i, s := range c.all {
-					gained[i] = s.n - before[i]
-					sum += gained[i]
+			for round := 1; round <= 5; round++ {
+				c.until(func() bool {
+					sum := 0
+					for i, s := range c.all {
+						gained[i] = s.n - before[i]
+						sum += gained[i]
+					}
+					return sum >= round*n*each || slices.ContainsFunc(c.all, (*sharer).over)
+				})
+				least := slices.Min(gained)
+				if float64(least) >= 0.25*float64(round*each) {
+					break
 				}
-				return sum >= n*each || slices.ContainsFunc(c.all, (*sharer).over)
-			})
-			if least := slices.Min(gained); float64(least) < 0.25*each {
-				t.Errorf("of %d acknowledgements a process got %d: %v", n*each, least, gained)
+				if round == 5 {
+					t.Errorf("of %d acknowledgements a process got %d: %v", round*n*each, least, gained)
+				}
 			}
 			t.Logf("acknowledged by each: %v", gained)
 			for _, s := range c.all[:n/2] {

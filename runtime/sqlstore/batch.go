@@ -83,6 +83,7 @@ func (s *Store) begin(ctx context.Context, on *session) error {
 	}
 	if err := on.others.look(ctx, on); err != nil {
 		_, back := on.tryExec(ctx, rollbackText)
+		on.lost = back != nil && s.dialect.failure(back) != failGone
 		return errors.Join(err, back)
 	}
 	return nil

@@ -112,8 +112,8 @@ func (d *scriptedDB) ExecContext(_ context.Context, text string, args []sqldrive
 	return sqldriver.RowsAffected(0), d.word(strings.ToLower(text))
 }
 
-func (d *scriptedDB) QueryContext(context.Context, string, []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	return noRows{}, nil
+func (d *scriptedDB) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	return noRows{}, d.fault(strings.ToLower(text))
 }
 
 type noRows struct{}
@@ -296,6 +296,18 @@ func TestPanicInABatch(t *testing.T) {
 	}()
 	if diff := cmp.Diff([]string{"begin immediate", "log a", "move a", "rollback"}, db.asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// A session whose transaction could be neither begun as a whole nor taken back is of no
+// more use, whatever the errors say.
+func TestBeginIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	for back, lost := range map[error]bool{nil: false, code{"database is locked", 5}: true, code{"cannot rollback - no transaction is active", 1}: false} {
+		s, on, _ := together(t, &scriptedDB{refuse: map[string][]error{"pragma data_version": {code{"disk I/O error", 10}}, "rollback": {back}}}, "a")
+		if err := s.begin(t.Context(), on); err == nil || on.lost != lost {
+			t.Errorf("after %v: lost is %t and %v, want %t and an error", back, on.lost, err, lost)
+		}
 	}
 }
 
