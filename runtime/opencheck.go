@@ -36,7 +36,7 @@ func (m *Machine[R]) checkAtOpen(ctx context.Context) error {
 		refused := m.refusal(ErrNotUnique, nil, first.ID, "")
 		refused.Name, refused.Cause = rule.Name, rule.Err
 		refused.Message = first.Message + "; what one record may do alone may have been done twice. " +
-			"Open it with WithOpenCheck(-1) to look at the records and mend them"
+			"Open it with WithOpenCheck(-1) to look at the records and fix them"
 		return refused
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ type Related struct {
 
 // Diagnostic is one finding about a specification file. The message starts in
 // lower case, says what is and what was expected, and has no full stop; Hint
-// says how to mend it.
+// says how to fix it.
 type Diagnostic struct {
 	Code     string // "FSM010"
 	Severity Severity

@@ -34,7 +34,7 @@ func (r *reporter) finish() {
 		rest := r.found[mostFindings]
 		r.found = r.found[:mostFindings]
 		more += r.untold
-		r.add(codeUnreadable, rest.Pos, rest.Len, "mend the others first", "%d more findings are not shown", more)
+		r.add(codeUnreadable, rest.Pos, rest.Len, "fix the others first", "%d more findings are not shown", more)
 		r.found.Sort()
 	}
 }

@@ -19,9 +19,9 @@ func TestRender(t *testing.T) {
 	}{
 		{
 			name: "plain",
-			d:    spec.Diagnostic{Pos: spec.Pos{Line: 2, Col: 5}, Len: 4, Hint: "mend it"},
+			d:    spec.Diagnostic{Pos: spec.Pos{Line: 2, Col: 5}, Len: 4, Hint: "fix it"},
 			src:  "one\nto: gone\n",
-			want: "    2 | to: gone\n      |     ^~~~\n  hint: mend it\n",
+			want: "    2 | to: gone\n      |     ^~~~\n  hint: fix it\n",
 		},
 		{
 			name: "tab before the mark",

@@ -303,6 +303,6 @@ func (t *auditText) end(r auditResult, err error) {
 	case r.Repairable > 0:
 		t.c.Printf("nothing was changed; to repair %s, write --yes --actor NAME --reason TEXT\n", cli.Count(r.Repairable, "record"))
 	case !t.f.repair && r.Errors > 0:
-		t.c.Printf("fsmctl repair says what of it can be repaired\n")
+		t.c.Printf("to see what can be repaired, run fsmctl repair\n")
 	}
 }

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fsmgen/fsmgen/gen"
+	"github.com/fsmgen/fsmgen/internal/lab/clitest"
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	"github.com/fsmgen/fsmgen/internal/live/livetest"
 	"github.com/fsmgen/fsmgen/internal/validate"
@@ -26,65 +24,28 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fsmctl": main})
 }
 
-// TestScript runs testdata/script: the whole command line, as a terminal shows
-// it. FSMGEN_UPDATE_SCRIPTS=1 writes the outputs that scripts compare with cmp.
+// TestScript runs testdata/script: the whole command line, as a terminal shows it.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	run(t, "testdata/script", nil)
+	clitest.Run(t, "testdata/script", commands, nil)
 }
 
 // TestPostgresScript runs testdata/postgres, with an empty database at $PG.
 func TestPostgresScript(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
-	run(t, "testdata/postgres", func(env *testscript.Env) error {
+	clitest.Run(t, "testdata/postgres", commands, func(env *testscript.Env) error {
 		env.Setenv("PG", dsn)
 		return nil
 	})
 }
 
-func run(t *testing.T, dir string, setup func(*testscript.Env) error) {
-	t.Helper()
-	specs, err := filepath.Abs("../../specs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, testscript.Params{
-		Dir: dir,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("SPECS", specs)
-			if setup != nil {
-				return setup(env)
-			}
-			return nil
-		},
-		UpdateScripts:       os.Getenv("FSMGEN_UPDATE_SCRIPTS") != "",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCode,
-			"jobsdb":   jobsDB,
-			"sqlite":   execSQLite,
-			"rows":     rowsOf,
-			"schema":   schema,
-			"pgjobs":   postgresJobs,
-		},
-	})
-}
-
-// exitCode runs fsmctl and compares its exit code: exitcode N fsmctl ARGS...
-func exitCode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exitcode N command args...")
-	}
-	err := ts.Exec(args[1], args[2:]...)
-	got := "0"
-	if err != nil {
-		got = exitStatus(err)
-	}
-	if got != args[0] {
-		ts.Fatalf("exit code %s, want %s", got, args[0])
-	}
+var commands = map[string]clitest.Command{
+	"jobsdb": jobsDB,
+	"sqlite": execSQLite,
+	"rows":   rowsOf,
+	"schema": schema,
+	"pgjobs": postgresJobs,
 }
 
 // jobsDB makes a SQLite file with the jobs of livetest.Jobs: jobsdb FILE [LEVEL].
@@ -150,13 +111,4 @@ func postgresJobs(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = db.ExecContext(context.Background(), strings.Join(args, " "))
 	ts.Check(err)
 	ts.Check(db.Close())
-}
-
-// exitStatus is the exit code of a finished process, or why there is none.
-func exitStatus(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return strconv.Itoa(exit.ExitCode())
-	}
-	return err.Error()
 }

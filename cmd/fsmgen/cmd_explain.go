@@ -14,7 +14,7 @@ func (c *tool) explainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
-		Short: "Say what a finding means and how to mend it",
+		Short: "Say what a finding means and how to fix it",
 		Long: `Explain prints the page of one finding, or the list of all findings. With
 --json it is an object with code, severity, title and doc (Markdown), or a list of
 them.`,

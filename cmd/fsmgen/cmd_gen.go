@@ -236,7 +236,7 @@ func (c *tool) beside(next *cli.Source, name string) ([]gen.SpecID, error) {
 		return nil, err
 	case old.Machine == nil:
 		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
-		return nil, cli.Usagef("%s is not sound; mend it first", old.Name)
+		return nil, cli.Usagef("%s is not sound; fix it first", old.Name)
 	case old.Machine.Name != next.Machine.Name:
 		return nil, cli.Usagef("%s is machine %s, not %s", old.Name, old.Machine.Name, next.Machine.Name)
 	case old.Machine.Hash == next.Machine.Hash:

@@ -45,7 +45,7 @@ what. It never overwrites a file.`,
 
 func (c *tool) init(name string, asJSON bool) error {
 	if !machineName.MatchString(name) {
-		return cli.Usagef("%q is no name for a machine; start with a-z and go on with a-z, 0-9 and _, e.g. parcel", name)
+		return cli.Usagef("%q is not a valid machine name: write a letter a-z first, then a-z, 0-9 or _, for example parcel", name)
 	}
 	path := name + ".yaml"
 	text := starterFor(name)

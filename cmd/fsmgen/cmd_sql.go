@@ -101,7 +101,7 @@ func (c *tool) sqlFrom(next *cli.Source, f sqlFlags) error {
 	}
 	if old.Machine == nil || old.Found.HasErrors() {
 		c.RenderAll(c.Err, []*cli.Source{old}, spec.Error)
-		return cli.Usagef("%s is not sound, so its tables are not known; mend it first", old.Name)
+		return cli.Usagef("%s is not sound, so its tables are not known; fix it first", old.Name)
 	}
 	m, err := migration.New(old.Machine, next.Machine, f.dialect, f.level)
 	switch {

@@ -1,68 +1,23 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fsmgen/fsmgen/internal/lab/clitest"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fsmgen": main})
 }
 
-// TestScript runs testdata/script: the whole command line, as a terminal shows
-// it. FSMGEN_UPDATE_SCRIPTS=1 writes the outputs that scripts compare with cmp.
+// TestScript runs testdata/script: the whole command line, as a terminal shows it.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	run(t, "testdata/script")
-}
-
-func run(t *testing.T, dir string) {
-	t.Helper()
-	specs, err := filepath.Abs("../../specs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, testscript.Params{
-		Dir: dir,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("SPECS", specs)
-			return nil
-		},
-		UpdateScripts:       os.Getenv("FSMGEN_UPDATE_SCRIPTS") != "",
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCode,
-			"age":      age,
-			"young":    young,
-		},
-		Condition: func(cond string) (bool, error) {
-			// Root may write everywhere: a read-only folder stops nobody.
-			return cond == "root" && os.Geteuid() == 0, nil
-		},
-	})
-}
-
-// exitCode runs fsmgen and compares its exit code: exitcode N fsmgen ARGS...
-func exitCode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exitcode N command args...")
-	}
-	err := ts.Exec(args[1], args[2:]...)
-	got := "0"
-	if err != nil {
-		got = exitStatus(err)
-	}
-	if got != args[0] {
-		ts.Fatalf("exit code %s, want %s", got, args[0])
-	}
+	clitest.Run(t, "testdata/script", map[string]clitest.Command{"age": age, "young": young}, nil)
 }
 
 // aged is a time no test writes a file at.
@@ -85,13 +40,4 @@ func young(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: written is %v", f, written)
 		}
 	}
-}
-
-// exitStatus is the exit code of a finished process, or why there is none.
-func exitStatus(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return strconv.Itoa(exit.ExitCode())
-	}
-	return err.Error()
 }

@@ -44,7 +44,7 @@ func (l *tape) until(t *testing.T, from int, want string) int {
 }
 
 // TestWatch follows one who writes a machine: a first version, a mistake, its
-// mend, a save without a change, a file that is gone for a while.
+// fix, a save without a change, a file that is gone for a while.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	sound, err := os.ReadFile("starter.yaml")

@@ -284,7 +284,7 @@ func (c *CLI) Sound(path string) (*Source, error) {
 	}
 	if s.Found.HasErrors() {
 		c.RenderAll(c.Err, []*Source{s}, spec.Error)
-		return nil, Usagef("%s is not sound; mend it first", s.Name)
+		return nil, Usagef("%s is not sound; fix it first", s.Name)
 	}
 	return s, nil
 }

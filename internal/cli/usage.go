@@ -14,7 +14,7 @@ import (
 )
 
 // speak lets the mistakes that cobra finds in a command line be said as all others
-// are: what is there, what was expected, and how to mend it.
+// are: what is there, what was expected, and how to fix it.
 func speak(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.SetFlagErrorFunc(flagMistake)

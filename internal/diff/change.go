@@ -43,7 +43,7 @@ type Change struct {
 	Code    string   // "FSM701"; empty for a compatible change, unless readers go first
 	Class   Class    // of the code
 	Message string   // what changed, in the words of the specification
-	Hint    string   // how to mend it, or what to do about it; only compatible changes may have none
+	Hint    string   // how to fix it, or what to do about it; only compatible changes may have none
 	Old     spec.Pos // in the old file; zero: it is not there
 	New     spec.Pos // in the new file; zero: it is not there
 }

@@ -168,7 +168,7 @@ func (w *work) unused(op *spec.Operation) {
 			w.find(Finding{
 				Code: "FSM204", Pos: pos, Mark: mark,
 				Message: fmt.Sprintf("%s: this branch is never taken: `%s` contradicts what %s", op.Name, factsText(b.When), knownIn(op, b)),
-				Hint:    "remove the branch, or mend its `when`",
+				Hint:    "remove the branch, or fix its `when`",
 			})
 			continue
 		}
@@ -233,11 +233,11 @@ func knownIn(op *spec.Operation, b *spec.Branch) string {
 func (w *work) deadGuard(s *part, req *spec.Requirement) {
 	where, promise := "a creation", "what is so before a creation, with the guards before it"
 	var related []spec.Related
-	hint := fmt.Sprintf("mend `%s`, or take it out of `require` of %s", req.Guard.Name, s.op.Name)
+	hint := fmt.Sprintf("fix `%s`, or take it out of `require` of %s", req.Guard.Name, s.op.Name)
 	if s.from != nil {
 		where, promise = "state "+s.from.Name, "what "+s.from.Name+" guarantees, with the guards before it"
 		related = []spec.Related{{Pos: s.from.Pos, Message: s.from.Name + " is declared here"}}
-		hint = fmt.Sprintf("take %s out of `from` of %s, or mend `%s`", s.from.Name, s.op.Name, req.Guard.Name)
+		hint = fmt.Sprintf("take %s out of `from` of %s, or fix `%s`", s.from.Name, s.op.Name, req.Guard.Name)
 	}
 	related = append(related, spec.Related{Pos: req.Guard.Pos, Message: "the guard: `" + factsText(req.When) + "`"})
 	w.find(Finding{

@@ -33,7 +33,7 @@
 // It is exact for presence, enums, bounds, differences, equality, order and
 // sets alike: what is reported comes with a record that satisfies everything
 // promised of the source state, and that breaks the target's fact when the
-// operation is applied to it. That record need not be reachable: the mend is to
+// operation is applied to it. That record need not be reachable: the fix is to
 // state, as an invariant of the source state, what keeps records away from it.
 //
 // # What it does not do

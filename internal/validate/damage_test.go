@@ -12,7 +12,7 @@ import (
 
 // Whatever is missing from a specification, or there twice, or under another
 // name: the rules do not panic, and what they find stands in the file, marks
-// what is written there, and says how to mend it.
+// what is written there, and says how to fix it.
 func TestDamagedSpecifications(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../specs/*.yaml")

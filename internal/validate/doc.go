@@ -2,7 +2,7 @@
 // before anything is generated.
 //
 // Every kind of finding is a [Rule] in the slice [Rules]; a finding stands at
-// the innermost guilty name and ends with how to mend it. All findings come at
+// the innermost guilty name and ends with how to fix it. All findings come at
 // once, sorted. An error stops generation, a warning does not.
 //
 // It guarantees that the same machine gives the same findings in the same

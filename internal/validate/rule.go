@@ -18,7 +18,7 @@ type Rule struct {
 	Code     string // "FSM101"; stable, and never used again for something else
 	Name     string // what it finds, in a few words
 	Severity spec.Severity
-	Doc      string      // why it matters and how to mend it, in sentences
+	Doc      string      // why it matters and how to fix it, in sentences
 	Run      func(*Pass) // nil: detected while the file is parsed, by the model checker, or by `fsmgen diff`
 	Allow    bool        // judges style or operations: `allow` may overrule it
 	Asked    bool        // a fact and no finding, worked out when asked for: see [Facts]

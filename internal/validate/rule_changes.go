@@ -37,7 +37,7 @@ Whoever relied on the refusal, such as a worker that counts on being the only on
 	{
 		Code: "FSM706", Name: "old rows may break a rule", Severity: spec.Error, Changes: true,
 		Doc: `DATA. An invariant or a ` + "`unique`" + ` is new or stricter, or a SHOULD became a MUST. The proof speaks of the operations of the new
-version, not of rows that the old one wrote: list those that break it with ` + "`fsmgen diff --rows`" + ` and mend them first.`,
+version, not of rows that the old one wrote: list those that break it with ` + "`fsmgen diff --rows`" + ` and fix them first.`,
 	},
 	{
 		Code: "FSM707", Name: "invariant gone", Severity: spec.Error, Changes: true,
@@ -82,7 +82,7 @@ the creation.`,
 	},
 }
 
-// compare reports what the rule finds from its old example to the file. The mend
+// compare reports what the rule finds from its old example to the file. The fix
 // of one break may be a lesser one: a rename with `was` still changes Go code.
 func (r Rule) compare(file string, src []byte) (*spec.Machine, spec.Diagnostics) {
 	m, found := Source(file, src)

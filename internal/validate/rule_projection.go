@@ -88,7 +88,7 @@ func projectedState(p *Pass) {
 	for _, rule := range p.Machine.Projection.Rules {
 		s := rule.State
 		if !walk.States[s.Name] && !told[s.Name] {
-			p.report(finding{pos: s.Pos, mark: s.Name, hint: "move the rule up, mend its condition, or list " + s.Name + " under `reserved` instead"},
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: "move the rule up, fix its condition, or list " + s.Name + " under `reserved` instead"},
 				"no group of records ever has the projected state %s", s.Name)
 		}
 		told[s.Name] = true

@@ -168,7 +168,7 @@ func TestBadFixtures(t *testing.T) {
 						t.Errorf("%s: want severity %s", d, r.Severity)
 					}
 					if d.Hint == "" {
-						t.Errorf("%s: the finding says nothing about the mend", d)
+						t.Errorf("%s: the finding says nothing about the fix", d)
 					}
 				}
 				if diff := cmp.Diff(wanted, slices.Compact(got)); diff != "" || len(wanted) == 0 {
@@ -180,7 +180,7 @@ func TestBadFixtures(t *testing.T) {
 	}
 }
 
-// A good fixture gives no finding at all: the mend must not bring the next
+// A good fixture gives no finding at all: the fix must not bring the next
 // complaint.
 func TestGoodFixtures(t *testing.T) {
 	t.Parallel()

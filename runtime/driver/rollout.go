@@ -25,7 +25,7 @@ type RetiredError struct {
 	Store   SpecID
 }
 
-// Error names both specifications and how to mend it.
+// Error names both specifications and how to fix it.
 func (e *RetiredError) Error() string {
 	return fmt.Sprintf("the program is %v, which was retired; the tables are those of %v: run a program of version %d, or restore a backup from before its migration",
 		e.Program, e.Store, e.Store.Version)

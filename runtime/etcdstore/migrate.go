@@ -220,7 +220,7 @@ func (t *table) pages(ctx context.Context, f func(list []driver.Row) error) erro
 			sp.from = next(string(kv.Key))
 			row, _, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
 			if err != nil {
-				return t.mismatch("a row does not fit version %d: %v; mend it first", t.schema.Version, err)
+				return t.mismatch("a row does not fit version %d: %v; fix it first", t.schema.Version, err)
 			}
 			list = append(list, row)
 		}
@@ -239,13 +239,13 @@ func (t *table) fitting(ctx context.Context) error {
 		for i := range list {
 			row := &list[i]
 			if !slices.ContainsFunc(t.schema.States, func(s driver.StateInfo) bool { return s.Stored == row.State }) {
-				return t.mismatch("record %q is in state %q, which version %d does not have; mend it first", row.ID, row.State, t.schema.Version)
+				return t.mismatch("record %q is in state %q, which version %d does not have; fix it first", row.ID, row.State, t.schema.Version)
 			}
 			for _, p := range t.taken(row) {
 				sum := sha256.Sum256([]byte(p.key))
 				short := [16]byte(sum[:16])
 				if other, taken := holders[short]; taken {
-					return t.mismatch("records %q and %q break the unique rule %s; mend one first", other, row.ID, p.rule)
+					return t.mismatch("records %q and %q break the unique rule %s; fix one first", other, row.ID, p.rule)
 				}
 				holders[short] = row.ID
 			}

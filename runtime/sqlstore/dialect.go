@@ -19,7 +19,7 @@ type Dialect interface {
 	// patience is how long an answer is waited for; 0: as long as it takes.
 	patience() time.Duration
 	// settings returns an error that names every setting of the session that
-	// would break the store's promises, and how to mend it. What it sets itself
+	// would break the store's promises, and how to fix it. What it sets itself
 	// is for the session, or for the transaction only.
 	settings(ctx context.Context, q querier, u use) error
 	// pooled reports whether the store may keep nothing in a session.

@@ -39,7 +39,7 @@ export function finding(app, f) {
     f.before && el("p", {}, el("b", {}, "before: "), el("code", {}, f.before)),
     f.after && el("p", {}, el("b", {}, "after: "), el("code", {}, f.after)),
     (f.related || []).map((r) => el("div", { class: "related" }, el("p", {}, r.message), excerpt(app, r.place, 0))),
-    f.hint && el("p", { class: "hint" }, el("b", {}, "To mend it: "), f.hint));
+    f.hint && el("p", { class: "hint" }, el("b", {}, "To fix it: "), f.hint));
 }
 
 /** source shows the whole file. */
