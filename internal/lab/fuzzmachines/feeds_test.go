@@ -19,12 +19,13 @@ import (
 // or after the step, is no chance: they are equal, or one holds the other.
 func TestFeedsTellWhatFlows(t *testing.T) {
 	t.Parallel()
-	machines := uint64(60)
+	first, machines := uint64(90), uint64(15) // among them one with sets within sets
 	if campaign.On() {
-		machines = 1500
+		first, machines = 0, 1500
 	}
 	flows := 0
-	for seed := range machines {
+	for n := range machines {
+		seed := first + n
 		texts := []string{flowing(rand.New(rand.NewPCG(seed, 78)))}
 		if seed%3 == 0 {
 			texts = append(texts, fuzzmachines.Random(rand.New(rand.NewPCG(seed, 77))))
