@@ -54,7 +54,7 @@ campaigns: ## the short forms of campaigns: faults, random machines, all generat
 		$(GO) test -count=1 -timeout 30m ./internal/lab/claims ./internal/lab/cost ./internal/lab/faults ./internal/lab/fuzzmachines ./internal/lab/difftest ./internal/migration ./internal/prove ./internal/model ./internal/validate ./gen ./runtime/postgres ./runtime/sqlite
 
 .PHONY: cost-table
-cost-table: ## processor time of check, gen, build and generated tests for machines of 10 to 2000 states; an hour
+cost-table: ## processor time of check, gen, build and generated tests for machines of 10 to 2000 states; a quarter of an hour
 	$(GO) run ./internal/lab/cost/table
 
 .PHONY: portable

@@ -28,6 +28,7 @@ var Shapes = []Shape{
 	{Name: "records", Source: records},
 	{Name: "triggers", Source: triggers},
 	{Name: "lists", Source: lists},
+	{Name: "ring", Source: Ring},
 }
 
 const head = "fsm: 1\nmachine: big\nentity: Thing\nrequests: {request_id: required, expected_rev: required}\notherwise: reject\n"
@@ -294,5 +295,26 @@ func lists(n int) string {
 		p.add("  o%d: {from: s%d, to: s%d, record_only_in: [s%d, over]}", i, i, (i+1)%n, (i+1)%n)
 	}
 	p.add("  finish: {from: [%s], to: over}", names("s", n))
+	return p.String()
+}
+
+// Ring is states that only the owner moves a record along, and something to prove of
+// each of them: a count that has risen.
+func Ring(n int) string {
+	var p page
+	p.WriteString(head + "fields: {owner: optional string, steps: {type: counter, changed_by: [o0]}}\n")
+	p.add("guards: {owner_only: {when: owner == actor, error: not_owner}}\nstates:\n  s0: {absent: [owner]}")
+	for i := 1; i < n; i++ {
+		p.add("  s%d: {present: [owner], invariant: [steps >= 1]}", i)
+	}
+	p.add("operations:\n  make: {creates: s0}\n  o0: {from: s0, to: s1, set: {owner: actor}, increment: [steps]}")
+	for i := 1; i < n; i++ {
+		clear := ""
+		if i == n-1 {
+			clear = ", clear: [owner]"
+		}
+		p.add("  o%d: {from: s%d, to: s%d, require: [owner_only]%s}", i, i, (i+1)%n, clear)
+	}
+	p.add("  drop: {by: operator, from: [%s], to: s0, clear: [owner]}", each(n-1, func(i int) string { return fmt.Sprint("s", i+1) }))
 	return p.String()
 }

@@ -2,7 +2,7 @@
 // check, gen, the build of the generated package and its generated tests, and each
 // of them for one cell. A cell is a state and an operation.
 //
-//	go run ./internal/lab/cost/table [-states 10,100] [-fields 1,10]
+//	go run ./internal/lab/cost/table [-states 10,100] [-fields 1,10] [-rings 100,400] [-limit 45s]
 package main
 
 import (
@@ -25,60 +25,89 @@ import (
 const most = 200_000
 
 func main() {
-	states := flag.String("states", "10,100,400,1000,2000", "numbers of states")
+	states := flag.String("states", "10,100,1000,2000", "numbers of states")
 	fields := flag.String("fields", "1,10,100,1000", "numbers of fields")
+	rings := flag.String("rings", "100,400", "numbers of states of rings")
+	limit := flag.Duration("limit", 45*time.Second, "processor time of one process, after which a command is given up")
 	flag.Parse()
-	if err := table(strings.Split(*states, ","), strings.Split(*fields, ",")); err != nil {
+	s, err1 := numbers(*states)
+	f, err2 := numbers(*fields)
+	r, err3 := numbers(*rings)
+	err := errors.Join(err1, err2, err3)
+	if err == nil {
+		err = table(s, f, r, *limit)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func table(states, fields []string) error {
+func table(states, fields, rings []int, limit time.Duration) error {
 	dir, err := os.MkdirTemp("", "fsmgen-table-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "fsmgen")
-	if _, err := run(".", "go", "build", "-o", program, "./cmd/fsmgen"); err != nil {
+	b := &bench{dir: dir, program: filepath.Join(dir, "fsmgen"), limit: limit}
+	if _, err := b.run(".", "go", "build", "-o", b.program, "./cmd/fsmgen"); err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stdout, "processor time in seconds, and in microseconds per cell (states x operations)")
+	fmt.Fprintf(os.Stdout, "processor time in seconds, and in microseconds per cell (states x operations); given up after %s\n", limit)
 	fmt.Fprintf(os.Stdout, "%6s %6s %8s  %16s  %16s  %16s  %16s\n", "states", "fields", "cells", "check", "gen", "build", "tests")
-	for _, states := range states {
-		for _, fields := range fields {
-			s, err1 := strconv.Atoi(states)
-			f, err2 := strconv.Atoi(fields)
-			err := errors.Join(err1, err2)
-			if err == nil && s*f > most {
+	for _, f := range fields {
+		for _, s := range states {
+			if s*f > most {
 				fmt.Fprintf(os.Stdout, "%6d %6d  left out\n", s, f)
-			} else if err == nil {
-				err = row(dir, program, s, f)
-			}
-			if err != nil {
+			} else if err := b.row(fmt.Sprintf("%6d %6d", s, f), cost.Dense(s, f)); err != nil {
 				return err
 			}
+		}
+	}
+	for _, n := range rings {
+		if err := b.row(fmt.Sprintf("%6d %6s", n, "ring"), cost.Ring(n)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// numbers reads a list, which may be empty.
+func numbers(list string) ([]int, error) {
+	var all []int
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// bench measures the program in a folder.
+type bench struct {
+	dir, program string
+	limit        time.Duration
+	rows         int
+}
+
 // row measures one machine in a module of its own. What the generated package
 // imports is compiled before.
-func row(dir, program string, states, fields int) error {
-	source := cost.Dense(states, fields)
+func (b *bench) row(name, source string) error {
 	m, found := spec.Parse("big.yaml", []byte(source))
 	if m == nil || found.HasErrors() {
-		return fmt.Errorf("%d states, %d fields: %w", states, fields, found)
+		return fmt.Errorf("%s: %w", name, found)
 	}
-	mod := filepath.Join(dir, fmt.Sprintf("m%d_%d", states, fields))
+	b.rows++
+	mod := filepath.Join(b.dir, fmt.Sprint("m", b.rows))
 	root, err0 := os.Getwd()
 	text, err1 := os.ReadFile("go.mod")
 	sums, err2 := os.ReadFile("go.sum")
 	if err := errors.Join(err0, err1, err2, os.MkdirAll(mod, 0o700)); err != nil {
 		return err
 	}
+	defer os.RemoveAll(mod)
 	own := "github.com/fsmgen/fsmgen"
 	needs, _, _ := strings.Cut(strings.Replace(string(text), "module "+own, "module example.com/big", 1), "\ntool ")
 	needs += fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %q\n", own, own, root)
@@ -87,17 +116,25 @@ func row(dir, program string, states, fields int) error {
 			return err
 		}
 	}
-	cells := states * len(m.Operations)
-	fmt.Fprintf(os.Stdout, "%6d %6d %8d", states, fields, cells)
+	cells := len(m.States) * len(m.Operations)
+	fmt.Fprintf(os.Stdout, "%s %8d", name, cells)
+	defer fmt.Fprintln(os.Stdout)
 	for _, c := range [][]string{
 		{"go", "test", "-run=^$", own + "/runtime/fsmtest"}, // compiles what is imported, and is not told
-		{program, "check", "big.yaml"},
-		{program, "gen", "-o", "big", "big.yaml"},
+		{b.program, "check", "big.yaml"},
+		{b.program, "gen", "-o", "big", "big.yaml"},
 		{"go", "build", "./big"},
 		{"go", "test", "-c", "-o", "big.test", "./big"}, // is not told: only the run is
 		{filepath.Join(mod, "big.test"), "-test.timeout=1h"},
 	} {
-		took, err := run(mod, c...)
+		took, err := b.run(mod, c...)
+		if err != nil && took >= b.limit*9/10 {
+			fmt.Fprintf(os.Stdout, "  %16s", fmt.Sprintf("over %.0f", b.limit.Seconds()))
+			if c[0] == "go" {
+				return nil // nothing to run
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -105,16 +142,18 @@ func row(dir, program string, states, fields int) error {
 			fmt.Fprintf(os.Stdout, "  %8.2f %7.1f", took.Seconds(), float64(took.Microseconds())/float64(cells))
 		}
 	}
-	fmt.Fprintln(os.Stdout)
 	return nil
 }
 
-// run tells the processor time of a command and of what it started.
-func run(dir string, command ...string) (time.Duration, error) {
-	c := exec.Command(command[0], command[1:]...) //nolint:gosec // the commands above
+// run tells the processor time of a command and of what it started. Each of these
+// processes ends when it has used up the limit.
+func (b *bench) run(dir string, command ...string) (time.Duration, error) {
+	limited := fmt.Sprintf(`ulimit -t %.0f && exec "$@"`, b.limit.Seconds())
+	c := exec.Command("sh", append([]string{"-c", limited, "sh"}, command...)...) //nolint:gosec // the commands above
 	c.Dir, c.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := c.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)
 	}
-	return c.ProcessState.UserTime() + c.ProcessState.SystemTime(), nil
+	return c.ProcessState.UserTime() + c.ProcessState.SystemTime(), err
 }
