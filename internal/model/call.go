@@ -56,7 +56,7 @@ func (p *pools) texts(n any) []string {
 
 // values lists what an input can be; Absent is the first where it may be left out.
 func (p *pools) values(in *spec.Input) []interp.Value {
-	t := in.Type
+	t := p.fitting(in)
 	if !p.matters(in) {
 		switch {
 		case !t.Optional && (t.Kind != spec.KindSet || !p.presence[in]):
@@ -118,8 +118,8 @@ func (p *pools) numbers(in *spec.Input) []int64 {
 	}
 	if len(list) == 0 {
 		low, n := int64(0), 2
-		if in.Type.Min != nil {
-			low = *in.Type.Min
+		if t := p.fitting(in); t.Min != nil {
+			low = *t.Min
 		}
 		if p.keyed[p.root(in)] {
 			n = len(p.groups)

@@ -212,8 +212,7 @@ func searchOnce(ctx context.Context, m *spec.Machine, o Options, progress func(l
 }
 
 func newChecker(m *spec.Machine, o Options) *checker {
-	v := newCover(m)
-	c := &checker{m: m, o: o, t: newTable(m, o, v), cover: v}
+	c := &checker{m: m, o: o, t: newTable(m, o), cover: newCover(m)}
 	states := func(refs []spec.StateRef) []bool {
 		in := make([]bool, len(m.States))
 		for _, r := range refs {
@@ -255,6 +254,9 @@ func newChecker(m *spec.Machine, o Options) *checker {
 	repeats := o.RequestOnce && m.RequestID != spec.Required
 	c.codec = &codec{t: c.t, records: o.Records, waits: waits, repeats: repeats, effects: len(c.effects), plain: o.NoSymmetry}
 	c.seen = newVisited(c.codec.width())
+	for _, h := range c.t.heard {
+		c.cover.add(h)
+	}
 	return c
 }
 

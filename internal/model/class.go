@@ -18,7 +18,8 @@ type classes struct {
 
 	presence map[any]bool // field or input: some rule asks whether it is there
 	inFact   map[*spec.Input]bool
-	ordered  bool // some fact compares two times, none of them the clock
+	into     map[*spec.Input][]*spec.Field // that take it
+	ordered  bool                          // some fact compares two times, none of them the clock
 }
 
 // theActor stands for whoever calls.
@@ -80,6 +81,7 @@ func classify(m *spec.Machine) *classes {
 	c := &classes{
 		parent: map[any]any{}, compared: map[any]bool{}, keyed: map[any]bool{}, ints: map[any][]int64{},
 		presence: map[any]bool{}, inFact: map[*spec.Input]bool{},
+		into: map[*spec.Input][]*spec.Field{},
 	}
 	for _, key := range keys(m) {
 		for _, f := range key {
@@ -122,12 +124,32 @@ func (c *classes) assign(a spec.Assign) {
 	switch {
 	case a.Value.Input != nil:
 		c.join(a.Field, a.Value.Input)
+		c.into[a.Value.Input] = append(c.into[a.Value.Input], a.Field)
 	case a.Value.Field != nil:
 		c.join(a.Field, a.Value.Field)
 		c.presence[a.Value.Field] = c.presence[a.Value.Field] || c.presence[a.Field]
 	case a.Value.Kind == spec.ValueActor:
 		c.join(a.Field, theActor{})
 	}
+}
+
+// fitting is the type of an input without the numbers that a field which takes it
+// cannot hold: a call with one of them is refused, so nothing follows from it.
+func (c *classes) fitting(in *spec.Input) spec.Type {
+	t := in.Type
+	for _, f := range c.into[in] {
+		low, high := f.Type.Min, f.Type.Max
+		if f.Type.Kind == spec.KindCounter {
+			low = new(int64)
+		}
+		if low != nil && (t.Min == nil || *t.Min < *low) {
+			t.Min = low
+		}
+		if high != nil && (t.Max == nil || *t.Max > *high) {
+			t.Max = high
+		}
+	}
+	return t
 }
 
 func (c *classes) facts(facts []*spec.Fact) {

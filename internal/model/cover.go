@@ -11,7 +11,9 @@ import (
 
 // cover notes what happened in a search: operations and branches that did something
 // or decided, guards that refused, and groups that two records shared. A search in
-// which nothing could happen has looked at no promise.
+// which nothing could happen has looked at no promise. Only records that a state holds
+// count: one that is refused in the end, or that a step leaves within its transaction,
+// is met by nobody.
 type cover struct {
 	ops      []bool
 	branches map[*spec.Branch]bool
@@ -31,15 +33,39 @@ func (v *cover) did(op *spec.Operation, b *spec.Branch) {
 	}
 }
 
-// decided notes what a decision that changes nothing came to.
-func (v *cover) decided(op *spec.Operation, d interp.Decision, refusal *interp.Refusal) {
+// heard is a call that changes nothing, and what decided so: a branch, or the name of a
+// guard or of the error of a branch.
+type heard struct {
+	op     *spec.Operation
+	branch *spec.Branch
+	name   string
+}
+
+// hear adds what a decision that changes nothing came to.
+func hear(list []heard, op *spec.Operation, d interp.Decision, refusal *interp.Refusal) []heard {
+	h := heard{op: op}
 	switch {
 	case refusal == nil && d.Branch != nil:
-		v.did(op, d.Branch)
+		h.branch = d.Branch
 	case refusal == nil && d.Guard != "":
-		v.refused(op, d.Guard)
+		h.name = d.Guard
 	case refusal != nil && refusal.Code == interp.CodeGuard:
-		v.refused(op, refusal.Guard)
+		h.name = refusal.Guard
+	default:
+		return list
+	}
+	if slices.Contains(list, h) {
+		return list
+	}
+	return append(list, h)
+}
+
+// add notes a decision that somebody met.
+func (v *cover) add(h heard) {
+	if h.branch != nil {
+		v.did(h.op, h.branch)
+	} else {
+		v.refused(h.op, h.name)
 	}
 }
 
@@ -93,6 +119,15 @@ func (c *checker) missing() []string {
 	return list
 }
 
+// hear notes what a record decides about the operations of which `of` is true.
+func (c *checker) hear(l *local, of func(*spec.Operation) bool) {
+	for _, h := range l.heard {
+		if of(h.op) {
+			c.cover.add(h)
+		}
+	}
+}
+
 // met is the branches of an operation that some record can meet.
 func met(op *spec.Operation) map[*spec.Branch]bool {
 	list := map[*spec.Branch]bool{}
@@ -111,8 +146,16 @@ func met(op *spec.Operation) map[*spec.Branch]bool {
 	return list
 }
 
-// note remembers that two records share a group.
+// note remembers what the records of a state decide by themselves, and that two of
+// them share a group.
 func (c *checker) note(s *state) {
+	for _, x := range s.slots {
+		l := c.t.at(x.local)
+		if !l.met {
+			l.met = true
+			c.hear(l, func(op *spec.Operation) bool { return !c.hidden[op.Index] })
+		}
+	}
 	for _, e := range c.effects {
 		if c.cover.shared[e.key] {
 			continue

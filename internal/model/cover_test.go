@@ -53,6 +53,25 @@ operations:
   scrap: {from: worn, to: freed}
 `
 
+// passing has a state that a record only passes through, within the transaction of ship:
+// nobody ever calls weigh there. Its box is a number that a field bounds.
+const passing = `
+fsm: 1
+machine: parcel
+entity: Parcel
+requests: {request_id: required, expected_rev: optional}
+otherwise: reject
+fields: {box: int 5..9, tag: optional string}
+states: {open: {}, moving: {}, gone: {terminal: true}}
+guards:
+  tagged: {when: tag is present, error: no_tag}
+operations:
+  make: {creates: open, input: {size: int -3..30}, set: {box: input.size}}
+  ship: {from: open, to: moving, effect: {name: carry, key: id, atomic: true}, then: arrive}
+  weigh: {from: moving, to: same, require: [tagged]}
+  arrive: {by: system, from: moving, to: gone}
+`
+
 // A search says that every promise holds only where everything happened; it looks for
 // bounds in which it does, or names what did not.
 func TestNothingHappened(t *testing.T) {
@@ -65,6 +84,7 @@ func TestNothingHappened(t *testing.T) {
 	}{
 		{"two groups are found", vacuous, "effect charge applied 2 times for invoice k1", Options{}, nil, 2, 3},
 		{"one group is named", vacuous, "", Options{Groups: 1}, []string{"two records with one key of effect charge"}, 1, 3},
+		{"passed through", passing, "", Options{}, []string{"operation weigh", "a refusal by guard tagged"}, 1, 3},
 		{"beyond all bounds", unseen, "", Options{}, []string{"branch 1 of try", "operation scrap", "a refusal by guard room"}, 1, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,7 +18,9 @@ type local struct {
 	edges  [][]edge // by operation: what the calls do; made when first asked for
 	passes []uint16 // where time leads
 	kept   []bool   // by operation: a call is recorded, and changes nothing
-	known  bool     // edges, passes and kept are made
+	heard  []heard  // what calls decide that change nothing
+	known  bool     // edges, passes, kept and heard are made
+	met    bool     // a state holds it
 	perms  []int32  // by permutation: the local it becomes; -1 is not known yet
 	keys   []int16  // by key of the machine: the group, -1 for none
 }
@@ -48,7 +50,7 @@ type table struct {
 	m     *spec.Machine
 	pools *pools
 	opts  Options
-	cover *cover
+	heard []heard // what creations decide that make no record
 
 	calls   []call
 	byOp    [][]int32 // by operation: indices of calls
@@ -74,8 +76,8 @@ type creation struct {
 	branch *spec.Branch
 }
 
-func newTable(m *spec.Machine, o Options, v *cover) *table {
-	t := &table{m: m, opts: o, cover: v, pools: newPools(classify(m), o), index: map[string]uint16{}, keyOf: map[string]int{}}
+func newTable(m *spec.Machine, o Options) *table {
+	t := &table{m: m, opts: o, pools: newPools(classify(m), o), index: map[string]uint16{}, keyOf: map[string]int{}}
 	t.byOp = make([][]int32, len(m.Operations))
 	for i, op := range m.Operations {
 		calls, all := t.pools.calls(m, op)
@@ -125,7 +127,7 @@ func (t *table) creations(i int, op *spec.Operation) {
 			e.wrong = broken(refusal)
 			e.to = none
 		case refusal != nil || d.RecordOnly:
-			t.cover.decided(op, d, refusal)
+			t.heard = hear(t.heard, op, d, refusal)
 			continue
 		case t.aboveBound(d.Record):
 			continue
@@ -352,7 +354,7 @@ func (t *table) at(n uint16) *local {
 			continue
 		}
 		for _, c := range t.byOp[i] {
-			e, does, kept := t.decide(n, l.record, c)
+			e, does, kept := t.decide(n, l, c)
 			if does {
 				l.edges[i] = append(l.edges[i], e)
 			}
@@ -364,7 +366,8 @@ func (t *table) at(n uint16) *local {
 
 // decide makes the edge of one call, when it does anything. Kept says that the call
 // is recorded only.
-func (t *table) decide(from uint16, r interp.Record, c int32) (e edge, does, kept bool) {
+func (t *table) decide(from uint16, l *local, c int32) (e edge, does, kept bool) {
+	r := l.record
 	d, refusal := interp.Decide(t.m, r, t.calls[c].call, t.others())
 	e = edge{call: c, to: from, branch: d.Branch}
 	switch {
@@ -372,7 +375,7 @@ func (t *table) decide(from uint16, r interp.Record, c int32) (e edge, does, kep
 		e.wrong = broken(refusal)
 		return e, true, false
 	case refusal != nil || d.RecordOnly:
-		t.cover.decided(t.calls[c].op, d, refusal)
+		l.heard = hear(l.heard, t.calls[c].op, d, refusal)
 		return e, false, refusal == nil
 	case r.State.Terminal:
 		e.wrong = fmt.Sprintf("%s is terminal, and the record changes", r.State.Name)

@@ -173,6 +173,7 @@ chain:
 		case spec.RecordOnly:
 			break chain
 		case spec.Transition:
+			c.hear(l, func(op *spec.Operation) bool { return op == then })
 			if c.kept(s, v.slot, l, then) {
 				break chain
 			}
@@ -272,6 +273,7 @@ func (c *checker) deliver(s *state, j int, op *spec.Operation, emit func(move, *
 	}
 	then := op.Then.Operation
 	l := c.t.at(s.slots[j].local)
+	c.hear(l, func(op *spec.Operation) bool { return op == then })
 	if c.m.Class(l.record.State, then) == spec.RecordOnly || c.kept(s, j, l, then) {
 		return emit(v, &c.next)
 	}

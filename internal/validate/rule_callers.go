@@ -22,7 +22,8 @@ as in a machine that only logs what it is told, nothing is reported.`,
 		Doc: `The record has an owner in this state, and most operations that callers run there ask with ` + "`field == actor`" + ` whether the
 caller is the one. This one asks nobody: a worker that lost the record, or any other, moves it under the owner's hands. Require the
 guard. Where somebody else may do it, say who: another guard on ` + "`actor`" + `, ` + "`by: operator`" + ` or ` + "`by: system`" + `. An operation that gives
-the record another owner is not meant.`,
+the record another owner is not meant, nor a field with which some operation asks for ` + "`field != actor`" + `: it names a party, such as who
+made the request that others approve.`,
 	},
 }
 
@@ -115,6 +116,7 @@ func ahead(onward map[*spec.State][]*spec.State, s *spec.State, op *spec.Operati
 func ownerUnasked(p *Pass) {
 	for _, f := range p.Machine.Fields {
 		var asking []*spec.Operation
+		party := false                        // others than whom the field names move the record, too
 		odd := map[*spec.Operation][]string{} // the states in which it moves what somebody owns
 		for _, op := range p.Machine.Operations {
 			if op.By != spec.ByCaller || handsOver(op, f) {
@@ -128,13 +130,15 @@ func ownerUnasked(p *Pass) {
 			}
 			switch {
 			case len(owned) == 0:
-			case asksOwner(op, f):
+			case asks(op, f, spec.Eq):
 				asking = append(asking, op)
+			case asks(op, f, spec.Ne):
+				party = true
 			case !asksActor(op):
 				odd[op] = owned
 			}
 		}
-		if len(asking) <= len(odd) {
+		if party || len(asking) <= len(odd) {
 			continue // the owner is one user among others
 		}
 		for _, op := range p.Machine.Operations {
@@ -152,12 +156,12 @@ func hasOwner(s *spec.State, f *spec.Field) bool {
 	return !f.Type.Optional || slices.ContainsFunc(s.Present, func(r spec.FieldRef) bool { return r.Field == f })
 }
 
-// asksOwner reports whether a guard of the operation lets only the actor in
-// whom the field names.
-func asksOwner(op *spec.Operation, f *spec.Field) bool {
+// asks reports whether a guard of the operation compares the actor so with whom the
+// field names.
+func asks(op *spec.Operation, f *spec.Field, how spec.FactOp) bool {
 	return slices.ContainsFunc(op.Require, func(r *spec.Requirement) bool {
 		return slices.ContainsFunc(r.When, func(x *spec.Fact) bool {
-			return x.Op == spec.Eq && (x.Left.Field == f && x.Right.Kind == spec.TermActor || x.Right.Field == f && x.Left.Kind == spec.TermActor)
+			return x.Op == how && (x.Left.Field == f && x.Right.Kind == spec.TermActor || x.Right.Field == f && x.Left.Kind == spec.TermActor)
 		})
 	})
 }
