@@ -328,6 +328,12 @@ func within(y typ, n int64) bool {
 	return (y.min == nil || n >= *y.min) && (y.max == nil || n <= *y.max) && (y.kind != driver.KindCounter || n >= 0)
 }
 
+// lawful reports whether a record breaks no MUST: one that does is nowhere, so what a
+// call on it comes to shows nothing about the machine. A SHOULD may be broken.
+func (m *model) lawful(r driver.Row) bool {
+	return !slices.ContainsFunc(m.broken(r), func(v fsm.Violation) bool { return v.Must })
+}
+
 // broken lists the rules that a record breaks. A broken type is named by the
 // field alone.
 func (m *model) broken(r driver.Row) []fsm.Violation {

@@ -17,9 +17,11 @@ func Missed(t Table) ([]string, error) {
 		for _, from := range m.starts(o) {
 			for c := range m.cases(o, from) {
 				v := m.decide(o, c.row, c.call)
-				ways[v.way]++
-				if len(v.failing) == 1 {
-					alone[v.failing[0]] = true
+				if from == nil || m.lawful(c.row) {
+					ways[v.way]++
+					if len(v.failing) == 1 {
+						alone[v.failing[0]] = true
+					}
 				}
 				if from == nil || m.sound(c.row) {
 					if wrong := o.denied(v); wrong != "" {
