@@ -43,8 +43,14 @@ func (e *PoolerError) Unwrap() error { return e.Err }
 func WithPooler() Option { return func(o *options) { o.pooler = true } }
 
 // direct asks whether the session is of the server that its number was given by: a pooler
-// gives its clients numbers of its own. Only PostgreSQL's numbers are of processes.
-func direct(ctx context.Context, conn *pgx.Conn) error {
+// gives its clients numbers of its own. Only PostgreSQL's numbers are of processes. A
+// connection that it refuses is closed, which pgx leaves to its caller.
+func direct(ctx context.Context, conn *pgx.Conn) (err error) {
+	defer func() {
+		if err != nil {
+			_ = conn.Close(ctx) // the refusal is what counts
+		}
+	}()
 	server := conn.PgConn()
 	answers, err := server.Exec(ctx, "SELECT pg_backend_pid(), version()").ReadAll()
 	if err != nil {
