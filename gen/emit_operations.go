@@ -338,10 +338,11 @@ func (e *operationEmitter) guardRefusal(guard, name, message string) *jen.Statem
 	return e.refuse(g)
 }
 
-// sequences takes over the numbers that the store gave.
+// sequences takes over the numbers that the store gave. Where it has none left, it gave 0.
 func (e *operationEmitter) sequences() {
 	for _, f := range sequences(e.m, e.o) {
 		value := "peers." + e.n.sequence(e.m, f)
+		e.refuseIf(call(value+" < 1"), e.fail("refuseOverflow", ", %q", f.Name))
 		e.s.changes.put(&change{field: f, operand: plain(spec.KindSequence, nil, value), assign: value})
 	}
 }
@@ -497,9 +498,6 @@ func (e *operationEmitter) branch(b *spec.Branch) error {
 // finish checks the invariants of the target, writes, and returns the event.
 // Without a target the record stays in its state, which is one of same.
 func (e *operationEmitter) finish(to *spec.State, same []*spec.State) {
-	for _, f := range sequences(e.m, e.o) { // a branch that refuses comes before
-		e.refuseIf(call("peers."+e.n.sequence(e.m, f)+" < 1"), e.fail("refuseInvariant", ", %q", f.Name))
-	}
 	e.add(e.s.changes.locals()...)
 	target := "j.State"
 	if to != nil {

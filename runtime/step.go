@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -51,6 +52,11 @@ func (m *Machine[R]) decide(op *fsmimpl.Operation[R], c *fsmimpl.Call[R], prev *
 	decided, err := c.Decide(&s.rec, id, peers, o.at)
 	if err != nil {
 		return nil, err
+	}
+	if prev != nil && prev.Rev == math.MaxInt64 && !decided.RecordOnly {
+		refusal := m.refusal(ErrOverflow, op, id, prev.State)
+		refusal.Name = "rev"
+		return nil, refusal
 	}
 	w := &s.write
 	w.Prev = driver.Ref{ID: id}

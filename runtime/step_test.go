@@ -2,6 +2,8 @@ package fsm_test
 
 import (
 	"context"
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,33 @@ func TestWrongPureMethods(t *testing.T) {
 		t.Errorf("got %v, want that nothing can be recorded of what is not there", err)
 	}
 	grown(t, m, 0)
+}
+
+// A revision does not wrap. Only manual changes store the greatest one, where no database stands against it.
+func TestLastRevision(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	m := open(t, store, storetest.Schema(), fixed())
+	p := must(t)(m.Create(t.Context(), storetest.Register(meta(""), in("p1")))).Record
+	p.Rev = math.MaxInt64
+	table, err := store.Table(storetest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := storetest.Encode(&p)
+	err = table.Update(t.Context(), func(tx fsm.Tx) error {
+		return tx.Restore(&row, &fsm.Event{ID: "p1", Rev: p.Rev, Operation: "__repair", Name: "__repair", From: p.State, To: p.State, At: start})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []fsmimpl.Target{p, fsm.Ref{ID: "p1"}} {
+		_, err := m.Apply(t.Context(), at, storetest.Hold(meta(""), "a", start))
+		var r *fsm.Refusal
+		if !errors.As(err, &r) || r.Code != fsm.ErrOverflow || r.Name != "rev" || r.State() != "waiting" {
+			t.Errorf("got %v, want an overflow of rev", err)
+		}
+	}
 }
 
 // A step that needs nothing but the record is one conditional write, and an

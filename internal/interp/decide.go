@@ -23,7 +23,7 @@ type Decision struct {
 // Others is what a decision must know of the other records.
 type Others struct {
 	Count map[string]int64 // by guard: how many other records of the group are in its states
-	Next  map[string]int64 // by field: the next number of a sequence, for a creation
+	Next  map[string]int64 // by field: the next number of a sequence, for a creation; 0 when there is none
 }
 
 // Decide says what one operation does to one stored record, without a store:
@@ -62,6 +62,9 @@ func decide(m *spec.Machine, r Record, c Call, others Others, unique func(Record
 	if creation {
 		for _, f := range m.Fields {
 			if f.Type.Kind == spec.KindSequence {
+				if others.Next[f.Name] < 1 {
+					return Decision{}, overflow(op, r, f)
+				}
 				after = after.with(m, f, Int(others.Next[f.Name]))
 			}
 		}

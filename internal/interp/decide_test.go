@@ -327,8 +327,8 @@ func TestDecideNeedsTheNumberOfASequence(t *testing.T) {
 		Op: m.Operation("lease"), Actor: "w1", At: t0,
 		Inputs: in{"job_id": interp.String("j"), "lease_expires_at": interp.Time(at(60))},
 	}, interp.Others{})
-	if refusal == nil || refusal.Code != interp.CodeInvariant || refusal.Name != "attempt" {
-		t.Errorf("got %v, want invariant (attempt)", refusal)
+	if refusal == nil || refusal.Code != interp.CodeOverflow || refusal.Name != "attempt" {
+		t.Errorf("got %v, want overflow (attempt)", refusal)
 	}
 }
 

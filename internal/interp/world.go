@@ -3,6 +3,7 @@ package interp
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/spec"
@@ -71,7 +72,9 @@ func (w World) others(m *spec.Machine, r Record, c Call) Others {
 	next := make(map[string]int64)
 	for _, f := range m.Fields {
 		if f.Type.Kind == spec.KindSequence && len(c.Op.Creates) > 0 {
-			next[f.Name] = w.last(m, f, grouped) + 1
+			if last := w.last(m, f, grouped); last < math.MaxInt64 {
+				next[f.Name] = last + 1
+			}
 		}
 	}
 	return Others{Count: count, Next: next}

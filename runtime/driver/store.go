@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 )
 
@@ -177,7 +178,8 @@ type Tx interface {
 	Peers(q PeerQuery) (int64, error)
 	// NextNumber locks the group of q and returns the next number of its
 	// sequence. Here an absent value is a value like any other: a record in no
-	// group must have a number too.
+	// group must have a number too. It returns 0 where math.MaxInt64 has been
+	// given or held: there is no next number.
 	NextNumber(q PeerQuery) (int64, error)
 	// Claim gives at most limit deliveries that are due at now, oldest first, to
 	// its caller: each counts one more attempt and is due again at until, so that
@@ -257,4 +259,13 @@ type Delivery struct {
 	Attempts  int       // how often it was claimed
 	Due       time.Time // when it may be claimed
 	LastError string
+}
+
+// Claim notes that somebody has the delivery until then. The count of attempts
+// stays at the greatest number, so that no stored count holds the others up.
+func (d *Delivery) Claim(until time.Time) {
+	if d.Attempts < math.MaxInt {
+		d.Attempts++
+	}
+	d.Due = until
 }

@@ -20,7 +20,7 @@ func (x *txn) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) 
 	var claimed []driver.Delivery
 	for _, d := range list {
 		_, err := x.deliver(d.ID, d.Rev, d.Attempts, func(d *driver.Delivery) bool {
-			d.Attempts, d.Due = d.Attempts+1, until
+			d.Claim(until)
 			claimed = append(claimed, *d)
 			return true
 		})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -310,7 +311,7 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 			return 0, fmt.Errorf("etcdstore: the number under %q: %w", key, err)
 		}
 	}
-	if prefix, ok := x.t.numbers(&q); ok {
+	if prefix, ok := x.t.numbers(&q); ok && last < math.MaxInt64 {
 		// A number that comes at the same time is met at the place of the new record.
 		held := span{string(appendValue([]byte(prefix), last+1, false)), after(prefix)}
 		err := x.walk(held, true, func(e entry) (bool, error) {
@@ -321,6 +322,9 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+	}
+	if last == math.MaxInt64 {
+		return 0, nil
 	}
 	x.over.put(key, fmt.Appendf(nil, "%d", last+1))
 	x.over.put(x.t.keys.written(), nil)

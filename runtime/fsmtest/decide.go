@@ -88,6 +88,9 @@ func (m *model) move(o *operation, at cell, from *state, r driver.Row, c Call) v
 		after.CreatedAt = c.At
 		for _, name := range m.order {
 			if f := m.fields[name]; f.kind == driver.KindSequence {
+				if c.Peers[name] < 1 {
+					return refused(fsm.ErrOverflow, name)
+				}
 				after.Values[f.index] = c.Peers[name]
 			}
 		}

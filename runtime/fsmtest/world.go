@@ -3,6 +3,7 @@ package fsmtest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -128,7 +129,7 @@ func (w *world) sequenceKey(f *field, r driver.Row) string {
 }
 
 // nextNumber follows all numbers that were given in the group of r, and those of
-// the records that came into it with theirs.
+// the records that came into it with theirs. Behind the greatest there is none.
 func (w *world) nextNumber(f *field, r driver.Row) int64 {
 	key := w.sequenceKey(f, r)
 	last := w.last[key]
@@ -136,6 +137,9 @@ func (w *world) nextNumber(f *field, r driver.Row) int64 {
 		if w.sequenceKey(f, o) == key {
 			last = max(last, o.Values[f.index].(int64))
 		}
+	}
+	if last == math.MaxInt64 {
+		return 0
 	}
 	return last + 1
 }

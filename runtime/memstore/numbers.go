@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"math"
 	"slices"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -78,7 +79,11 @@ func (t *table) renumber(tx *Tx, s *driver.Schema, old, next *driver.Row) {
 func (v *view) NextNumber(q driver.PeerQuery) (int64, error) {
 	t, key := v.table, joined(q.Name, q.Values)
 	was := t.given[key]
-	t.given[key] = max(was, t.highest[key]) + 1
+	last := max(was, t.highest[key])
+	if last == math.MaxInt64 {
+		return 0, nil
+	}
+	t.given[key] = last + 1
 	v.tx.later(func() { t.given[key] = was })
 	return t.given[key], nil
 }

@@ -259,7 +259,7 @@ func (v *view) Claim(now, until time.Time, limit int) ([]driver.Delivery, error)
 	list, err := v.Outbox(now, limit)
 	for i := range list {
 		d := &list[i]
-		d.Attempts, d.Due = d.Attempts+1, until
+		d.Claim(until)
 		v.put(*d)
 	}
 	return list, err

@@ -117,7 +117,7 @@ func (t *table) build() {
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
 		insertOutbox: t.statement(`INSERT INTO %s ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?)`, outbox),
 		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
-		claim:        t.statement(`UPDATE %s SET "attempts" = "attempts" + 1, "due" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
+		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
 		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
 		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
 		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),

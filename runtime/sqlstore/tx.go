@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -522,6 +523,9 @@ func (x *txn) NextNumber(q driver.PeerQuery) (int64, error) {
 		}
 		last = max(last, used)
 	}
+	if last == math.MaxInt64 {
+		return 0, nil
+	}
 	if _, err := x.change(x.t.sql.putNumber, q.Name, key, last+1); err != nil {
 		return 0, x.t.fault("count the sequence "+q.Name+" up", err)
 	}
@@ -537,10 +541,10 @@ func (x *txn) Claim(now, until time.Time, limit int) ([]driver.Delivery, error) 
 	}
 	for i := range list {
 		d := &list[i]
-		if _, err := x.change(x.t.sql.claim, x.t.bind(until), d.ID, d.Rev); err != nil {
+		d.Claim(until)
+		if _, err := x.change(x.t.sql.claim, d.Attempts, x.t.bind(until), d.ID, d.Rev); err != nil {
 			return nil, err
 		}
-		d.Attempts, d.Due = d.Attempts+1, until
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -118,6 +119,19 @@ var outboxTests = []test{
 				b.Errorf("after %v, %d: got %q, want %q", c.wait, c.limit, got, c.want)
 			}
 		}
+	}},
+	{"attempts end at the greatest number", func(b *bench) {
+		p := b.makeShelved(parcel("p1", "a"), "slot p1")
+		w := change(p, p.sent(), "send", "")
+		w.Outbox = delivery("p1", p.Rev+1)
+		w.Outbox.Attempts = math.MaxInt - 1
+		b.commit(w)
+		b.ask("p2", time.Second)
+		for i := range 3 { // it holds up nobody, and can still be settled
+			now := instant.Add(time.Duration(1+i) * time.Minute)
+			b.claims(now, now.Add(time.Second), 10, fmt.Sprintf("p1@4 attempt %d; p2@4 attempt %d", math.MaxInt, i+1))
+		}
+		b.holds(true, func(tx fsm.Tx) (bool, error) { return tx.Settle("p1", 4, math.MaxInt) })
 	}},
 	{"settle", func(b *bench) {
 		b.ask("p1", 0)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -103,6 +104,22 @@ var peerTests = []test{
 		b.commit(change(held, back, "release", "")) // ann had 7, and nobody has asked for a number meanwhile
 		got := []int64{number("ann"), number(nil)}
 		if want := []int64{4, 8}; !slices.Equal(got, want) {
+			b.Errorf("got %v, want %v", got, want)
+		}
+	}},
+	{"numbers end at the greatest", func(b *bench) {
+		b.table = b.numbered()
+		p := parcel("p1", "a")
+		p.Weight = fsm.Some(int64(math.MaxInt64 - 1))
+		b.make(p)
+		number := func(holder any) int64 { return b.number("weight", "holder", holder) }
+		got := []int64{number(nil), number(nil), number("ann"), number(nil), number("ann")}
+		p.ID, p.Weight = "p2", fsm.Some(int64(math.MaxInt64))
+		p = b.make(p)
+		got = append(got, number(nil))
+		b.commit(change(p, p.held("ben", instant), "hold", ""))
+		got = append(got, number("ben"), number("ben"), number("ann"))
+		if want := []int64{math.MaxInt64, 0, 1, 0, 2, 0, 0, 0, 3}; !slices.Equal(got, want) {
 			b.Errorf("got %v, want %v", got, want)
 		}
 	}},

@@ -468,7 +468,7 @@ func Lease(id string, req LeaseRequest, peers LeasePeers, now time.Time) (Execut
 		return Execution{}, Event{}, j.refuseOn(&groundLeaseAttemptsLeft)
 	}
 	if peers.Attempt < 1 {
-		return Execution{}, Event{}, j.refuseInvariant(OpLease, "attempt")
+		return Execution{}, Event{}, j.refuseOverflow(OpLease, "attempt")
 	}
 	j.Attempt = peers.Attempt
 	j.JobID = req.JobID
@@ -950,6 +950,14 @@ func (j *Execution) refuseInput(op Operation, name, problem string) *fsm.Refusal
 func (j *Execution) refuseInvariant(op Operation, rule string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvariant)
 	r.Name = rule
+	return r
+}
+
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Execution) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrOverflow)
+	r.Name = field
 	return r
 }
 

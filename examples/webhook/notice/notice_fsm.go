@@ -387,11 +387,11 @@ func Publish(id string, req PublishRequest, peers PublishPeers, now time.Time) (
 	if err := driver.CheckID(id); err != nil {
 		return Notice{}, Event{}, j.refuseInput(OpPublish, "id", err.Error())
 	}
+	if peers.Number < 1 {
+		return Notice{}, Event{}, j.refuseOverflow(OpPublish, "number")
+	}
 	if !inYears(now.Add(1 * time.Hour)) {
 		return Notice{}, Event{}, j.refuseOverflow(OpPublish, "give_up_at")
-	}
-	if peers.Number < 1 {
-		return Notice{}, Event{}, j.refuseInvariant(OpPublish, "number")
 	}
 	j.Number = peers.Number
 	j.Topic = req.Topic
@@ -644,14 +644,6 @@ func (j *Notice) refuse(op Operation, code fsm.Code) *fsm.Refusal {
 func (j *Notice) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	r := j.refuse(op, fsm.ErrInvalidInput)
 	r.Name, r.Message = name, problem
-	return r
-}
-
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Notice) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
 	return r
 }
 

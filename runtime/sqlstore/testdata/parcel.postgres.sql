@@ -51,7 +51,7 @@ DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2;
 SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "parcel_outbox" WHERE "due" <= $1 ORDER BY "due", "id", "rev" LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- claim
-UPDATE "parcel_outbox" SET "attempts" = "attempts" + 1, "due" = $1 WHERE "id" = $2 AND "rev" = $3;
+UPDATE "parcel_outbox" SET "attempts" = $1, "due" = $2 WHERE "id" = $3 AND "rev" = $4;
 
 -- settle
 DELETE FROM "parcel_outbox" WHERE "id" = $1 AND "rev" = $2 AND "attempts" = $3;

@@ -48,7 +48,7 @@ DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ?;
 SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM "main"."parcel_outbox" WHERE "due" <= ? ORDER BY "due", "id", "rev" LIMIT ? + 0;
 
 -- claim
-UPDATE "main"."parcel_outbox" SET "attempts" = "attempts" + 1, "due" = ? WHERE "id" = ? AND "rev" = ?;
+UPDATE "main"."parcel_outbox" SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?;
 
 -- settle
 DELETE FROM "main"."parcel_outbox" WHERE "id" = ? AND "rev" = ? AND "attempts" = ?;

@@ -482,10 +482,10 @@ func Add(id string, req AddRequest, peers AddPeers, now time.Time) (Slot, Event,
 		return Slot{}, Event{}, j.refuseOn(&groundAddFewAtAll)
 	}
 	if peers.Number < 1 {
-		return Slot{}, Event{}, j.refuseInvariant(OpAdd, "number")
+		return Slot{}, Event{}, j.refuseOverflow(OpAdd, "number")
 	}
 	if peers.Serial < 1 {
-		return Slot{}, Event{}, j.refuseInvariant(OpAdd, "serial")
+		return Slot{}, Event{}, j.refuseOverflow(OpAdd, "serial")
 	}
 	j.Number = peers.Number
 	j.Serial = peers.Serial
@@ -785,11 +785,11 @@ func (j *Slot) refuseInput(op Operation, name, problem string) *fsm.Refusal {
 	return r
 }
 
-// refuseInvariant refuses a step after which the record would break a rule: it
-// was stored by somebody else.
-func (j *Slot) refuseInvariant(op Operation, rule string) *fsm.Refusal {
-	r := j.refuse(op, fsm.ErrInvariant)
-	r.Name = rule
+// refuseOverflow refuses a step after which a field would have to hold more
+// than it can.
+func (j *Slot) refuseOverflow(op Operation, field string) *fsm.Refusal {
+	r := j.refuse(op, fsm.ErrOverflow)
+	r.Name = field
 	return r
 }
 

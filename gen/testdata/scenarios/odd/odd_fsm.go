@@ -560,7 +560,7 @@ func Select(id string, req SelectRequest, peers SelectPeers, now time.Time) (Odd
 		return Odd{}, Event{}, j.refuseOn(&groundSelectElse)
 	}
 	if peers.Peers < 1 {
-		return Odd{}, Event{}, j.refuseInvariant(OpSelect, "peers")
+		return Odd{}, Event{}, j.refuseOverflow(OpSelect, "peers")
 	}
 	j.Peers = peers.Peers
 	j.Type = req.Type
