@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -108,13 +109,14 @@ func staircase(n int) string {
 // TestLargeFilesAreFast feeds files near the limit that are made to be slow.
 // What they report does not matter here; parseTimed watches the clock.
 func TestLargeFilesAreFast(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads a dozen files of 1 MiB")
+	size := 1 << 18
+	if campaign.On() {
+		size = 1 << 20
 	}
 	fill := func(head string, line func(i int) string) string {
 		var b strings.Builder
 		b.WriteString(head)
-		for i := 0; b.Len() < 1<<20-200; i++ {
+		for i := 0; b.Len() < size-200; i++ {
 			b.WriteString(line(i))
 		}
 		return b.String()
@@ -138,12 +140,12 @@ func TestLargeFilesAreFast(t *testing.T) {
 			return fmt.Sprintf("  o%d: {from: waiting, to: dome, require: [g%d], clear: [x%d]}\n", i, i, i)
 		}),
 		"good operations":      fill(small, func(i int) string { return fmt.Sprintf("  o%d: {from: waiting, to: same}\n", i) }),
-		"enum and facts":       fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:500_000]+"\ninvariant:\n", func(i int) string { return fmt.Sprintf("  - f == w%d\n", i) }),
-		"enum and wrong facts": fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:500_000]+"\ninvariant:\n", func(i int) string { return fmt.Sprintf("  - f == v%d\n", i) }),
-		"enum and fields":      fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:500_000]+"\n", func(i int) string { return fmt.Sprintf("  f%d: string\n", i) }),
-		"two enums":            fill(fill(small+"invariant: [f == g]\nfields:\n  f: a", func(i int) string { return fmt.Sprintf("|v%d", i) })[:500_000]+"\n  g: b", func(i int) string { return fmt.Sprintf("|w%d", i) }) + "\n",
-		"many inputs":          fill(fill(small+"  odd:\n    from: waiting\n    to: same\n    set: {", func(i int) string { return fmt.Sprintf("f%d: input, ", i) })[:400_000]+"g: now}\nfields:\n", func(i int) string { return fmt.Sprintf("  f%d: string\n", i) }),
-		"wide operation":       fill(fill(small+"  odd:\n    to: same\n    from: [", func(i int) string { return fmt.Sprintf("s%d, ", i) })[:500_000]+"s]\n    record_only_in: [", func(i int) string { return fmt.Sprintf("s%d, ", i) }) + "]\n",
+		"enum and facts":       fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:size/2]+"\ninvariant:\n", func(i int) string { return fmt.Sprintf("  - f == w%d\n", i) }),
+		"enum and wrong facts": fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:size/2]+"\ninvariant:\n", func(i int) string { return fmt.Sprintf("  - f == v%d\n", i) }),
+		"enum and fields":      fill(fill(small+"fields:\n  f: a", func(i int) string { return fmt.Sprintf("|w%d", i) })[:size/2]+"\n", func(i int) string { return fmt.Sprintf("  f%d: string\n", i) }),
+		"two enums":            fill(fill(small+"invariant: [f == g]\nfields:\n  f: a", func(i int) string { return fmt.Sprintf("|v%d", i) })[:size/2]+"\n  g: b", func(i int) string { return fmt.Sprintf("|w%d", i) }) + "\n",
+		"many inputs":          fill(fill(small+"  odd:\n    from: waiting\n    to: same\n    set: {", func(i int) string { return fmt.Sprintf("f%d: input, ", i) })[:size*2/5]+"g: now}\nfields:\n", func(i int) string { return fmt.Sprintf("  f%d: string\n", i) }),
+		"wide operation":       fill(fill(small+"  odd:\n    to: same\n    from: [", func(i int) string { return fmt.Sprintf("s%d, ", i) })[:size/2]+"s]\n    record_only_in: [", func(i int) string { return fmt.Sprintf("s%d, ", i) }) + "]\n",
 		"many branches":        fill(small+"  odd:\n    from: waiting\n    choose:\n", same("    - {from: waiting, to: same}\n")),
 		"one long list":        fill(small+"  odd: {to: done, from: [", same("waiting, ")),
 		"one long fact":        fill(small+"guards: {g: {error: e, when: a ", same("b ")) + "}}\n",

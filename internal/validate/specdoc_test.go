@@ -1,8 +1,9 @@
-package spec_test
+package validate_test
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type docBlock struct {
 
 func readDoc(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("SPEC.md")
+	b, err := os.ReadFile("../../spec/SPEC.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func TestSpecDocLinks(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`\]\(([^#)][^)]*)\)`).FindAllStringSubmatch(doc, -1) {
-		if _, err := os.Stat(m[1]); err != nil && !strings.Contains(m[1], "://") {
+		if _, err := os.Stat(filepath.Join("..", "..", "spec", m[1])); err != nil && !strings.Contains(m[1], "://") {
 			t.Errorf("SPEC.md links to %s, which is not there", m[1])
 		}
 	}
