@@ -196,10 +196,14 @@ func (w *work) unused(op *spec.Operation) {
 				what = "it has no `when`"
 			}
 		}
+		hint := "move it up, make the branch above it narrower, or remove it"
+		if len(b.When) == 0 { // further up it would take what is for the others
+			hint = "give a branch above it a narrower `when`, or remove it"
+		}
 		w.find(Finding{
 			Code: "FSM201", Pos: pos, Mark: mark, Related: related,
 			Message: fmt.Sprintf("%s: this branch is never taken: %s (%s)", op.Name, covers, what),
-			Hint:    "move it up, make the branch above it narrower, or remove it",
+			Hint:    hint,
 		})
 	}
 	w.gaps = false

@@ -44,7 +44,7 @@ func (w *work) failed(s *part, branch *spec.Branch, to *spec.State, record after
 		return
 	}
 	f := Finding{
-		Code: g.code, Pos: pos, Mark: mark, Hint: w.mend(s, branch, to, g, key, at),
+		Code: g.code, Pos: pos, Mark: mark, Hint: w.wayOut(s, branch, to, g, key, at),
 		Message: fmt.Sprintf("%s: %s -> %s can leave %s", op.Name, source, to.Name, g.left),
 	}
 	if !g.pos.IsZero() {
@@ -93,8 +93,8 @@ func (w *work) about(s *part, branch *spec.Branch, g goal) []*spec.Fact {
 	return list
 }
 
-// mend says how to make an obligation hold.
-func (w *work) mend(s *part, branch *spec.Branch, to *spec.State, g goal, key string, at spec.Assign) string {
+// wayOut says how to make an obligation hold.
+func (w *work) wayOut(s *part, branch *spec.Branch, to *spec.State, g goal, key string, at spec.Assign) string {
 	op := s.op
 	where := op.Name
 	if branch != nil {
@@ -107,6 +107,9 @@ func (w *work) mend(s *part, branch *spec.Branch, to *spec.State, g goal, key st
 	case g.code == "FSM302" && key == "" && s.from != nil && branch == nil:
 		return fmt.Sprintf("require a guard with `when: %s`, or make it an invariant of %s", g.fact.Text, s.from.Name)
 	case g.code == "FSM302" && branch != nil && key != "increment":
+		if len(branch.When) == 0 { // the last one: what it does not take would be taken by none
+			return fmt.Sprintf("put a branch above %s for the case in which `%s` is false, or weaken the invariant", where, g.fact.Text)
+		}
 		return fmt.Sprintf("add `%s` to `when` of %s, or weaken the invariant", g.fact.Text, where)
 	case g.code == "FSM302" && s.from == nil:
 		return fmt.Sprintf("let %s set fields so that `%s` holds, or require a guard on its inputs", op.Name, g.fact.Text)
@@ -117,11 +120,15 @@ func (w *work) mend(s *part, branch *spec.Branch, to *spec.State, g goal, key st
 	case g.present && key == "clear":
 		return fmt.Sprintf("take %s out of `clear` of %s", f.Name, where)
 	case g.present && key == "set" && at.Value.Input != nil:
-		return fmt.Sprintf("require a guard with `when: input.%s is present`, or take %s out of `present` of %s", at.Value.Input.Name, f.Name, to.Name)
+		return fmt.Sprintf("require a guard with `when: input.%s is present`, or weaken the promise: take %s out of `present` of %s", at.Value.Input.Name, f.Name, to.Name)
 	case g.present && key == "set":
 		return fmt.Sprintf("set %s to a value that is always there", f.Name)
 	case g.present && f.Type.Kind == spec.KindSet:
 		return fmt.Sprintf("add a member to %s in %s, or require a guard with `when: %s is present`", f.Name, where, f.Name)
+	case g.present && branch != nil && len(branch.When) == 0:
+		return fmt.Sprintf("set %s in %s, or put a branch above it for the case in which %[1]s is absent", f.Name, where)
+	case g.present && branch != nil:
+		return fmt.Sprintf("set %s in %s, or add `%[1]s is present` to its `when`", f.Name, where)
 	case g.present:
 		return fmt.Sprintf("set %s in %s, or require a guard with `when: %[1]s is present`", f.Name, where)
 	case key != "":

@@ -119,10 +119,21 @@ func unreachable(p *Pass) {
 	seen := reached(p.Machine)
 	for _, s := range p.Machine.States {
 		if !seen[s] {
-			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add an operation with `to: " + s.Name + "`, or remove the state"},
+			hint := "add an operation with `to: " + s.Name + "`, or remove the state"
+			if slices.ContainsFunc(p.Machine.Operations, func(o *spec.Operation) bool { return leadsTo(o, s) }) {
+				hint += " with the moves that lead to it"
+			}
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: hint},
 				"no operation leads to %s from a state that a record can be in", s.Name)
 		}
 	}
+}
+
+// leadsTo reports whether an operation names the state as a target, whether or not a
+// record ever comes there.
+func leadsTo(op *spec.Operation, s *spec.State) bool {
+	is := func(r *spec.StateRef) bool { return r != nil && r.State == s }
+	return is(op.To) || slices.ContainsFunc(op.Choose, func(b *spec.Branch) bool { return is(b.To) })
 }
 
 // exits lists the moves that lead out of each state.
@@ -143,7 +154,11 @@ func deadEnd(p *Pass) {
 			continue // an unreachable state has a finding of its own
 		}
 		if len(out[s]) == 0 {
-			p.report(finding{pos: s.Pos, mark: s.Name, hint: "add `terminal: true` (or `final: true`) to " + s.Name + ", or an operation with `from: " + s.Name + "`"},
+			hint := "add `terminal: true` (or `final: true`) to " + s.Name + ", or an operation with `from: " + s.Name + "`"
+			if slices.ContainsFunc(p.Machine.Operations, func(o *spec.Operation) bool { return listed(s, o.From) }) { // it stays
+				hint = "add `final: true` to " + s.Name + ", or let an operation lead to another state"
+			}
+			p.report(finding{pos: s.Pos, mark: s.Name, hint: hint},
 				"no operation leaves %s and it is not terminal", s.Name)
 		}
 	}

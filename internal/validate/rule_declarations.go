@@ -100,26 +100,26 @@ func actorInSystem(p *Pass) {
 		if op.By != spec.BySystem {
 			continue
 		}
-		report := func(pos spec.Pos, mark string, related []spec.Related) {
-			p.report(finding{pos: pos, mark: mark, related: related, hint: "remove it, or let the operation be run `by: caller` or `by: operator`"},
+		report := func(pos spec.Pos, mark string, related []spec.Related, out string) {
+			p.report(finding{pos: pos, mark: mark, related: related, hint: out + ", or let the operation be run `by: caller` or `by: operator`"},
 				"%s runs by the system and has no `actor`", op.Name)
 		}
 		for _, r := range op.Require {
 			for _, f := range r.When {
 				if pos, ok := actorIn(f); ok {
-					report(r.Pos, r.Guard.Name, also(pos, "guard %s reads it here", r.Guard.Name))
+					report(r.Pos, r.Guard.Name, also(pos, "guard %s reads it here", r.Guard.Name), "remove it")
 				}
 			}
 		}
 		for _, f := range facts(op) {
 			if pos, ok := actorIn(f); ok {
-				report(pos, "actor", nil)
+				report(pos, "actor", nil, "decide by something else")
 			}
 		}
 		for _, e := range effects(op) {
 			for _, a := range slices.Concat(e.effects.Set, e.effects.Add) {
 				if a.Value.Kind == spec.ValueActor {
-					report(a.Value.Pos, a.Value.Text, nil)
+					report(a.Value.Pos, a.Value.Text, nil, "remove it")
 				}
 			}
 		}
