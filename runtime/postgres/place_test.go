@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -87,6 +88,114 @@ func TestSearchPathChanges(t *testing.T) {
 	if n := count("app.parcel"); n != 0 {
 		t.Errorf("%d rows in other tables", n)
 	}
+}
+
+// Under open sessions the names of the tables come to lead elsewhere: a schema or a table is renamed, or
+// made again. Each write finds out by itself, in any form of it, and goes on where the names lead back.
+func TestTablesAreRenamed(t *testing.T) {
+	t.Parallel()
+	schema := storetest.Schema()
+	schema.SQL = parcelSQL(t)
+	dsn := pgtest.DSN(t)
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	run := func(text string) {
+		t.Helper()
+		if _, err := db.Exec(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	run("CREATE SCHEMA app; CREATE SCHEMA decoy; CREATE SCHEMA held")
+	machine := func(place string) *fsm.Machine[storetest.Parcel] {
+		t.Helper()
+		store, err := postgres.Open(t.Context(), dsn, postgres.WithSchema(place), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		if err := fsmimpl.Migrate(t.Context(), store, schema); err != nil {
+			t.Fatal(err)
+		}
+		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m, decoy := machine("app"), machine("decoy")
+	n, same := 0, storetest.RegisterInput{Lane: "l"}
+	meta := func() storetest.Meta { n++; return storetest.Meta{Actor: "w", RequestID: fmt.Sprint("r", n)} }
+	hold := func() fsmimpl.Call[storetest.Parcel] {
+		return storetest.Hold(meta(), "h", time.Now().Add(time.Hour))
+	}
+	for _, x := range []*fsm.Machine[storetest.Parcel]{m, decoy} { // the same records in both
+		for i := range 20 {
+			same.ID = fmt.Sprint("p", i)
+			if _, err := x.Create(t.Context(), storetest.Register(meta(), same)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	next := 0
+	id := func() fsm.Ref { next++; return fsm.Ref{ID: fmt.Sprint("p", next-1), Rev: 1} }
+	forms := map[string]func() error{
+		"creation": func() error {
+			_, err := m.Create(t.Context(), storetest.Register(meta(), storetest.RegisterInput{ID: fmt.Sprint("new", n), Lane: "l"}))
+			return err
+		},
+		"move": func() error { _, err := m.Apply(t.Context(), id(), hold()); return err },
+		"move in a transaction": func() error {
+			_, err := m.Apply(t.Context(), fsm.Ref{ID: id().ID}, hold())
+			return err
+		},
+		"batch": func() error {
+			_, err := m.ApplyMany(t.Context(), []fsmimpl.Item[storetest.Parcel]{{At: id(), Call: hold()}, {At: id(), Call: hold()}})
+			return err
+		},
+	}
+	all := func(want bool, when string) {
+		t.Helper()
+		for name, form := range forms {
+			var refused *fsm.Refusal
+			switch err := form(); {
+			case want && err != nil:
+				t.Errorf("%s: %s: %v", when, name, err)
+			case !want && (!errors.As(err, &refused) || refused.Code != fsm.ErrSchemaMismatch || !errors.Is(err, sqlstore.ErrTables)):
+				t.Errorf("%s: %s: got %v, want that the tables are others", when, name, err)
+			}
+		}
+	}
+	all(true, "before")
+	swap := "ALTER SCHEMA app RENAME TO other; ALTER SCHEMA decoy RENAME TO app; ALTER SCHEMA other RENAME TO decoy"
+	moved := func(table string) string {
+		return fmt.Sprintf(`ALTER TABLE app.%[1]q SET SCHEMA held; ALTER TABLE decoy.%[1]q SET SCHEMA app; ALTER TABLE held.%[1]q SET SCHEMA decoy`, table)
+	}
+	for _, change := range []string{swap, moved("parcel"), moved("parcel_events")} {
+		was := next
+		total := func() (n int) {
+			t.Helper()
+			const both = `SELECT (SELECT count(*) FROM app."parcel_events") + (SELECT count(*) FROM decoy."parcel_events")`
+			if err := db.QueryRow(both).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := total()
+		run(change)
+		all(false, change)
+		if got := total(); got != before {
+			t.Errorf("%s: %d events came to tables that are not the store's", change, got-before)
+		}
+		next = was
+		run(change) // back
+		all(true, "after "+change)
+	}
+	run("DROP SCHEMA app CASCADE; ALTER SCHEMA decoy RENAME TO app") // as a dump that is restored
+	next = 0
+	all(false, "made again")
 }
 
 // A temporary table of the log's name makes no trigger believe that a row has its event, and takes

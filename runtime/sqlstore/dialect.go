@@ -85,6 +85,9 @@ type Dialect interface {
 	// reached notes which tables these are, in the first session that is asked: settings
 	// refuses a session that reaches others by the same names.
 	reached(ctx context.Context, q querier, tables []string) error
+	// verified ends the statement of a write: it fails where the names of the machine's
+	// tables lead to others than reached has noted.
+	verified(t *table) string
 
 	// placeholder returns the n-th parameter, from 1.
 	placeholder(n int) string

@@ -101,6 +101,28 @@ func (l *place) note(ctx context.Context, q querier, names []string) error {
 	return nil
 }
 
+// otherTables is what the server quotes when a write has found other tables.
+const otherTables = "fsm: the tables were made again or renamed"
+
+// verified compares constants: the server finds the tables by their names when it plans the
+// statement, and plans it again whenever a table or a schema has changed. So the comparison
+// costs no trip and nothing at run time, and holds for the plan that writes.
+func (p *postgres) verified(t *table) string {
+	p.place.mu.Lock()
+	defer p.place.mu.Unlock()
+	var same []string
+	for _, suffix := range []string{"", "_events", "_outbox"} {
+		name := quote(p.place.schema) + "." + quote(t.schema.Table+suffix)
+		if i := slices.Index(p.place.names, name); i >= 0 {
+			same = append(same, literal(name)+"::regclass::oid = "+literal(p.place.ids[i]))
+		}
+	}
+	if len(same) == 0 {
+		return ""
+	}
+	return " WHERE CASE WHEN " + strings.Join(same, " AND ") + " THEN true ELSE " + literal(otherTables) + "::text::boolean END"
+}
+
 func (p *postgres) qualified(table string) string {
 	if schema := p.place.chosen(); schema != "" {
 		return quote(schema) + "." + quote(table)

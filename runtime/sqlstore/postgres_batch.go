@@ -219,7 +219,7 @@ func (t *table) many(writes []*driver.Write, behind bool) (string, []any, error)
 	if key.behind {
 		g.put(", ", strings.Replace(t.order.behind, "?", `w."id"`, 1))
 	}
-	g.put(` FROM w RETURNING "id"`)
+	g.put(" FROM w", t.dialect.verified(t), ` RETURNING "id"`)
 	text := g.String()
 	t.texts.Store(key, text)
 	t.kept.Add(1)

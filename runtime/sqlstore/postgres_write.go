@@ -346,8 +346,8 @@ func (t *table) single(w *driver.Write, behind bool) (string, []any, error) {
 		l.again(l.row.id, driver.KindString)
 		l.put(after)
 	}
-	l.put(" FROM w")
 	if !silent {
+		l.put(" FROM w", t.dialect.verified(t))
 		text = written{l.String(), len(l.args)}
 		t.texts.Store(key, text)
 		t.kept.Add(1)

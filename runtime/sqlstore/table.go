@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -64,6 +65,10 @@ func (t *table) fault(doing string, err error) error {
 	}
 	if err == nil {
 		return fmt.Errorf("sqlstore: %s: %s changed nothing, and the database does not say why", t.schema.Machine, doing)
+	}
+	if strings.Contains(err.Error(), otherTables) {
+		err = fmt.Errorf("sqlstore: %s: %w: %w", t.schema.Machine, ErrTables, err)
+		return refusal(fsm.ErrSchemaMismatch)
 	}
 	switch t.dialect.failure(err) {
 	case failConstraint:
