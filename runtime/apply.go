@@ -147,24 +147,6 @@ func (m *Machine[R]) decideHeld(q *request[R], held *R, ref driver.Ref) *step[R]
 	return s
 }
 
-// ApplyIn is Apply within a transaction that the caller owns: Transactional.Adopt
-// gives tx. After an error the transaction is to be rolled back, unless the
-// error is a *Refusal that was decided before anything was written; in an atomic
-// effect the engine sees to that.
-func (m *Machine[R]) ApplyIn(ctx context.Context, tx driver.Tx, at fsmimpl.Target, c fsmimpl.Call[R]) (Outcome[R], error) {
-	q, ref, err := m.target(at, c, false)
-	if err != nil {
-		return Outcome[R]{}, err
-	}
-	out, err := watched(ctx, m, observed(&c, ref.ID), func(ctx context.Context) (Outcome[R], error) {
-		return within(ctx, m.store, func() (Outcome[R], error) { return m.applyIn(ctx, tx, q, ref, false) })
-	}, seenOne)
-	if err != nil {
-		return Outcome[R]{}, m.unit(q.op, ref.ID, q.RequestID).blame(err)
-	}
-	return out, nil
-}
-
 // ApplyMany makes calls on several records in one transaction, in their order:
 // all of them or none. The error of a call that is refused names its index.
 // Calls whose request is known are replayed.

@@ -83,21 +83,6 @@ func (m *Machine[R]) decideNew(q *request[R], id string) (*step[R], error) {
 	return m.decide(q.op, &q.Call, nil, zero, id, nil, q.origin(q.RequestID, 0))
 }
 
-// CreateIn is Create within a transaction that the caller owns; see ApplyIn.
-func (m *Machine[R]) CreateIn(ctx context.Context, tx driver.Tx, c fsmimpl.Call[R]) (Outcome[R], error) {
-	q, id, err := m.creation(c)
-	if err != nil {
-		return Outcome[R]{}, err
-	}
-	out, err := watched(ctx, m, observed(&c, c.ID), func(ctx context.Context) (Outcome[R], error) {
-		return within(ctx, m.store, func() (Outcome[R], error) { return m.createIn(ctx, tx, q, id, false) })
-	}, seenOne)
-	if err != nil {
-		return Outcome[R]{}, m.unit(q.op, id, q.RequestID).blame(err)
-	}
-	return out, nil
-}
-
 // CreateMany makes records in one transaction, in the order of the calls: all
 // of them or none. The error of a call that is refused names its index. Calls
 // whose request is known are replayed, and existing records returned, one by one.

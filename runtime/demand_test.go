@@ -179,16 +179,16 @@ func TestCallersTransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made := must(t)(m.CreateIn(t.Context(), in2, storetest.Register(meta("r"), in("p2"))))
-		must(t)(m.ApplyIn(t.Context(), in2, made, storetest.Hold(meta(""), "a", start)))
-		must(t)(m.ApplyIn(t.Context(), in2, fsm.Ref{ID: "p1", Rev: 1}, note("n", "x")))
-		again := must(t)(m.ApplyIn(t.Context(), in2, fsm.Ref{ID: "p1", Rev: 1}, note("n", "x")))
+		made := must(t)(storetest.In(t, m, store, in2).Create(t.Context(), storetest.Register(meta("r"), in("p2"))))
+		must(t)(storetest.In(t, m, store, in2).Apply(t.Context(), made, storetest.Hold(meta(""), "a", start)))
+		must(t)(storetest.In(t, m, store, in2).Apply(t.Context(), fsm.Ref{ID: "p1", Rev: 1}, note("n", "x")))
+		again := must(t)(storetest.In(t, m, store, in2).Apply(t.Context(), fsm.Ref{ID: "p1", Rev: 1}, note("n", "x")))
 		if !again.Replayed {
 			t.Error("the transaction does not see its own request")
 		}
-		_, err = m.CreateIn(t.Context(), in2, storetest.Register(meta("s"), in("p1")))
+		_, err = storetest.In(t, m, store, in2).Create(t.Context(), storetest.Register(meta("s"), in("p1")))
 		code(t, err, fsm.ErrExists, "")
-		_, err = m.ApplyIn(t.Context(), in2, fsm.Ref{ID: "p1", Rev: 1}, note("m", "x"))
+		_, err = storetest.In(t, m, store, in2).Apply(t.Context(), fsm.Ref{ID: "p1", Rev: 1}, note("m", "x"))
 		code(t, err, fsm.ErrStale, "")
 		tx.Put("paid", 7)
 		if err := end(tx); err != nil {

@@ -12,17 +12,17 @@ import (
 // within makes a call in a transaction of somebody else. If that is an atomic
 // effect's, a call that fails half done makes the effect fail, whatever the
 // effect makes of the error.
-func within[T any](ctx context.Context, store driver.Store, call func() (T, error)) (T, error) {
+func within(ctx context.Context, store driver.Store, call func() error) error {
 	mark := inside.Around(ctx, store)
 	if mark == nil {
 		return call()
 	}
 	before := mark.Writes
-	out, err := call()
+	err := call()
 	if err != nil && mark.Writes != before && mark.Half == nil {
 		mark.Half = err
 	}
-	return out, err
+	return err
 }
 
 // verdict is the error of an effect that returned err.

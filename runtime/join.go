@@ -91,7 +91,7 @@ func (m *Machine[R]) runJoined(ctx context.Context, u unit) error {
 		return fmt.Errorf("%s: a call before this one failed half done; roll the transaction back: %w: %w", m.schema.Machine, ErrJoined, j.half)
 	}
 	before := j.writes
-	_, err := within(ctx, m.store, func() (struct{}, error) { return struct{}{}, u.try(j.tx, false) })
+	err := within(ctx, m.store, func() error { return u.try(j.tx, false) })
 	if err == nil {
 		return nil
 	}

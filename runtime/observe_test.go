@@ -147,9 +147,9 @@ func TestObserver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t)(m.CreateIn(ctx, adopted, storetest.Register(meta("c4"), in("p4"))))
-	must(t)(m.ApplyIn(ctx, adopted, fsm.Ref{ID: "p4"}, note("n5", "x")))
-	if _, err := m.ApplyIn(ctx, adopted, fsm.Ref{ID: "p5"}, note("n6", "x")); !errors.Is(err, fsm.ErrNotFound) {
+	must(t)(storetest.In(t, m, store, adopted).Create(ctx, storetest.Register(meta("c4"), in("p4"))))
+	must(t)(storetest.In(t, m, store, adopted).Apply(ctx, fsm.Ref{ID: "p4"}, note("n5", "x")))
+	if _, err := storetest.In(t, m, store, adopted).Apply(ctx, fsm.Ref{ID: "p5"}, note("n6", "x")); !errors.Is(err, fsm.ErrNotFound) {
 		t.Error(err)
 	}
 	if err := tx.Commit(ctx); err != nil {

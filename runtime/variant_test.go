@@ -63,7 +63,7 @@ func TestSystemOperationRecordedOnly(t *testing.T) {
 	m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(storetest.Schema()), effects(
 		func(ctx context.Context, tx fsm.Tx, _ storetest.Parcel, _ string, _ fsm.Event) error {
 			for _, again := range []bool{false, true} {
-				out, err := m.ApplyIn(ctx, tx, fsm.Ref{ID: "p1"}, call)
+				out, err := storetest.In(t, m, store, tx).Apply(ctx, fsm.Ref{ID: "p1"}, call)
 				if err != nil || out.Replayed != again || !out.RecordOnly || out.Current != (fsm.Ref{ID: "p1", Rev: 1}) {
 					t.Errorf("got %+v, %v; want it recorded, and Replayed %t", out, err, again)
 				}

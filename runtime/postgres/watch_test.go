@@ -148,7 +148,7 @@ func TestLogHoldsBackWhatIsBehindAnOpenTransaction(t *testing.T) {
 	d := newDepot(t, pgtest.DSN(t))
 	d.bySerial()
 	old, in := d.begin(sql.LevelReadCommitted)
-	if _, err := d.m.CreateIn(t.Context(), in, register("slow")); err != nil {
+	if _, err := storetest.In(t, d.m, d.store, in).Create(t.Context(), register("slow")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.m.Create(t.Context(), register("quick")); err != nil {
@@ -183,7 +183,7 @@ func TestLogKeepsTheOrderOfARecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.m.ApplyIn(t.Context(), in, out, bill(1)); err != nil {
+	if _, err := storetest.In(t, d.m, d.store, in).Apply(t.Context(), out, bill(1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.Commit(); err != nil {
@@ -261,11 +261,11 @@ func TestWatchBesideLongTransactions(t *testing.T) {
 		tx, in := d.begin(level)
 		defer func() { _ = tx.Rollback() }()
 		nap()
-		if _, err := d.m.CreateIn(ctx, in, register(own)); err != nil {
+		if _, err := storetest.In(t, d.m, d.store, in).Create(ctx, register(own)); err != nil {
 			return err
 		}
 		nap()
-		if _, err := d.m.ApplyIn(ctx, in, fsm.Ref{ID: fmt.Sprint("p", random.IntN(parcels))}, bill(i)); err != nil {
+		if _, err := storetest.In(t, d.m, d.store, in).Apply(ctx, fsm.Ref{ID: fmt.Sprint("p", random.IntN(parcels))}, bill(i)); err != nil {
 			return err
 		}
 		nap()
@@ -317,7 +317,7 @@ func TestWatchBesideLongTransactions(t *testing.T) {
 	group.Go(func() { // one that the control surely passes over, however few meet by chance
 		tx, in := d.begin(sql.LevelReadCommitted)
 		defer func() { _ = tx.Rollback() }()
-		_, err := d.m.CreateIn(ctx, in, register("late"))
+		_, err := storetest.In(t, d.m, d.store, in).Create(ctx, register("late"))
 		_, more := d.m.Create(ctx, register("early"))
 		for n := passes.Load(); passes.Load() < n+2 && ctx.Err() == nil; {
 			time.Sleep(time.Millisecond)

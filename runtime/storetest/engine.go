@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 )
 
@@ -29,6 +31,22 @@ type depot struct {
 	calls []string // performed effects: "effect key id@rev"
 	fail  func(effect, id string) error
 	inTx  func(ctx context.Context, tx fsm.Tx, p Parcel) error // part of charge
+}
+
+// in returns the machine within a transaction of its own, that of an atomic effect.
+func (d *depot) in(tx fsm.Tx) *fsm.Machine[Parcel] {
+	d.Helper()
+	return In(d.T, d.Machine, d.store, tx)
+}
+
+// In returns a machine within a transaction that its store has adopted.
+func In(t testing.TB, m *fsm.Machine[Parcel], store fsm.Store, tx fsm.Tx) *fsm.Machine[Parcel] {
+	t.Helper()
+	joined, err := m.In(t.Context(), fsm.Joined{Store: store, Adopt: func(context.Context, *driver.Schema) (driver.Tx, error) { return tx, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return joined
 }
 
 // Audit, Repair, Redact, Purge and Forget are those of package audit.

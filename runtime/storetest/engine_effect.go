@@ -53,7 +53,7 @@ var effectTests = []test{
 	{"an atomic effect takes part", func(b *bench) {
 		d := b.open()
 		d.inTx = func(ctx context.Context, tx fsm.Tx, p Parcel) error {
-			_, err := d.CreateIn(ctx, tx, Register(Meta{RequestID: "bill of " + p.ID}, RegisterInput{ID: "bill", Lane: "z"}))
+			_, err := d.in(tx).Create(ctx, Register(Meta{RequestID: "bill of " + p.ID}, RegisterInput{ID: "bill", Lane: "z"}))
 			return err
 		}
 		out := d.register("p1", "a")
@@ -73,7 +73,7 @@ var effectTests = []test{
 		d := b.open()
 		out := d.register("p1", "a")
 		d.inTx = func(ctx context.Context, tx fsm.Tx, p Parcel) error {
-			if _, err := d.CreateIn(ctx, tx, Register(Meta{}, RegisterInput{ID: "bill", Lane: "z"})); err != nil {
+			if _, err := d.in(tx).Create(ctx, Register(Meta{}, RegisterInput{ID: "bill", Lane: "z"})); err != nil {
 				return err
 			}
 			return errDown
@@ -122,7 +122,7 @@ var effectTests = []test{
 			if p.ID == "p2" {
 				return errDown
 			}
-			_, err := d.ApplyIn(ctx, tx, fsm.Ref{ID: "p2", Rev: 1}, Bill(Meta{RequestID: "of p1"}))
+			_, err := d.in(tx).Apply(ctx, fsm.Ref{ID: "p2", Rev: 1}, Bill(Meta{RequestID: "of p1"}))
 			d.effectError(err, "charge", "p2")
 			return nil
 		}
@@ -131,7 +131,7 @@ var effectTests = []test{
 		d.same(before, d.dump())
 
 		d.inTx = func(ctx context.Context, tx fsm.Tx, _ Parcel) error { // refused before anything is written
-			_, err := d.ApplyIn(ctx, tx, fsm.Ref{ID: "p2", Rev: 1}, Send(Meta{}))
+			_, err := d.in(tx).Apply(ctx, fsm.Ref{ID: "p2", Rev: 1}, Send(Meta{}))
 			d.code(err, fsm.ErrWrongState)
 			return nil
 		}

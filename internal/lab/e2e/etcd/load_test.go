@@ -122,7 +122,7 @@ func (l *load) open(store fsm.Store) *machine {
 		// one for each request: it does not keep two of them from one revision.
 		"charge": func(ctx context.Context, tx fsm.Tx, p parcel, _ string, e fsm.Event) error {
 			id := "ledger " + p.ID + " " + e.RequestID
-			_, err := m.CreateIn(ctx, tx, storetest.Register(storetest.Meta{RequestID: id}, storetest.RegisterInput{ID: id, Lane: "ledger"}))
+			_, err := storetest.In(l.t, m, store, tx).Create(ctx, storetest.Register(storetest.Meta{RequestID: id}, storetest.RegisterInput{ID: id, Lane: "ledger"}))
 			return err
 		},
 		"notify": func(_ context.Context, _ fsm.Tx, _ parcel, key string, _ fsm.Event) error {
