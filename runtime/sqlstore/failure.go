@@ -57,7 +57,7 @@ func (f failure) class() class {
 // are ambiguous here are said of the server, not of the statement.
 var sqlStates = map[string]failure{
 	"08": failLost, "57": failOpen, "58": failOpen, "F0": failOpen, "XX": failOpen,
-	"25006": failBusy, "25P03": failLost, "57P01": failLost, "57P02": failLost, "57P03": failLost, "57P04": failLost, "57P05": failLost, "40003": failLost,
+	"25006": failBusy, "25P03": failLost, "25P04": failLost, "57P01": failLost, "57P02": failLost, "57P03": failLost, "57P04": failLost, "57P05": failLost, "40003": failLost,
 	"23": failConstraint, "FS": failConstraint, "40002": failConstraint, "44": failConstraint,
 	"54": failTooLarge, "42P01": failSchema, "42703": failSchema, "3F000": failSchema,
 	"40": failBusy, "53": failBusy, "55P03": failBusy, "55006": failBusy, "72": failBusy, "57014": failSlow,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +94,28 @@ func TestEachCodeHasOneClass(t *testing.T) {
 		}
 		check(SQLite(), fmt.Errorf("wrapped: %w", code{"said", n}), text, class)
 	})
+}
+
+// The list has each code of an error in the lists of the servers that are installed.
+func TestListOfServersIsWhole(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("/usr/share/postgresql/*/errcodes.txt")
+	if err != nil || len(files) == 0 {
+		t.Skip("no server with its list of codes is installed here")
+	}
+	known := map[string]bool{}
+	listed(t, "sqlstates.txt", 240, func(code, _ string) { known[code] = true })
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if v := strings.Fields(line); len(v) > 2 && v[1] == "E" && len(v[0]) == 5 && !known[v[0]] {
+				t.Errorf("%s: %s (%s) is not in sqlstates.txt", file, v[0], v[2])
+			}
+		}
+	}
 }
 
 // Without a code the server has not spoken: the connection is gone, or nobody knows.
