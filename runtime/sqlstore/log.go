@@ -48,7 +48,7 @@ func (r *reader) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 		}
 	}
 	var list []driver.Entry
-	text := "SELECT " + quoted(eventColumns) + `, "chain", ` + o.place + o.query
+	text := "SELECT " + insertedEvent + ", " + o.place + o.query
 	err := r.each(text, append(args[:len(args):len(args)], unlimited(limit)), func(rows Rows) error {
 		var place string
 		e, err := r.t.eventOf(rows, &place)
@@ -157,15 +157,18 @@ func (t *table) insertBehind(events, columns, places string) string {
 }
 
 // insertion returns the statement and the arguments that append an event.
-func (x *txn) insertion(e *driver.Event) (string, []any, error) {
-	args, err := x.t.eventArgs(e)
+func (x *txn) insertion(e *driver.Event) (string, []any) {
+	args := valuesOf(e)
+	for i, v := range args {
+		args[i] = x.t.bind(v)
+	}
 	rev, n := chainedTo(e)
 	args = append(args, e.ID, rev, n, int64(e.Sum))
 	text := x.t.sql.insertBehind
 	if text == "" || !x.behind() {
-		return x.t.sql.insertEvent, args, err
+		return x.t.sql.insertEvent, args
 	}
-	return text, append(args, e.ID), err
+	return text, append(args, e.ID)
 }
 
 // behind reports whether what was committed after the transaction began can be

@@ -84,11 +84,9 @@ func (t *table) commitMany(ctx context.Context, on *session, batch []*job) (map[
 
 // writeMany writes what can be written of the same kind and returns the ids.
 func (t *table) writeMany(ctx context.Context, on querier, writes []*driver.Write, behind bool) (map[string]bool, error) {
-	text, args, err := t.many(writes, behind)
-	if err != nil {
-		return nil, err
-	}
+	text, args := t.many(writes, behind)
 	written := make(map[string]bool, len(writes))
+	var err error
 	note := func(id string) { written[id] = true }
 	if s, ok := on.(*session); ok {
 		_, err = t.writeAlone(ctx, s, text, args, note)
@@ -135,20 +133,16 @@ func (g *grid) from() {
 
 // many returns the statement of writes of the same kind, and its arguments. Its
 // rows are the ids it wrote. Behind is that of single.
-func (t *table) many(writes []*driver.Write, behind bool) (string, []any, error) {
+func (t *table) many(writes []*driver.Write, behind bool) (string, []any) {
 	n := len(writes)
 	// Rows and places are passed over; ids are waited for, in one order for all batches.
 	writes = slices.SortedFunc(slices.Values(writes), func(a, b *driver.Write) int { return strings.Compare(a.Prev.ID, b.Prev.ID) })
 	w := func(i int) *driver.Write { return writes[i] }
-	labels, absent := make([]any, n), make([]uint32, n)
+	values := make([][]any, n)
 	for i := range writes {
-		var err error
-		absent[i] = absentOf(&w(i).Event)
-		if labels[i], err = t.labelsOf(&w(i).Event); err != nil {
-			return "", nil, err
-		}
+		values[i] = valuesOf(&w(i).Event)
 	}
-	key, general := t.shapeOfMany(writes)
+	key, general := t.shapeOfMany(writes, values)
 	key.behind = behind && t.order.behind != ""
 	general.behind = key.behind
 	key.places = key.create && slices.ContainsFunc(writes, func(w *driver.Write) bool { return len(t.placesOf(w.Row)) > 0 })
@@ -169,15 +163,9 @@ func (t *table) many(writes []*driver.Write, behind bool) (string, []any, error)
 	if key.places {
 		g.column("places", "text", n, func(a *array, i int) { a.add(arrayOf(numbersOf(t.placesOf(w(i).Row)))) })
 	}
-	for c, name := range eventColumns {
+	for c := range eventColumns {
 		if _, said := key.said(c); !said {
-			g.column("e_"+name, columnType(eventKinds[name]), n, func(a *array, i int) {
-				if absent[i]&(1<<c) != 0 {
-					a.add(nil)
-				} else {
-					a.add(eventArg(name, &w(i).Event, labels[i]))
-				}
-			})
+			g.column("e_"+eventColumns[c].name, columnType(eventColumns[c].kind), n, func(a *array, i int) { a.add(values[i][c]) })
 		}
 	}
 	if key.outbox {
@@ -200,15 +188,15 @@ func (t *table) many(writes []*driver.Write, behind bool) (string, []any, error)
 		g.put(", d AS (DELETE FROM ", t.part("_outbox"), ` AS x USING w WHERE w."leave" AND x."id" = w."id" AND x."rev" = w."rev" - 1)`)
 	}
 	if silent {
-		return known.(string), g.args, nil
+		return known.(string), g.args
 	}
 	g.put(t.appending(key.behind))
-	for c, name := range eventColumns {
+	for c := range eventColumns {
 		g.comma(c)
 		if text, said := key.said(c); said {
 			g.put(text)
 		} else {
-			g.put(quote("e_" + name))
+			g.put(quote("e_" + eventColumns[c].name))
 		}
 	}
 	if key.create { // the first link
@@ -223,7 +211,7 @@ func (t *table) many(writes []*driver.Write, behind bool) (string, []any, error)
 	text := g.String()
 	t.texts.Store(key, text)
 	t.kept.Add(1)
-	return text, g.args, nil
+	return text, g.args
 }
 
 // What the writes of a batch differ in, so that it is sent; in the order of meet.
@@ -237,17 +225,17 @@ const (
 
 // shapeOfMany returns the shape of writes of the same kind: what all of them have in
 // common stands in the text. general is that of any such writes.
-func (t *table) shapeOfMany(writes []*driver.Write) (key, general shape) {
+func (t *table) shapeOfMany(writes []*driver.Write, values [][]any) (key, general shape) {
 	first := writes[0]
 	changed, cleared := make([]byte, len(t.schema.Columns)), slices.Repeat([]byte{cleared}, len(t.schema.Columns))
 	lacks := slices.Repeat([]byte{1}, len(t.schema.Columns))
 	key = shape{many: true, create: first.Prev.Rev == 0, each: true, absent: 1<<len(eventColumns) - 1, words: wordingOf(first)}
-	for _, w := range writes {
+	for i, w := range writes {
 		words := wordingOf(w)
 		key.mixed |= key.words.meet(&words)
 		key.state, key.old = key.state || w.Row.State != w.PrevState, key.old || w.Old != nil
 		key.outbox, key.leave = key.outbox || w.Outbox != nil, key.leave || w.Leave
-		key.each, key.absent = key.each && w.Old != nil, key.absent&absentOf(&w.Event)
+		key.each, key.absent = key.each && w.Old != nil, key.absent&absentIn(values[i])
 		for _, c := range w.Changed {
 			changed[c] = 1
 		}
@@ -290,7 +278,7 @@ func (w *wording) meet(o *wording) (mixed uint8) {
 // said returns what stands in the text of a batch for a column of its events; said is
 // false where it is a column of the batch.
 func (s *shape) said(c int) (text string, said bool) {
-	name := eventColumns[c]
+	name := eventColumns[c].name
 	word := func(bit uint8, word string) (string, bool) { return literal(word) + "::text", s.mixed&bit == 0 }
 	switch name {
 	case "id", "rev":
@@ -324,7 +312,7 @@ func (s *shape) said(c int) (text string, said bool) {
 			return `"e_inputs"`, true
 		}
 	}
-	return "NULL::" + columnType(eventKinds[name]), s.absent&(1<<c) != 0
+	return "NULL::" + columnType(eventColumns[c].kind), s.absent&(1<<c) != 0
 }
 
 // asked returns a part of what a write puts into the outbox, or nothing.

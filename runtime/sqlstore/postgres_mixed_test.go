@@ -122,9 +122,8 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 			k.change(w)
 			return w
 		}
-		if text, args, err := tab.single(born(id), false); err != nil {
-			t.Fatal(err)
-		} else if _, err := write(ctx, s, text, args, nil); err != nil {
+		text, args := tab.single(born(id), false)
+		if _, err := write(ctx, s, text, args, nil); err != nil {
 			t.Fatal(err)
 		}
 		texts(`INSERT INTO "parcel_outbox" VALUES ($1, 1, 'old', 'k', 0, now(), '') RETURNING ''`, id)
@@ -147,10 +146,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 			alone := map[string]bool{}
 			for i, kind := range []int{a, b} {
 				id := fmt.Sprint("one", n, "of", i)
-				text, args, err := tab.single(of(kind, id), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text, args := tab.single(of(kind, id), false)
 				wrote, err := write(ctx, s, text, args, nil)
 				if err != nil {
 					t.Fatalf("%s: %v", kinds[kind].name, err)

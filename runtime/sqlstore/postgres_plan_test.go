@@ -49,10 +49,7 @@ func TestPlansOfBatches(t *testing.T) {
 		for _, w := range writes {
 			w.Row.Values = make([]any, len(tab.schema.Columns))
 		}
-		text, args, err := tab.many(writes, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, args := tab.many(writes, false)
 		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
 		if err != nil {
 			t.Fatal(err)

@@ -12,12 +12,6 @@ import (
 // needs one round trip, and the server's own transaction around a statement
 // makes it all or nothing.
 
-// eventKinds are the types of eventColumns.
-var eventKinds = map[string]driver.Kind{
-	"rev": driver.KindInt, "n": driver.KindInt, "at": driver.KindTime, "request_n": driver.KindInt, "labels": driver.KindJSON,
-	"inputs": driver.KindJSON, "changes": driver.KindJSON, "image": driver.KindJSON, "version": driver.KindInt, "sum": driver.KindInt,
-}
-
 // columnType returns the server's type of a column.
 func columnType(kind driver.Kind) string {
 	switch kind {
@@ -73,15 +67,14 @@ func (l *line) again(place int, kind driver.Kind) {
 // ofEvent puts a column of an event. What is absent is not sent; where the event
 // says what its row says, that is not sent twice, and what comes out of the
 // specification stands in the text: each parameter costs the client and the server.
-func (l *line) ofEvent(i int, e *driver.Event, labels any, s *shape) {
-	column := eventColumns[i]
-	kind := eventKinds[column]
+func (l *line) ofEvent(i int, v any, s *shape) {
+	column, kind := eventColumns[i].name, eventColumns[i].kind
 	if s.absent&(1<<i) != 0 {
 		l.put("NULL::", columnType(kind))
 		return
 	}
 	if !s.plain || !l.known(column, s) {
-		l.val(eventArg(column, e, labels), kind)
+		l.val(v, kind)
 	}
 }
 
@@ -274,14 +267,11 @@ type written struct {
 // counts the events it wrote: one, or none when the record is elsewhere or the
 // id or a place is taken. Behind puts the event behind the last one of its
 // record: see insertBehind.
-func (t *table) single(w *driver.Write, behind bool) (string, []any, error) {
+func (t *table) single(w *driver.Write, behind bool) (string, []any) {
 	e := &w.Event
-	labels, err := t.labelsOf(e)
-	if err != nil {
-		return "", nil, err
-	}
+	values := valuesOf(e)
 	key := t.shapeOf(w)
-	key.behind, key.absent = behind && t.order.behind != "", absentOf(e)
+	key.behind, key.absent = behind && t.order.behind != "", absentIn(values)
 	general := key
 	if plain(w) {
 		t.wordsOf(w, &key)
@@ -307,7 +297,7 @@ func (t *table) single(w *driver.Write, behind bool) (string, []any, error) {
 		l.put(", o AS (INSERT INTO ", t.part("_outbox"), " (", outboxColumns, ") SELECT ")
 		for i, v := range []any{d.ID, d.Rev, d.Effect, d.Key, int64(d.Attempts), d.Due, d.LastError} {
 			l.comma(i)
-			if i > 1 || !key.plain || !l.known(eventColumns[i], &key) {
+			if i > 1 || !key.plain || !l.known(eventColumns[i].name, &key) {
 				l.val(v, outboxKinds[i])
 			}
 		}
@@ -325,7 +315,7 @@ func (t *table) single(w *driver.Write, behind bool) (string, []any, error) {
 	}
 	for i := range eventColumns {
 		l.comma(i)
-		l.ofEvent(i, e, labels, &key)
+		l.ofEvent(i, values[i], &key)
 	}
 	l.put(", ")
 	sum := len(l.args) // the event's last column
@@ -352,7 +342,7 @@ func (t *table) single(w *driver.Write, behind bool) (string, []any, error) {
 		t.texts.Store(key, text)
 		t.kept.Add(1)
 	}
-	return text.text, l.args, nil
+	return text.text, l.args
 }
 
 const outboxColumns = `"id", "rev", "effect", "key", "attempts", "due", "last_error"`
@@ -367,7 +357,7 @@ func (l *line) comma(i int) {
 
 // appending begins the statement that appends events.
 func (t *table) appending(behind bool) string {
-	columns := quoted(eventColumns) + `, "chain"`
+	columns := insertedEvent
 	if behind {
 		columns += ", " + quote(t.order.column)
 	}

@@ -3,8 +3,6 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -85,9 +83,8 @@ func (x *txn) Purge(w *driver.Write) (bool, error) {
 		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)`, events), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`UPDATE %s SET "operation" = '__purged', "name" = '__purged', "actor" = '', "reason" = '', "labels" = NULL,
-			"inputs" = NULL, "changes" = NULL, "image" = NULL, "cause" = NULL, "guard" = NULL, "sum" = 0, "chain" = 0
-			WHERE "id" = ? AND "operation" <> '__purge'`, events), id)
+		_, err = x.change(x.t.statement(`UPDATE %s SET %s, "chain" = 0 WHERE "id" = ? AND "operation" <> '__purge'`,
+			events, setting(func(c *eventColumn) string { return c.purged })), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("purge %q: %w", id, err))
@@ -106,8 +103,8 @@ func (t *table) tombstones() string {
 
 // buried is the query of tombstones above an id.
 func (t *table) buried() string {
-	return t.statement(`SELECT %s, "chain" FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
-		quoted(eventColumns), t.part("_events"), t.tombstones(), t.dialect.limit("?"))
+	return t.statement(`SELECT %s FROM %s WHERE "id" > ? AND %s ORDER BY "id"%s`,
+		insertedEvent, t.part("_events"), t.tombstones(), t.dialect.limit("?"))
 }
 
 // Tombstones returns the marks of records that were purged before a time.
@@ -135,9 +132,6 @@ func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	}
 	return true, nil
 }
-
-// erasable are the columns of an event that a redaction writes.
-var erasable = []string{"actor", "reason", "fingerprint", "labels", "inputs", "changes", "image", "sum"}
 
 // Redact puts events with other contents in their places and makes a write. The triggers
 // of the schema let it pass. It needs the rights of the tables' owner.
@@ -173,11 +167,8 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 			return err
 		}
 	}
-	text, args, err := x.insertion(&w.Event)
-	if err == nil {
-		_, err = x.change(text, args...)
-	}
-	if err != nil {
+	text, args := x.insertion(&w.Event)
+	if _, err := x.change(text, args...); err != nil {
 		return err
 	}
 	text, args = x.t.update(w)
@@ -189,17 +180,14 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 
 // edit puts an event with other contents in its place.
 func (x *txn) edit(e *driver.Event) error {
-	all, err := x.t.eventArgs(e)
-	if err != nil {
-		return err
-	}
-	var sets []string
 	var args []any
-	for _, name := range erasable {
-		sets = append(sets, quote(name)+" = ?")
-		args = append(args, all[slices.Index(eventColumns, name)])
-	}
-	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?`, x.t.part("_events"), strings.Join(sets, ", "))
+	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?`, x.t.part("_events"), setting(func(c *eventColumn) string {
+		if !c.redacted {
+			return ""
+		}
+		args = append(args, x.t.bind(c.value(e)))
+		return "?"
+	}))
 	n, err := x.change(text, append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
 	if err == nil && n != 1 {
 		err = driver.ErrMoved

@@ -93,9 +93,8 @@ func (t *table) build() {
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
 	limit := t.dialect.limit("?")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
-	chainedColumns := quoted(eventColumns) + `, "chain"`
 	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
-	selectEvents := "SELECT " + quoted(eventColumns) + `, "chain" FROM ` + events
+	selectEvents := "SELECT " + insertedEvent + " FROM " + events
 	t.sql = statements{
 		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
 		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows) + t.dialect.hold(),
@@ -106,8 +105,8 @@ func (t *table) build() {
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
 		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
-		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, chainedColumns, chainedPlaces),
-		insertBehind: t.insertBehind(events, chainedColumns, chainedPlaces),
+		insertEvent:  t.statement(`INSERT INTO %s (%s) VALUES (%s)`, events, insertedEvent, chainedPlaces),
+		insertBehind: t.insertBehind(events, insertedEvent, chainedPlaces),
 		nextN: t.statement(`SELECT (SELECT coalesce(max("n"), 0) + 1 FROM %s WHERE "id" = ? AND "rev" = ?) FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`,
 			events, rows),
 		held:         t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, rows),

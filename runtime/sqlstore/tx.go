@@ -197,10 +197,7 @@ func (x *txn) write(w *driver.Write) error {
 
 // single makes the write in one statement.
 func (x *txn) single(w *driver.Write) error {
-	text, args, err := x.t.single(w, x.behind())
-	if err != nil {
-		return err
-	}
+	text, args := x.t.single(w, x.behind())
 	if n, err := x.change(text, args...); err != nil || n != 1 {
 		return x.explain(w, err, false)
 	}
@@ -244,10 +241,7 @@ func (x *txn) record(w *driver.Write) error {
 }
 
 func (x *txn) log(w *driver.Write) error {
-	text, args, err := x.insertion(&w.Event)
-	if err != nil {
-		return err
-	}
+	text, args := x.insertion(&w.Event)
 	if _, err := x.change(text, args...); err != nil {
 		return x.explain(w, err, false)
 	}

@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// eventColumn is a column of the log. All statements and scans of events follow from
+// eventColumns.
+type eventColumn struct {
+	name  string
+	kind  driver.Kind
+	value func(*driver.Event) any // as a row's value; nil: absent
+	into  func(*driver.Event) any // what scans it
+
+	redacted bool   // a redaction writes it
+	purged   string // what a purge leaves of it; empty: all
+}
+
+// eventColumns are the columns that a write hands in. The chain stands behind them: the
+// statement computes it.
+var eventColumns = []eventColumn{
+	textColumn("id", func(e *driver.Event) *string { return &e.ID }),
+	numberColumn("rev", func(e *driver.Event) *int64 { return &e.Rev }),
+	numberColumn("n", func(e *driver.Event) *int64 { return &e.N }),
+	textColumn("operation", func(e *driver.Event) *string { return &e.Operation }).leaves("'__purged'"),
+	textColumn("name", func(e *driver.Event) *string { return &e.Name }).leaves("'__purged'"),
+	wordColumn("from", func(e *driver.Event) *string { return &e.From }),
+	textColumn("to", func(e *driver.Event) *string { return &e.To }),
+	{name: "at", kind: driver.KindTime, value: func(e *driver.Event) any { return e.At }, into: func(e *driver.Event) any { return (*instant)(&e.At) }},
+	textColumn("actor", func(e *driver.Event) *string { return &e.Actor }).leaves("''").edited(),
+	textColumn("reason", func(e *driver.Event) *string { return &e.Reason }).leaves("''").edited(),
+	wordColumn("request_id", func(e *driver.Event) *string { return &e.RequestID }),
+	numberColumn("request_n", func(e *driver.Event) *int64 { return &e.RequestN }),
+	textColumn("fingerprint", func(e *driver.Event) *string { return &e.Fingerprint }).edited(),
+	eventColumn{name: "labels", kind: driver.KindJSON, value: labelText, into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.
+		leaves("NULL").edited(),
+	documentColumn("inputs", func(e *driver.Event) *driver.JSON { return &e.Inputs }),
+	documentColumn("changes", func(e *driver.Event) *driver.JSON { return &e.Changes }),
+	documentColumn("image", func(e *driver.Event) *driver.JSON { return &e.Image }),
+	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return e.Version }, into: func(e *driver.Event) any { return &e.Version }},
+	wordColumn("cause", func(e *driver.Event) *string { return &e.Cause }).leaves("NULL"),
+	wordColumn("guard", func(e *driver.Event) *string { return &e.Guard }).leaves("NULL"),
+	eventColumn{name: "sum", kind: driver.KindInt, value: func(e *driver.Event) any { return int64(e.Sum) }, into: func(e *driver.Event) any { return &e.Sum }}.
+		leaves("0").edited(),
+}
+
+var (
+	eventNames    = namesOf(eventColumns)
+	insertedEvent = quoted(eventNames) + `, "chain"` // what a write fills in, and what eventOf reads
+)
+
+func namesOf(columns []eventColumn) []string {
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].name
+	}
+	return names
+}
+
+// leaves and edited say what a purge and a redaction do to a column.
+func (c eventColumn) leaves(sql string) eventColumn { c.purged = sql; return c }
+func (c eventColumn) edited() eventColumn           { c.redacted = true; return c }
+
+func textColumn(name string, of func(*driver.Event) *string) eventColumn {
+	return eventColumn{name: name, kind: driver.KindString,
+		value: func(e *driver.Event) any { return *of(e) }, into: func(e *driver.Event) any { return of(e) }}
+}
+
+// wordColumn is a text that is absent where it is empty.
+func wordColumn(name string, of func(*driver.Event) *string) eventColumn {
+	return eventColumn{name: name, kind: driver.KindString,
+		value: func(e *driver.Event) any { return orNull(*of(e)) }, into: func(e *driver.Event) any { return (*word)(of(e)) }}
+}
+
+func numberColumn(name string, of func(*driver.Event) *int64) eventColumn {
+	return eventColumn{name: name, kind: driver.KindInt,
+		value: func(e *driver.Event) any { return *of(e) }, into: func(e *driver.Event) any { return of(e) }}
+}
+
+// documentColumn is a JSON text that is absent where there is none.
+func documentColumn(name string, of func(*driver.Event) *driver.JSON) eventColumn {
+	return eventColumn{name: name, kind: driver.KindJSON, redacted: true, purged: "NULL",
+		value: func(e *driver.Event) any { return orNull(of(e).String()) }, into: func(e *driver.Event) any { return (*document)(of(e)) }}
+}
+
+// valuesOf returns what eventColumns hold of an event, before bind.
+func valuesOf(e *driver.Event) []any {
+	values := make([]any, len(eventColumns))
+	for i := range eventColumns {
+		values[i] = eventColumns[i].value(e)
+	}
+	return values
+}
+
+// absentIn returns a bit for each of values that is absent.
+func absentIn(values []any) (absent uint32) {
+	for i, v := range values {
+		if v == nil {
+			absent |= 1 << i
+		}
+	}
+	return absent
+}
+
+// eventOf scans one event, and what the query returns besides.
+func (t *table) eventOf(rows Rows, more ...any) (driver.Event, error) {
+	var e driver.Event
+	targets := make([]any, 0, len(eventColumns)+1+len(more))
+	for i := range eventColumns {
+		targets = append(targets, eventColumns[i].into(&e))
+	}
+	if err := rows.Scan(append(append(targets, &e.Chain), more...)...); err != nil {
+		return e, fmt.Errorf("sqlstore: read an event of %s: %w", t.schema.Table, err)
+	}
+	return e, nil
+}
+
+// word scans a text that may be absent.
+type word string
+
+// Scan reads a column.
+func (w *word) Scan(raw any) error {
+	if raw == nil {
+		*w = ""
+		return nil
+	}
+	return asText(raw, (*string)(w))
+}
+
+func asText(raw any, text *string) error {
+	switch v := raw.(type) {
+	case string:
+		*text = v
+	case []byte:
+		*text = string(v)
+	default:
+		return fmt.Errorf("cannot read a text from %T", raw)
+	}
+	return nil
+}
+
+// document scans a JSON text that may be absent: null is the zero JSON.
+type document driver.JSON
+
+// Scan reads a column.
+func (d *document) Scan(raw any) error {
+	if raw == nil {
+		*d = document{}
+		return nil
+	}
+	return (*driver.JSON)(d).Scan(raw)
+}
+
+// labels scans an event's labels.
+type labels map[string]string
+
+// Scan reads a column.
+func (l *labels) Scan(raw any) error {
+	if raw == nil {
+		*l = nil
+		return nil
+	}
+	var text string
+	if err := asText(raw, &text); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text), (*map[string]string)(l))
+}
+
+func labelText(e *driver.Event) any {
+	if e.Labels == nil {
+		return nil
+	}
+	b, _ := json.Marshal(e.Labels) // texts have always a form
+	return string(b)
+}
+
+// setting returns the list of an UPDATE of what is said of the columns.
+func setting(said func(c *eventColumn) string) string {
+	var list []string
+	for i := range eventColumns {
+		if value := said(&eventColumns[i]); value != "" {
+			list = append(list, quote(eventColumns[i].name)+" = "+value)
+		}
+	}
+	return strings.Join(list, ", ")
+}
