@@ -296,20 +296,34 @@ func oneLine(err error) string {
 // fiveExecutions makes a database with one execution in each state.
 func fiveExecutions(t *testing.T, dialect, enforce string) (*sql.DB, *execution.Machine) {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.db")
+	if dialect == "postgres" {
+		path = pgtest.DSN(t)
+	}
+	return fiveIn(t, dialect, enforce, path)
+}
+
+// promptAt opens a SQL prompt.
+func promptAt(dialect, path string) (*sql.DB, error) {
+	if dialect == "sqlite" {
+		return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=recursive_triggers(1)")
+	}
+	return sql.Open("pgx", path)
+}
+
+// fiveIn makes them there.
+func fiveIn(t *testing.T, dialect, enforce, path string) (*sql.DB, *execution.Machine) {
+	t.Helper()
 	ctx := t.Context()
 	var store driver.Transactional[*sql.Tx]
 	var db *sql.DB
 	var err error
 	if dialect == "sqlite" {
-		path := filepath.Join(t.TempDir(), "x.db")
 		if store, err = sqlite.Open(path, sqlite.WithEnforce(enforce)); err == nil {
-			db, err = sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=recursive_triggers(1)")
+			db, err = promptAt(dialect, path)
 		}
-	} else {
-		dsn := pgtest.DSN(t)
-		if store, err = postgres.Open(ctx, dsn, quiet, postgres.WithEnforce(enforce)); err == nil {
-			db, err = sql.Open("pgx", dsn)
-		}
+	} else if store, err = postgres.Open(ctx, path, quiet, postgres.WithEnforce(enforce)); err == nil {
+		db, err = promptAt(dialect, path)
 	}
 	if err != nil {
 		t.Fatal(err)
