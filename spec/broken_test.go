@@ -67,7 +67,7 @@ func parseTimed(t testing.TB, file string, src []byte) (*spec.Machine, spec.Diag
 		if d.Pos.Line < 1 || d.Pos.Line > lines || d.Pos.Col < 1 || d.File != file || d.Message == "" {
 			t.Errorf("finding without a place in the file: %+v", d)
 		}
-		if !strings.HasSuffix(spec.Render(d, src), "\n") {
+		if !strings.HasSuffix(spec.Render(d, spec.Lines(src)), "\n") {
 			t.Errorf("finding is not rendered: %+v", d)
 		}
 	}
@@ -106,7 +106,7 @@ func TestBroken(t *testing.T) {
 				var got []string
 				for _, d := range ds {
 					got = append(got, d.Code+" "+d.Pos.String())
-					rendered.WriteString(spec.Render(d, []byte(text)))
+					rendered.WriteString(spec.Render(d, spec.Lines([]byte(text))))
 				}
 				if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 					t.Errorf("findings (-want +got):\n%s%s", diff, rendered.String())

@@ -8,6 +8,11 @@ import (
 	"unicode/utf8"
 )
 
+// Lines divides a text into the lines that [Render] shows.
+func Lines(src []byte) [][]byte {
+	return bytes.Split(bytes.TrimPrefix(src, byteOrderMark), []byte{'\n'})
+}
+
 // Render returns a finding with its place in the source:
 //
 //	lifecycle.yaml:97:9: error: state "stalld" is not declared [FSM010]
@@ -15,14 +20,14 @@ import (
 //	      |         ^~~~~~
 //	  hint: did you mean "stalled"?
 //
-// src is the text of d.File as it was read; without a line of it the snippet is
+// The lines are those of d.File as it was read; where one is not there the snippet is
 // left out. Tabs and wide characters keep the mark under what it marks. The
 // text ends with a line feed.
-func Render(d Diagnostic, src []byte) string {
+func Render(d Diagnostic, lines [][]byte) string {
 	var b strings.Builder
 	b.WriteString(d.String())
 	b.WriteByte('\n')
-	snippet(&b, src, d.Pos, d.Len)
+	snippet(&b, lines, d.Pos, d.Len)
 	if d.Before != "" {
 		fmt.Fprintf(&b, "  before: %s\n", d.Before)
 	}
@@ -31,7 +36,7 @@ func Render(d Diagnostic, src []byte) string {
 	}
 	for _, r := range d.Related {
 		fmt.Fprintf(&b, "  %s:%s: %s\n", d.File, r.Pos, r.Message)
-		snippet(&b, src, r.Pos, 1)
+		snippet(&b, lines, r.Pos, 1)
 	}
 	if d.Hint != "" {
 		fmt.Fprintf(&b, "  hint: %s\n", strings.ReplaceAll(d.Hint, "\n", "\n        "))
@@ -43,15 +48,11 @@ func Render(d Diagnostic, src []byte) string {
 const longestSnippet = 160
 
 // snippet writes the line at pos and a mark under n characters of it.
-func snippet(b *strings.Builder, src []byte, pos Pos, n int) {
-	if pos.IsZero() {
+func snippet(b *strings.Builder, lines [][]byte, pos Pos, n int) {
+	if pos.IsZero() || pos.Line > len(lines) {
 		return
 	}
-	src = bytes.TrimPrefix(src, byteOrderMark)
-	if bytes.Count(src, []byte{'\n'}) < pos.Line-1 {
-		return
-	}
-	full := strings.TrimSuffix(lineAt(src, pos.Line), "\r")
+	full := strings.TrimSuffix(string(lines[pos.Line-1]), "\r")
 	if full == "" && pos.Col <= 1 {
 		return
 	}

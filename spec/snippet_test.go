@@ -93,7 +93,7 @@ func TestRender(t *testing.T) {
 			t.Parallel()
 			tt.d.Code, tt.d.Severity, tt.d.File, tt.d.Message = "FSM999", spec.Error, "f.yaml", "it is so"
 			want := tt.d.String() + "\n" + tt.want
-			if diff := cmp.Diff(want, spec.Render(tt.d, []byte(tt.src))); diff != "" {
+			if diff := cmp.Diff(want, spec.Render(tt.d, spec.Lines([]byte(tt.src)))); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
 		})

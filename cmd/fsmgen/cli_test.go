@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -190,6 +191,31 @@ func TestWriteManyOrNothing(t *testing.T) {
 	}
 	if n := len(filesBelow(t, dir)); n != 1+len(good) {
 		t.Errorf("%d files, want %d and their folder", n, len(good))
+	}
+}
+
+// What a killed run left beside its files goes with the next one; what may still be
+// written, and what is not ours, stays.
+func TestLeftoversOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	names := map[string]bool{".a.go.fsmgen1": false, ".b.go.fsmgen1": true, ".a.go.fsmgenx": true, ".a.go.fsmgen2": true, "a.go.fsmgen1": true}
+	for name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if old := time.Now().Add(-2 * leftoverAge); name != ".a.go.fsmgen2" {
+			if err := os.Chtimes(path, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	removeLeftovers([]*target{{path: filepath.Join(dir, "a.go")}})
+	for name, stays := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != stays {
+			t.Errorf("%s: %v, want it to stay: %t", name, err, stays)
+		}
 	}
 }
 

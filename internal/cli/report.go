@@ -156,11 +156,12 @@ func (c *CLI) RenderAll(w io.Writer, sources []*Source, least spec.Severity) {
 	colours := Colourful(w)
 	r := NewReport(sources, nil)
 	for _, s := range sources {
+		lines := spec.Lines(s.Text)
 		for _, d := range s.Found {
 			if d.Severity > least {
 				continue
 			}
-			text := spec.Render(d, s.Text)
+			text := spec.Render(d, lines)
 			if colours {
 				text = coloured(d, text)
 			}

@@ -39,17 +39,10 @@ func (k Key) moved(e *spec.Effects) bool {
 	in := func(f *spec.Field) bool {
 		return slices.ContainsFunc(k, func(r spec.FieldRef) bool { return r.Field == f })
 	}
-	for _, a := range slices.Concat(e.Set, e.Add) {
-		if in(a.Field) {
-			return true
-		}
-	}
-	for _, r := range slices.Concat(e.Clear, e.Increment) {
-		if in(r.Field) {
-			return true
-		}
-	}
-	return false
+	set := func(a spec.Assign) bool { return in(a.Field) }
+	changed := func(r spec.FieldRef) bool { return in(r.Field) }
+	return slices.ContainsFunc(e.Set, set) || slices.ContainsFunc(e.Add, set) ||
+		slices.ContainsFunc(e.Clear, changed) || slices.ContainsFunc(e.Increment, changed)
 }
 
 // shapeFor says how far each state must be counted for the rules over the key.

@@ -50,6 +50,7 @@ type walker struct {
 	indexed bool
 	project bool
 	ways    map[*spec.Operation]map[*spec.State][]spec.Move // by operation and source
+	moves   map[*spec.Effects]bool                          // what gives a record another key
 	always  []start                                         // where every group must be asked
 	byState [][]start                                       // where a group with a record in the state must be
 	unique  []*spec.Unique                                  // over the key
@@ -60,6 +61,13 @@ type walker struct {
 
 func explore(m *spec.Machine, key Key, index bool, detail int64) Walk {
 	w := &walker{m: m, key: key, indexed: index, ways: waysOf(m), seen: map[string]bool{}}
+	w.moves = map[*spec.Effects]bool{}
+	for _, op := range m.Operations {
+		w.moves[&op.Effects] = key.moved(&op.Effects)
+		for _, b := range op.Choose {
+			w.moves[&b.Effects] = key.moved(&b.Effects)
+		}
+	}
 	w.project = m.Projection != nil && key.Same(m.Projection.Key)
 	for _, u := range m.Unique {
 		if key.Same(u.Fields) {
@@ -167,7 +175,7 @@ func (w *walker) steps(g Group, at start) {
 
 // regroups reports whether a move gives the record another key on the way.
 func (w *walker) regroups(v spec.Move) bool {
-	return w.key.moved(&v.Operation.Effects) || v.Branch != nil && w.key.moved(&v.Branch.Effects)
+	return w.moves[&v.Operation.Effects] || v.Branch != nil && w.moves[&v.Branch.Effects]
 }
 
 // call applies an operation to a record in state from (nil: it is made). The

@@ -45,7 +45,7 @@ func FuzzCheck(f *testing.F) {
 			if d.Pos.Line < 1 || d.Pos.Line > lines || d.Pos.Col < 1 || d.Message == "" {
 				t.Errorf("finding without a place in the file: %+v", d)
 			}
-			if !strings.HasSuffix(spec.Render(d, src), "\n") {
+			if !strings.HasSuffix(spec.Render(d, spec.Lines(src)), "\n") {
 				t.Errorf("finding is not rendered: %+v", d)
 			}
 		}
