@@ -85,6 +85,9 @@ func TestSearchPathChanges(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Code != fsm.ErrSchemaMismatch || !errors.Is(err, sqlstore.ErrTables) {
 		t.Errorf("tables of the same name: %v", err)
 	}
+	if _, err := m.Record(t.Context(), "r00"); !errors.Is(err, sqlstore.ErrTables) { // which no write looks at
+		t.Errorf("a read of tables of the same name: %v", err)
+	}
 	if n := count("app.parcel"); n != 0 {
 		t.Errorf("%d rows in other tables", n)
 	}
