@@ -1,174 +1,100 @@
 package etcdstore
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptrace"
-	"net/url"
+	"math"
 	"sync/atomic"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // rounds is how often a call goes through all endpoints before it gives up.
 const rounds = 3
 
-// client speaks to the JSON gateway of any member of the cluster.
+// client makes the calls of a store. The client of etcd chooses the endpoint, connects
+// and logs in. It repeats no transaction that may be applied, and neither does this.
 type client struct {
-	endpoints []string
-	http      *http.Client
-	try       time.Duration // the limit of one try
-	current   atomic.Int64  // the endpoint that answered last
-	revision  atomic.Int64  // the newest one that an answer told
-	user      string
-	password  string
-
-	login chan struct{} // holds one token while somebody logs in
-	token atomic.Pointer[string]
+	kv       pb.KVClient
+	members  int           // endpoints of the client
+	try      time.Duration // the limit of one try
+	readOnly bool
+	revision atomic.Int64 // the newest one that an answer told
 }
 
-// What became of a call that got no answer.
-var (
-	// errCompacted: the revision that was read at is gone.
-	errCompacted = errors.New("the revision was compacted")
-	// errFuture: the member has not reached the revision yet.
-	errFuture = errors.New("the member is behind")
-)
-
-// busyError says that surely nothing was applied and that no endpoint does better now.
-type busyError struct{ err error }
-
-func (e *busyError) Error() string { return e.err.Error() }
-func (e *busyError) Unwrap() error { return e.err }
-
-// lostError says that the request was sent and that its answer was lost.
-type lostError struct{ err error }
-
-func (e *lostError) Error() string { return "the answer was lost: " + e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
-// read makes a call that changes nothing, at any endpoint that answers.
-func (c *client) read(ctx context.Context, path string, req, resp any) error {
-	return c.call(ctx, path, req, resp, false)
+func newClient(c *clientv3.Client, try time.Duration, readOnly bool) *client {
+	return &client{kv: clientv3.RetryKVClient(c), members: max(len(c.Endpoints()), 1), try: try, readOnly: readOnly}
 }
 
-// write makes a call that may be applied once: after it was sent it is not
-// repeated, whatever comes back.
-func (c *client) write(ctx context.Context, path string, req, resp any) error {
-	return c.call(ctx, path, req, resp, true)
+// read makes a call that changes nothing. It is repeated while another try may do better.
+func (c *client) read(ctx context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
+	return c.call(ctx, txn, false)
 }
 
-func (c *client) call(ctx context.Context, path string, req, resp any, writes bool) error {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return err
+// write makes a call that may be applied once: after it was sent it is repeated only
+// when the server says that it was not applied.
+func (c *client) write(ctx context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
+	if c.readOnly {
+		return nil, &callError{denied, errReadOnly}
 	}
-	return c.send(ctx, path, body, resp, writes)
+	return c.call(ctx, txn, true)
 }
 
-func (c *client) send(ctx context.Context, path string, body []byte, resp any, writes bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	renewed := 0
+func (c *client) call(ctx context.Context, txn *pb.TxnRequest, writes bool) (*pb.TxnResponse, error) {
 	var last error
-	for round := range rounds {
-		if round > 0 && !sleep(ctx, time.Duration(round)*50*time.Millisecond) {
-			return ctx.Err()
+	for n := range rounds * c.members {
+		if round := n / c.members; n%c.members == 0 && !sleep(ctx, time.Duration(round)*50*time.Millisecond) {
+			return nil, ctx.Err()
 		}
-		for n := 0; n < len(c.endpoints); n++ {
-			at := c.current.Load()
-			token, err := c.auth(ctx)
-			if err != nil {
-				return err
-			}
-			sent, err := c.once(ctx, c.endpoints[at], path, token, body, resp)
-			if err == nil {
-				return nil
-			}
-			var s *status
-			answered := errors.As(err, &s)
-			switch {
-			case answered && s.stale() && c.user != "" && renewed < 3:
-				renewed++
-				c.expire(token)
-				n--
-				continue
-			case answered && s.compacted():
-				return errCompacted
-			case answered && s.future():
-				return errFuture
-			case answered && s.refused() && !s.elsewhere():
-				return err
-			case writes && sent && !(answered && s.refused()):
-				c.leave(at)
-				return &lostError{c.name(at, err)}
-			case ctx.Err() != nil:
-				return ctx.Err()
-			}
-			last = c.name(at, err)
-			c.leave(at)
+		answer, sent, err := c.once(ctx, txn)
+		if err == nil {
+			c.told(answer.Header.Revision)
+			return answer, nil
 		}
+		kind := kindOf(err)
+		switch {
+		case kind == ambiguous && sent && writes:
+			return nil, &callError{ambiguous, fmt.Errorf("the answer was lost: %w", err)}
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case kind == ambiguous && !sent:
+			return nil, &callError{busy, fmt.Errorf("no endpoint of %d could be used: %w", c.members, err)}
+		case kind != busy && kind != ambiguous:
+			return nil, &callError{kind, err}
+		}
+		last = err
 	}
-	return &busyError{fmt.Errorf("no endpoint of %d could be used: %w", len(c.endpoints), last)}
+	return nil, &callError{busy, fmt.Errorf("no endpoint of %d could be used: %w", c.members, last)}
 }
 
-// name says which endpoint an error is of.
-func (c *client) name(at int64, err error) error {
-	return fmt.Errorf("%s: %w", c.endpoints[at], err)
-}
-
-// leave makes the next call go to another endpoint, unless one has done so.
-func (c *client) leave(at int64) {
-	c.current.CompareAndSwap(at, (at+1)%int64(len(c.endpoints)))
-}
+// errLate is the cause of a try that took too long.
+var errLate = errors.New("no answer came in time")
 
 // once makes one try. Sent says that the server may have got the request.
-func (c *client) once(ctx context.Context, endpoint, path, token string, body []byte, resp any) (sent bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.try)
-	defer cancel()
-	var traced, wrote atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { traced.Store(true) },
-		WroteHeaders: func() { wrote.Store(true) },
-	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+path, bytes.NewReader(body))
-	if err != nil {
-		return false, plain(err)
+//
+// The context of the try ends with ctx and has no deadline that is sent to the server:
+// the client of etcd repeats what a server gives up at a deadline, a write too.
+func (c *client) once(ctx context.Context, txn *pb.TxnRequest) (answer *pb.TxnResponse, sent bool, err error) {
+	try, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(ctx.Err()) })()
+	defer time.AfterFunc(c.try, func() { cancel(fmt.Errorf("%w: it was waited for %v", errLate, c.try)) }).Stop()
+	var from peer.Peer
+	answer, err = c.kv.Txn(try, txn, grpc.Peer(&from), grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32))
+	sent = from.Addr != nil
+	if err == nil || try.Err() == nil {
+		return answer, sent, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		req.Header.Set("Authorization", token)
+	if sent {
+		return nil, true, context.Cause(try)
 	}
-	answer, err := c.http.Do(req)
-	if err != nil {
-		var op *net.OpError
-		dialed := errors.As(err, &op) && op.Op == "dial"
-		return !dialed && (wrote.Load() || !traced.Load()), plain(err)
-	}
-	defer func() { _ = answer.Body.Close() }() // it was read to the end
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return true, plain(err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		return true, readStatus(answer.StatusCode, answer.Status, text)
-	}
-	if resp == nil {
-		return true, nil
-	}
-	if err := json.Unmarshal(text, resp); err != nil {
-		return true, fmt.Errorf("the answer is not that of an etcd gateway: %w", err)
-	}
-	if r, ok := resp.(interface{ at() int64 }); ok {
-		c.told(r.at())
-	}
-	return true, nil
+	return nil, false, fmt.Errorf("%w: %s", context.Cause(try), status.Convert(err).Message()) // which names what stood in the way
 }
 
 // told notes a revision of the store.
@@ -181,64 +107,11 @@ func (c *client) told(revision int64) {
 	}
 }
 
-// plain takes the address out of an error of net/http: it is named once, and
-// never with what may stand before its host.
-func plain(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
-// auth returns the token of the session, empty without a user.
-func (c *client) auth(ctx context.Context) (string, error) {
-	if c.user == "" {
-		return "", nil
-	}
-	if t := c.token.Load(); t != nil {
-		return *t, nil
-	}
-	select {
-	case c.login <- struct{}{}:
-		defer func() { <-c.login }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if t := c.token.Load(); t != nil {
-		return *t, nil
-	}
-	body, err := json.Marshal(map[string]string{"name": c.user, "password": c.password})
-	if err != nil {
-		return "", err
-	}
-	var answer struct {
-		Token string `json:"token"`
-	}
-	anonymous := &client{endpoints: c.endpoints, http: c.http, try: c.try}
-	anonymous.current.Store(c.current.Load())
-	if err := anonymous.send(ctx, "/v3/auth/authenticate", body, &answer, false); err != nil {
-		var s *status
-		if errors.As(err, &s) && s.says("authentication is not enabled") {
-			answer.Token = "" // the cluster wants none
-			c.token.Store(&answer.Token)
-			return "", nil
-		}
-		return "", fmt.Errorf("log in as %s: %w", c.user, err)
-	}
-	c.token.Store(&answer.Token)
-	return answer.Token, nil
-}
-
-// expire forgets a token that a server refused, unless a new one is there.
-func (c *client) expire(token string) {
-	if t := c.token.Load(); t != nil && *t == token {
-		c.token.CompareAndSwap(t, nil)
-	}
-}
-
 // sleep waits, and reports whether it did so to the end.
 func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -77,7 +79,7 @@ func (x *txn) commit() error {
 		return nil // it has read one snapshot
 	}
 	t := x.t
-	request := &txnRequest{Compare: []compare{t.asExpected()}}
+	request := &pb.TxnRequest{Compare: []*pb.Compare{t.asExpected()}}
 	if len(x.reads)+len(x.empty) >= maxReads { // one compare holds everything still
 		if err := x.load(t.keys.written()); err != nil {
 			return err
@@ -99,9 +101,9 @@ func (x *txn) commit() error {
 	if request.Success, err = t.nest(x.over.ops(x.gone...), len(request.Compare), 1); err != nil {
 		return err
 	}
-	request.Failure = []requestOp{{Range: &rangeRequest{Key: []byte(t.keys.layout())}}}
-	var answer txnResponse
-	if err := t.store.client.write(x.ctx, txnPath, request, &answer); err != nil {
+	request.Failure = []*pb.RequestOp{read(one(t.keys.layout()))}
+	answer, err := t.store.client.write(x.ctx, request)
+	if err != nil {
 		return t.fault(err, x.last)
 	}
 	if answer.Succeeded {
@@ -110,7 +112,7 @@ func (x *txn) commit() error {
 		}
 		return nil
 	}
-	if got := answer.ranges(1)[0].KVs; len(got) == 0 || string(got[0].Value) != t.fingerprint {
+	if got := ranges(answer, 1)[0].Kvs; len(got) == 0 || string(got[0].Value) != t.fingerprint {
 		return t.mismatch("the keys below %q are not laid out for this specification", t.keys.base)
 	}
 	return errConflict

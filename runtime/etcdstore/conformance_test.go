@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
@@ -31,7 +34,7 @@ func TestNoTransaction(t *testing.T) {
 
 func open(tb testing.TB, members ...*fake) *etcdstore.Store {
 	tb.Helper()
-	store, err := etcdstore.Open(tb.Context(), addresses(members), etcdstore.WithTryTimeout(20*time.Second))
+	store, err := etcdstore.Open(tb.Context(), config(members...), etcdstore.WithTryTimeout(20*time.Second))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -39,9 +42,11 @@ func open(tb testing.TB, members ...*fake) *etcdstore.Store {
 	return store
 }
 
-func addresses(members []*fake) (list []string) {
+// config is that of a client which says nothing to the terminal.
+func config(members ...*fake) clientv3.Config {
+	c := clientv3.Config{Logger: zap.NewNop()}
 	for _, m := range members {
-		list = append(list, m.URL)
+		c.Endpoints = append(c.Endpoints, m.URL)
 	}
-	return list
+	return c
 }

@@ -3,12 +3,19 @@ package etcdstore_test
 import (
 	"testing"
 
-	"github.com/fsmgen/fsmgen/internal/lab/etcdcorpus"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/fsmgen/fsmgen/runtime/etcdstore/etcdcorpus"
 )
 
 // Each planted fault is found by exactly its check; internal/lab/e2e plants them in
 // a real server.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	etcdcorpus.Run(t, serve(t, newData()).URL)
+	c, err := clientv3.New(config(serve(t, newData())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	etcdcorpus.Run(t, c)
 }

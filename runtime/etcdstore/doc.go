@@ -1,11 +1,17 @@
 // Package etcdstore keeps machines in an etcd cluster, 3.5 or later, for users
-// who have outgrown one database server. It speaks to the members' JSON gateway
-// with net/http and needs nothing else. The conformance suite, the corpus of planted
+// who have outgrown one database server. It is a module of its own and uses etcd's
+// client (go.etcd.io/etcd/client/v3). The conformance suite, the corpus of planted
 // faults, TLS with client certificates, and passwords are tested on real servers of
 // the versions 3.5.0, 3.5.35, 3.6.16 and 3.7.3; faults of servers on 3.7.3.
 //
-//	store, err := etcdstore.Open(ctx, []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
-//		etcdstore.WithUser("jobs", password), etcdstore.WithPrefix("shop/"))
+//	store, err := etcdstore.Open(ctx, clientv3.Config{
+//		Endpoints: []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
+//		TLS:       tlsConfig, Username: "jobs", Password: password,
+//	}, etcdstore.WithPrefix("shop/"))
+//
+// New takes a client that the program has. The user needs a role that reads and writes
+// the keys which begin with the prefix, no other. Without TLS, the password is sent as
+// it is. The client says on stderr what fails; Config.Logger changes that.
 //
 // # What holds
 //
@@ -32,8 +38,14 @@
 // makes those of a record anew; a key that names no record at all is told by its
 // name, and deleted by hand.
 //
-// Calls go to one endpoint until it fails, then to the next. A try has one second
-// (WithTryTimeout). When the answer to a write is lost after it was sent, by a
+// The client spreads the tries over the members that it has a connection to. A try has
+// one second (WithTryTimeout); reads are repeated, and writes that were surely not
+// applied. A member that hangs keeps its connection until the client's keep-alive
+// notices, 13 s by default. Until then some tries meet it. The client of Open draws the
+// less busy of two members for each try. A client of your own takes them by turns, and
+// may meet the one that hangs at each write of one caller.
+//
+// When the answer to a write is lost after it was sent, by a
 // timeout, a cut or an error of the server, the outcome is open: the engine
 // looks the request id up, and when it cannot, the call returns
 // *fsm.AmbiguousError. What no member could be sent is fsm.CodeBusy. When the

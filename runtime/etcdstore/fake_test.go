@@ -2,28 +2,42 @@ package etcdstore_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
+	"crypto/tls"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
+	"net"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
 )
 
-// fake is one member that serves the part of the JSON gateway that the store
-// uses, out of memory: revisions, compares, nested transactions, limits,
-// compaction, tokens. Real servers are asked in internal/lab/e2e.
+// fake is one member that serves the part of etcd's API that the store uses, out of
+// memory: revisions, compares, nested transactions, limits, compaction, tokens. Real
+// servers are asked in internal/lab/e2e.
 type fake struct {
-	*httptest.Server
+	pb.UnimplementedKVServer
+	pb.UnimplementedAuthServer
+	pb.UnimplementedMaintenanceServer
 	*data
+	URL    string
+	server *grpc.Server
 	mu     sync.Mutex
-	before func(w http.ResponseWriter, path string, body []byte) (done bool) // a fault before the call
-	after  func(w http.ResponseWriter, path string) (done bool)              // one after it
-	calls  []string
+	before fault // around each transaction
+	after  fault
+	ends   []net.Conn
+	calls  int
 }
+
+// A fault makes a call fail, or hold.
+type fault func() error
 
 // data is what all members of a cluster share.
 type data struct {
@@ -35,7 +49,9 @@ type data struct {
 	password  string   // empty: no authentication
 	token     int
 	logins    int
-	rows      int // records that were read
+	release   string // of the members
+	deadline  bool   // a transaction came with a deadline
+	rows      int    // records that were read
 }
 
 type version struct {
@@ -44,149 +60,163 @@ type version struct {
 	gone        bool
 }
 
-func newData() *data { return &data{revision: 1, keys: map[string][]version{}} }
+func newData() *data { return &data{revision: 1, keys: map[string][]version{}, release: "3.5.0"} }
 
-func serve(t testing.TB, d *data) *fake {
+func serve(tb testing.TB, d *data) *fake { return serveOver(tb, d, nil) }
+
+// serveOver serves with TLS where a configuration is given.
+func serveOver(tb testing.TB, d *data, config *tls.Config) *fake {
+	tb.Helper()
 	f := &fake{data: d}
-	f.Server = httptest.NewServer(http.HandlerFunc(f.handle))
-	t.Cleanup(f.Close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	opts := []grpc.ServerOption{grpc.UnaryInterceptor(f.around)}
+	f.URL = "http://" + listener.Addr().String()
+	if config != nil {
+		f.URL = "https://" + listener.Addr().String()
+		opts = append(opts, grpc.Creds(credentials.NewTLS(config)))
+	}
+	f.server = grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(2<<20))...)
+	pb.RegisterKVServer(f.server, f)
+	pb.RegisterAuthServer(f.server, f)
+	pb.RegisterMaintenanceServer(f.server, f)
+	go func() { _ = f.server.Serve(kept{listener, f}) }()
+	tb.Cleanup(f.server.Stop)
 	return f
 }
 
-// fault sets what happens around the calls from now on.
-func (f *fake) fault(before func(http.ResponseWriter, string, []byte) bool, after func(http.ResponseWriter, string) bool) {
+// kept notes the connections of a member, so that they can be cut.
+type kept struct {
+	net.Listener
+	f *fake
+}
+
+func (k kept) Accept() (net.Conn, error) {
+	c, err := k.Listener.Accept()
+	if err == nil {
+		k.f.mu.Lock()
+		defer k.f.mu.Unlock()
+		k.f.ends = append(k.f.ends, c)
+	}
+	return c, err
+}
+
+// fault sets what happens around the transactions from now on.
+func (f *fake) fault(before, after fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before, f.after = before, after
 }
 
-// cut closes the connection without an answer.
-func cut(w http.ResponseWriter, _ string) bool {
-	conn, _, err := w.(http.Hijacker).Hijack()
-	if err == nil {
-		conn.Close()
+// cut closes the connections without an answer.
+func (f *fake) cut() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.ends {
+		c.Close()
 	}
-	return true
+	f.ends = nil
+	return rpctypes.ErrGRPCStopped
 }
 
-type object = map[string]any
-
-func (f *fake) handle(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
+// around asks for the token, and lets faults happen.
+func (f *fake) around(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	f.mu.Lock()
-	f.calls = append(f.calls, r.URL.Path)
+	f.calls++
 	before, after := f.before, f.after
 	f.mu.Unlock()
-	if before != nil && before(w, r.URL.Path, body) {
-		return
+	if strings.HasSuffix(info.FullMethod, "/Authenticate") {
+		return handle(ctx, request)
 	}
-	answer, err := f.answer(r, body)
-	if after != nil && after(w, r.URL.Path) {
-		return
+	if err := f.allowed(ctx); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		w.WriteHeader(err.http)
-		_ = json.NewEncoder(w).Encode(object{"code": err.code, "message": err.text, "error": err.text})
-		return
+	if _, ok := request.(*pb.TxnRequest); !ok {
+		return handle(ctx, request)
 	}
-	_ = json.NewEncoder(w).Encode(answer)
+	if before != nil {
+		if err := before(); err != nil {
+			return nil, err
+		}
+	}
+	if _, has := ctx.Deadline(); has {
+		f.data.mu.Lock()
+		f.deadline = true
+		f.data.mu.Unlock()
+	}
+	answer, err := handle(ctx, request)
+	if after != nil {
+		if err := after(); err != nil {
+			return nil, err
+		}
+	}
+	return answer, err
 }
 
-type failure struct {
-	http, code int
-	text       string
-}
-
-func invalid(text string) *failure { return &failure{400, 3, "etcdserver: " + text} }
-
-func (f *fake) answer(r *http.Request, body []byte) (any, *failure) {
+func (f *fake) allowed(ctx context.Context) error {
 	d := f.data
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r.URL.Path == "/version" {
-		return object{"etcdserver": "3.5.0", "etcdcluster": "3.5.0"}, nil
+	if d.password == "" {
+		return nil
 	}
-	if r.URL.Path == "/v3/auth/authenticate" {
-		var login struct{ Name, Password string }
-		_ = json.Unmarshal(body, &login)
-		switch {
-		case d.password == "":
-			return nil, &failure{400, 9, "etcdserver: authentication is not enabled"}
-		case login.Password != d.password:
-			return nil, invalid("authentication failed, invalid user ID or password")
-		}
-		d.logins++
-		return object{"token": fmt.Sprint("token ", d.token)}, nil
+	md, _ := metadata.FromIncomingContext(ctx)
+	switch strings.Join(md[rpctypes.TokenFieldNameGRPC], "") {
+	case fmt.Sprint("token ", d.token):
+		return nil
+	case "":
+		return rpctypes.ErrGRPCUserEmpty
 	}
-	if d.password != "" {
-		switch r.Header.Get("Authorization") {
-		case fmt.Sprint("token ", d.token):
-		case "":
-			return nil, invalid("user name is empty")
-		default:
-			return nil, &failure{401, 16, "etcdserver: invalid auth token"}
-		}
-	}
-	if len(body) > 3<<20 { // base64 and JSON make about the double of 1.5 MiB
-		return nil, invalid("request is too large")
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	switch r.URL.Path {
-	case "/v3/kv/range":
-		var req rangeRequest
-		if err := dec.Decode(&req); err != nil {
-			return nil, invalid(err.Error())
-		}
-		got, fail := d.scan(&req)
-		if fail != nil {
-			return nil, fail
-		}
-		got["header"] = object{"revision": fmt.Sprint(d.revision)}
-		return got, nil
-	case "/v3/kv/txn":
-		var req txnRequest
-		if err := dec.Decode(&req); err != nil {
-			return nil, invalid(err.Error())
-		}
-		return d.commit(&req)
-	}
-	return nil, &failure{404, 5, "Not Found"}
+	return rpctypes.ErrGRPCInvalidAuthToken
 }
 
-type rangeRequest struct {
-	Key          []byte `json:"key"`
-	RangeEnd     []byte `json:"range_end"`
-	Limit        int64  `json:"limit,string"`
-	Revision     int64  `json:"revision,string"`
-	Serializable bool   `json:"serializable"`
-	KeysOnly     bool   `json:"keys_only"`
-	CountOnly    bool   `json:"count_only"`
-	SortOrder    string `json:"sort_order"`
-	SortTarget   string `json:"sort_target"`
+// Authenticate gives out tokens.
+func (f *fake) Authenticate(_ context.Context, r *pb.AuthenticateRequest) (*pb.AuthenticateResponse, error) {
+	d := f.data
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.password == "":
+		return nil, rpctypes.ErrGRPCAuthNotEnabled
+	case r.Password != d.password:
+		return nil, rpctypes.ErrGRPCAuthFailed
+	}
+	d.logins++
+	return &pb.AuthenticateResponse{Header: &pb.ResponseHeader{}, Token: fmt.Sprint("token ", d.token)}, nil
 }
 
-type txnRequest struct {
-	Compare []struct {
-		Key            []byte `json:"key"`
-		RangeEnd       []byte `json:"range_end"`
-		Target, Result string
-		Mod            int64  `json:"mod_revision,string"`
-		Create         int64  `json:"create_revision,string"`
-		Value          []byte `json:"value"`
-	} `json:"compare"`
-	Success, Failure []requestOp
+// Status tells the version.
+func (f *fake) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
+	return &pb.StatusResponse{Header: &pb.ResponseHeader{}, Version: f.release}, nil
 }
 
-type requestOp struct {
-	Range  *rangeRequest `json:"request_range"`
-	Put    *keyValue     `json:"request_put"`
-	Delete *rangeRequest `json:"request_delete_range"`
-	Txn    *txnRequest   `json:"request_txn"`
+// Txn makes a transaction.
+func (f *fake) Txn(_ context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	d := f.data
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	size := 0
+	for _, op := range r.Success {
+		size += len(op.GetRequestPut().GetValue())
+	}
+	if size > 3<<19 {
+		return nil, rpctypes.ErrGRPCRequestTooLarge
+	}
+	return d.commit(r)
 }
 
-type keyValue struct {
-	Key   []byte `json:"key"`
-	Value []byte `json:"value"`
+// Range reads keys.
+func (f *fake) Range(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	d := f.data
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	got, err := d.scan(r)
+	if err == nil {
+		got.Header = &pb.ResponseHeader{Revision: d.revision}
+	}
+	return got, err
 }
 
 // at returns what a key holds at a revision.
@@ -222,162 +252,168 @@ func (d *data) note(key string, v version) {
 	d.keys[key] = append(d.keys[key], v)
 }
 
-func (d *data) scan(r *rangeRequest) (object, *failure) {
+func (d *data) scan(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	revision := r.Revision
 	switch {
 	case revision > d.revision:
-		return nil, &failure{400, 11, "etcdserver: mvcc: required revision is a future revision"}
+		return nil, rpctypes.ErrGRPCFutureRev
 	case revision == 0:
 		revision = d.revision
 	case revision < d.compacted:
-		return nil, &failure{400, 11, "etcdserver: mvcc: required revision has been compacted"}
+		return nil, rpctypes.ErrGRPCCompacted
 	}
 	names := d.within(r.Key, r.RangeEnd, revision)
-	answer := object{"count": fmt.Sprint(len(names))}
+	answer := &pb.RangeResponse{Count: int64(len(names))}
 	if r.CountOnly {
 		return answer, nil
 	}
-	if r.SortOrder == "DESCEND" && r.SortTarget == "KEY" {
+	if r.SortOrder == pb.RangeRequest_DESCEND && r.SortTarget == pb.RangeRequest_KEY {
 		slices.Reverse(names)
 	}
 	if r.Limit > 0 && int64(len(names)) > r.Limit {
-		names, answer["more"] = names[:r.Limit], true
+		names, answer.More = names[:r.Limit], true
 	}
-	var list []object
 	for _, key := range names {
 		v, _ := d.at(key, revision)
-		kv := object{"key": []byte(key), "create_revision": fmt.Sprint(v.create), "mod_revision": fmt.Sprint(v.mod)}
+		kv := &mvccpb.KeyValue{Key: []byte(key), CreateRevision: v.create, ModRevision: v.mod}
 		if !r.KeysOnly {
-			kv["value"] = v.value
+			kv.Value = v.value
 			if strings.Contains(key, "/r/") {
 				d.rows++
 			}
 		}
-		list = append(list, kv)
+		answer.Kvs = append(answer.Kvs, kv)
 	}
-	answer["kvs"] = list
 	return answer, nil
 }
 
 // check counts operations as a server does, and finds keys that are put twice, or
 // put and deleted.
-func check(r *txnRequest, left int, puts map[string]bool, gone *[]*rangeRequest) *failure {
+func check(r *pb.TxnRequest, left int, puts map[string]bool, gone *[]*pb.DeleteRangeRequest) error {
 	n := max(len(r.Compare), len(r.Success), len(r.Failure))
 	if n > left {
-		return invalid("too many operations in txn request")
+		return rpctypes.ErrGRPCTooManyOps
 	}
-	for _, list := range [][]requestOp{r.Success, r.Failure} {
+	for _, list := range [][]*pb.RequestOp{r.Success, r.Failure} {
 		for _, op := range list {
-			switch {
-			case op.Txn != nil:
-				if err := check(op.Txn, left-n, puts, gone); err != nil {
+			if inner := op.GetRequestTxn(); inner != nil {
+				if err := check(inner, left-n, puts, gone); err != nil {
 					return err
 				}
-			case op.Put != nil:
-				if puts[string(op.Put.Key)] {
-					return invalid("duplicate key given in txn request")
+			}
+			if put := op.GetRequestPut(); put != nil {
+				if puts[string(put.Key)] {
+					return rpctypes.ErrGRPCDuplicateKey
 				}
-				puts[string(op.Put.Key)] = true
-			case op.Delete != nil:
-				*gone = append(*gone, op.Delete)
+				puts[string(put.Key)] = true
+			}
+			if drop := op.GetRequestDeleteRange(); drop != nil {
+				*gone = append(*gone, drop)
 			}
 		}
 	}
 	return nil
 }
 
-func (d *data) commit(r *txnRequest) (any, *failure) {
+func (d *data) commit(r *pb.TxnRequest) (*pb.TxnResponse, error) {
 	puts := map[string]bool{}
-	var gone []*rangeRequest
+	var gone []*pb.DeleteRangeRequest
 	if err := check(r, 128, puts, &gone); err != nil {
 		return nil, err
 	}
 	for _, d := range gone {
 		for key := range puts {
 			if key == string(d.Key) || key >= string(d.Key) && key < string(d.RangeEnd) {
-				return nil, invalid("duplicate key given in txn request")
+				return nil, rpctypes.ErrGRPCDuplicateKey
 			}
 		}
 	}
 	next := d.revision + 1
 	wrote := false
-	answer, fail := d.run(r, next, &wrote)
-	if fail != nil {
-		return nil, fail
+	answer, err := d.run(r, next, &wrote)
+	if err != nil {
+		return nil, err
 	}
 	if wrote {
 		d.revision = next
 	}
-	answer["header"] = object{"revision": fmt.Sprint(d.revision)}
+	answer.Header = &pb.ResponseHeader{Revision: d.revision}
 	return answer, nil
 }
 
-func (d *data) run(r *txnRequest, next int64, wrote *bool) (object, *failure) {
-	holds := true
-	for _, c := range r.Compare {
-		var all []version
-		for _, key := range d.within(c.Key, c.RangeEnd, next) {
-			v, _ := d.at(key, next)
-			all = append(all, v)
-		}
-		if len(all) == 0 {
-			if holds = holds && c.Target != "VALUE"; c.Target != "VALUE" {
-				all = append(all, version{})
-			}
-		}
-		for _, v := range all {
-			switch c.Target + " " + c.Result {
-			case "MOD EQUAL":
-				holds = holds && v.mod == c.Mod
-			case "MOD LESS":
-				holds = holds && v.mod < c.Mod
-			case "CREATE EQUAL":
-				holds = holds && v.create == c.Create
-			case "VALUE EQUAL":
-				holds = holds && bytes.Equal(v.value, c.Value)
-			default:
-				return nil, invalid("an unknown compare")
-			}
-		}
+// holds tells whether a condition is met.
+func (d *data) holds(c *pb.Compare, next int64) bool {
+	var all []version
+	for _, key := range d.within(c.Key, c.RangeEnd, next) {
+		v, _ := d.at(key, next)
+		all = append(all, v)
 	}
-	ops := r.Failure
-	answer := object{}
-	if holds {
-		ops, answer["succeeded"] = r.Success, true
+	if len(all) == 0 {
+		if c.Target == pb.Compare_VALUE {
+			return false
+		}
+		all = append(all, version{})
 	}
-	var responses []object
-	for _, op := range ops {
+	for _, v := range all {
+		ok := false
 		switch {
-		case op.Range != nil:
-			got, fail := d.scan(op.Range)
-			if fail != nil {
-				return nil, fail
+		case c.Target == pb.Compare_MOD && c.Result == pb.Compare_EQUAL:
+			ok = v.mod == c.GetModRevision()
+		case c.Target == pb.Compare_MOD && c.Result == pb.Compare_LESS:
+			ok = v.mod < c.GetModRevision()
+		case c.Target == pb.Compare_CREATE && c.Result == pb.Compare_EQUAL:
+			ok = v.create == c.GetCreateRevision()
+		case c.Target == pb.Compare_VALUE && c.Result == pb.Compare_EQUAL:
+			ok = bytes.Equal(v.value, c.GetValue())
+		default:
+			panic(fmt.Sprint("an unknown compare: ", c))
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *data) run(r *pb.TxnRequest, next int64, wrote *bool) (*pb.TxnResponse, error) {
+	answer := &pb.TxnResponse{Succeeded: !slices.ContainsFunc(r.Compare, func(c *pb.Compare) bool { return !d.holds(c, next) })}
+	ops := r.Failure
+	if answer.Succeeded {
+		ops = r.Success
+	}
+	for _, op := range ops {
+		response := &pb.ResponseOp{}
+		switch op := op.Request.(type) {
+		case *pb.RequestOp_RequestRange:
+			got, err := d.scan(op.RequestRange)
+			if err != nil {
+				return nil, err
 			}
-			responses = append(responses, object{"response_range": got})
-		case op.Put != nil:
-			key := string(op.Put.Key)
-			v := version{create: next, mod: next, value: op.Put.Value}
+			response.Response = &pb.ResponseOp_ResponseRange{ResponseRange: got}
+		case *pb.RequestOp_RequestPut:
+			key := string(op.RequestPut.Key)
+			v := version{create: next, mod: next, value: op.RequestPut.Value}
 			if old, found := d.at(key, next); found {
 				v.create = old.create
 			}
 			d.note(key, v)
 			*wrote = true
-			responses = append(responses, object{"response_put": object{}})
-		case op.Delete != nil:
-			for _, key := range d.within(op.Delete.Key, op.Delete.RangeEnd, next) {
+			response.Response = &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{}}
+		case *pb.RequestOp_RequestDeleteRange:
+			for _, key := range d.within(op.RequestDeleteRange.Key, op.RequestDeleteRange.RangeEnd, next) {
 				d.note(key, version{mod: next, gone: true})
 				*wrote = true
 			}
-			responses = append(responses, object{"response_delete_range": object{}})
-		case op.Txn != nil:
-			got, fail := d.run(op.Txn, next, wrote)
-			if fail != nil {
-				return nil, fail
+			response.Response = &pb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: &pb.DeleteRangeResponse{}}
+		case *pb.RequestOp_RequestTxn:
+			got, err := d.run(op.RequestTxn, next, wrote)
+			if err != nil {
+				return nil, err
 			}
-			responses = append(responses, object{"response_txn": got})
+			response.Response = &pb.ResponseOp_ResponseTxn{ResponseTxn: got}
 		}
+		answer.Responses = append(answer.Responses, response)
 	}
-	answer["responses"] = responses
 	return answer, nil
 }
 

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -76,35 +80,31 @@ func wantAmbiguous(tb testing.TB, err error) {
 	}
 }
 
-// once lets a fault happen in one call that writes.
-func once(f func(w http.ResponseWriter, path string) bool) func(w http.ResponseWriter, path string) bool {
+// once lets a fault happen in one transaction.
+func once(f fault) fault {
 	var done atomic.Bool
-	return func(w http.ResponseWriter, path string) bool {
-		return path == "/v3/kv/txn" && done.CompareAndSwap(false, true) && f(w, path)
+	return func() error {
+		if !done.CompareAndSwap(false, true) {
+			return nil
+		}
+		return f()
 	}
 }
 
-func unavailable(w http.ResponseWriter, _ string) bool {
-	w.WriteHeader(http.StatusServiceUnavailable)
-	fmt.Fprint(w, `{"code":14,"message":"etcdserver: request timed out"}`)
-	return true
-}
-
-func fromProxy(w http.ResponseWriter, _ string) bool {
-	w.WriteHeader(http.StatusBadGateway)
-	fmt.Fprint(w, "<html>bad gateway</html>")
-	return true
-}
-
-func garbled(w http.ResponseWriter, _ string) bool {
-	fmt.Fprint(w, `{"header":`)
-	return true
+// says answers with an error.
+func says(err error) func(*fake) fault {
+	return func(*fake) fault { return func() error { return err } }
 }
 
 // lostAnswers are the ways to lose an answer after the server has the request.
-var lostAnswers = map[string]func(http.ResponseWriter, string) bool{
-	"cut": cut, "unavailable": unavailable, "from a proxy": fromProxy, "garbled": garbled,
-	"too late": func(http.ResponseWriter, string) bool { time.Sleep(300 * time.Millisecond); return true },
+var lostAnswers = map[string]func(*fake) fault{
+	"cut":          func(f *fake) fault { return f.cut },
+	"timed out":    says(rpctypes.ErrGRPCTimeout),
+	"no leader":    says(rpctypes.ErrGRPCNoLeader),
+	"from a proxy": says(status.Error(codes.Unavailable, "unexpected HTTP status code received from server: 502 (Bad Gateway)")),
+	"garbled":      says(status.Error(codes.Internal, "failed to unmarshal the received message")),
+	"unknown":      says(status.Error(codes.Unknown, "etcdserver: something")),
+	"too late":     func(*fake) fault { return func() error { time.Sleep(300 * time.Millisecond); return nil } },
 }
 
 // Whatever becomes of an answer after the request was sent: a commit says that
@@ -113,10 +113,13 @@ func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	for name, lose := range lostAnswers {
 		for _, applied := range []bool{true, false} {
+			if name == "too late" && !applied {
+				continue // a transaction that is only held is applied at last
+			}
 			t.Run(fmt.Sprintf("%s/applied %v", name, applied), func(t *testing.T) {
 				t.Parallel()
 				member := serve(t, newData())
-				store, err := etcdstore.Open(t.Context(), []string{member.URL}, etcdstore.WithTryTimeout(200*time.Millisecond))
+				store, err := etcdstore.Open(t.Context(), config(member), etcdstore.WithTryTimeout(200*time.Millisecond))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,11 +128,10 @@ func TestLostAnswers(t *testing.T) {
 				tab := table(t, store)
 				arm := func() {
 					if applied {
-						member.fault(nil, once(lose))
+						member.fault(nil, once(lose(member)))
 						return
 					}
-					before := once(lose)
-					member.fault(func(w http.ResponseWriter, path string, _ []byte) bool { return before(w, path) }, nil)
+					member.fault(once(lose(member)), nil)
 				}
 				arm()
 				wantAmbiguous(t, tab.Commit(t.Context(), creation("p1")))
@@ -154,21 +156,35 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// An answer that says that nothing was applied is no lost one.
+// An answer that says that nothing was applied is no lost one. Each kind of refusal
+// has its way on: another try, or the caller.
 func TestRefusedAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		status int
-		body   string
-		code   fsm.Code
+		err  error
+		code fsm.Code // empty: another try does it
+		is   error
 	}{
-		"too many requests": {429, `{"code":8,"message":"etcdserver: too many requests"}`, ""},
-		"no leader here":    {500, `{"code":2,"message":"raft proposal dropped"}`, ""},
-		"full":              {429, `{"code":8,"message":"etcdserver: mvcc: database space exceeded"}`, fsm.ErrBusy},
-		"forbidden":         {403, `{"code":7,"message":"etcdserver: permission denied"}`, fsm.ErrBusy},
-		"too large":         {400, `{"code":3,"message":"etcdserver: request is too large"}`, fsm.ErrTooLarge},
-		"above the limit":   {429, `{"code":8,"message":"grpc: received message larger than max (3 vs. 2)"}`, fsm.ErrTooLarge},
-		"no gateway":        {404, `404 page not found`, fsm.ErrBusy},
+		"too many requests":  {rpctypes.ErrGRPCRequestTooManyRequests, "", nil},
+		"no leader here":     {status.Error(codes.Unknown, "raft proposal dropped"), "", nil},
+		"not the leader":     {rpctypes.ErrGRPCNotLeader, "", nil},
+		"not capable":        {rpctypes.ErrGRPCNotCapable, "", nil},
+		"token is void":      {rpctypes.ErrGRPCInvalidAuthToken, "", nil}, // the client logs in
+		"a learner":          {rpctypes.ErrGRPCNotSupportedForLearner, "", nil},
+		"old users":          {rpctypes.ErrGRPCAuthOldRevision, "", nil},
+		"full":               {rpctypes.ErrGRPCNoSpace, fsm.ErrBusy, nil},
+		"forbidden":          {rpctypes.ErrGRPCPermissionDenied, fsm.ErrBusy, etcdstore.ErrForbidden},
+		"a wrong password":   {rpctypes.ErrGRPCAuthFailed, fsm.ErrBusy, etcdstore.ErrLogin},
+		"no user":            {rpctypes.ErrGRPCUserEmpty, fsm.ErrBusy, etcdstore.ErrLogin},
+		"nobody of the name": {rpctypes.ErrGRPCUserNotFound, fsm.ErrBusy, etcdstore.ErrLogin},
+		"unauthenticated":    {status.Error(codes.Unauthenticated, "by a proxy"), fsm.ErrBusy, etcdstore.ErrLogin},
+		"too large":          {rpctypes.ErrGRPCRequestTooLarge, fsm.ErrTooLarge, nil},
+		"too many keys":      {rpctypes.ErrGRPCTooManyOps, fsm.ErrTooLarge, nil},
+		"above the limit":    {status.Error(codes.ResourceExhausted, "grpc: received message larger than max (3 vs. 2)"), fsm.ErrTooLarge, nil},
+		"no such service":    {status.Error(codes.Unimplemented, "unknown service etcdserverpb.KV"), fsm.ErrBusy, nil},
+		"a key twice":        {rpctypes.ErrGRPCDuplicateKey, fsm.ErrBusy, nil},
+		"not found":          {status.Error(codes.NotFound, "by a proxy"), fsm.ErrBusy, nil},
+		"out of range":       {rpctypes.ErrGRPCLeaseTTLTooLarge, fsm.ErrBusy, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,56 +193,57 @@ func TestRefusedAnswers(t *testing.T) {
 			tab := table(t, open(t, members...))
 			var calls atomic.Int32
 			for _, member := range members {
-				member.fault(func(w http.ResponseWriter, path string, _ []byte) bool {
-					if path != "/v3/kv/txn" || calls.Add(1) > 1 {
-						return false
+				member.fault(func() error {
+					if calls.Add(1) > 1 {
+						return nil
 					}
-					w.WriteHeader(c.status)
-					fmt.Fprint(w, c.body)
-					return true
+					return c.err
 				}, nil)
 			}
 			err := tab.Commit(t.Context(), creation("p1"))
 			if c.code == "" {
 				if err != nil || calls.Load() != 2 {
-					t.Errorf("got %v after %d calls, want it done by the other member", err, calls.Load())
+					t.Errorf("got %v after %d calls, want it done by the second", err, calls.Load())
 				}
 				return
 			}
 			wantCode(t, err, c.code)
-			if calls.Load() != 1 {
-				t.Errorf("it was tried %d times, want once", calls.Load())
+			if calls.Load() != 1 || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("it was tried %d times and is %v, want once and %v", calls.Load(), err, c.is)
 			}
 		})
 	}
 }
 
-// counted is a transport that counts what it is asked for.
-type counted struct {
-	http.RoundTripper
-	n atomic.Int64
-}
-
-func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
-	c.n.Add(1)
-	return c.RoundTripper.RoundTrip(r)
+// No deadline goes to the servers: the client would repeat a write that one gave up.
+func TestNoDeadlineIsSent(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	tab := table(t, open(t, serve(t, d)))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if err := tab.Commit(ctx, creation("p1")); err != nil {
+		t.Fatal(err)
+	}
+	if d.deadline {
+		t.Error("a transaction came with a deadline")
+	}
 }
 
 // Members that cannot be reached cost nothing but the next try, and when there is
-// none left a call has asked each of them three times.
+// none left a call ends after one wait for a connection.
 func TestEndpointsFailOver(t *testing.T) {
 	t.Parallel()
 	d := newData()
 	members := []*fake{serve(t, d), serve(t, d), serve(t, d)}
-	tries := &counted{RoundTripper: &http.Transport{}}
-	store, err := etcdstore.Open(t.Context(), addresses(members), etcdstore.WithTryTimeout(20*time.Second), etcdstore.WithHTTPClient(&http.Client{Transport: tries}))
+	store, err := etcdstore.Open(t.Context(), config(members...), etcdstore.WithTryTimeout(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	m := openMachine(t, store)
 	for i := range members[:2] {
-		members[i].Close()
+		members[i].server.Stop()
 		for n := range 6 {
 			if _, err := m.Create(t.Context(), register(fmt.Sprint("p", i, n))); err != nil {
 				t.Errorf("with %d members down: %v", i+1, err)
@@ -234,20 +251,19 @@ func TestEndpointsFailOver(t *testing.T) {
 		}
 	}
 	tab := table(t, store)
-	members[2].Close()
-	for _, c := range []struct {
-		name string
-		call func() error
-	}{
-		{"a read", func() error { // the first one: it finds the connection that was left
-			return tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("q"); return err })
-		}},
-		{"a write", func() error { return tab.Commit(t.Context(), creation("q")) }},
+	members[2].server.Stop()
+	read := func() error {
+		return tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("q"); return err })
+	}
+	for name, call := range map[string]func() error{
+		"a read":  read,
+		"a write": func() error { return tab.Commit(t.Context(), creation("q")) },
 	} {
-		before := tries.n.Load()
-		wantCode(t, c.call(), fsm.ErrBusy)
-		if n := tries.n.Load() - before; n != 9 {
-			t.Errorf("%s: nobody is there, and it was tried %d times, want 9", c.name, n)
+		began := time.Now()
+		err := call()
+		wantCode(t, err, fsm.ErrBusy)
+		if took := time.Since(began); took > 10*time.Second || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%s: nobody is there; after %v: %v", name, took, err)
 		}
 	}
 }
@@ -257,17 +273,17 @@ func TestEndpointsFailOver(t *testing.T) {
 func TestHangingMember(t *testing.T) {
 	t.Parallel()
 	d := newData()
-	members := []*fake{serve(t, d), serve(t, d)}
-	store, err := etcdstore.Open(t.Context(), addresses(members), etcdstore.WithTryTimeout(500*time.Millisecond))
+	members := []*fake{serve(t, d), serve(t, d), serve(t, d)}
+	store, err := etcdstore.Open(t.Context(), config(members...), etcdstore.WithTryTimeout(500*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
 	m := openMachine(t, store)
 	for round := range 4 {
-		hangs := members[round%2]
+		hangs := members[round%3]
 		release := make(chan struct{})
-		hangs.fault(func(http.ResponseWriter, string, []byte) bool { <-release; return true }, nil)
+		hangs.fault(func() error { <-release; return rpctypes.ErrGRPCStopped }, nil)
 		for n := range 3 {
 			id := fmt.Sprint("p", round, n)
 			if out, err := m.Create(t.Context(), register(id)); err != nil || out.Record.Rev != 1 {
@@ -287,7 +303,7 @@ func TestContext(t *testing.T) {
 	sent, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	answered := make(chan struct{})
-	member.fault(func(http.ResponseWriter, string, []byte) bool { cancel(); <-answered; return false }, nil)
+	member.fault(func() error { cancel(); <-answered; return nil }, nil)
 	wantAmbiguous(t, tab.Commit(sent, creation("p1")))
 	close(answered)
 	ctx, end := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
@@ -307,16 +323,20 @@ func TestUser(t *testing.T) {
 	d := newData()
 	d.password = "pass\"word"
 	members := []*fake{serve(t, d), serve(t, d)}
-	for name, opts := range map[string][]etcdstore.Option{
-		"no user":        nil,
-		"wrong password": {etcdstore.WithUser("jobs", "s3cret")},
+	as := func(name, password string) clientv3.Config {
+		c := config(members...)
+		c.Username, c.Password = name, password
+		return c
+	}
+	for name, c := range map[string]clientv3.Config{
+		"no user": as("", ""), "wrong password": as("jobs", "s3cret"), "empty password": as("jobs", ""),
 	} {
-		_, err := etcdstore.Open(t.Context(), addresses(members), opts...)
+		_, err := etcdstore.Open(t.Context(), c)
 		if !errors.Is(err, etcdstore.ErrLogin) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v, want ErrLogin without the password", name, err)
 		}
 	}
-	store, err := etcdstore.Open(t.Context(), addresses(members), etcdstore.WithUser("jobs", d.password))
+	store, err := etcdstore.Open(t.Context(), as("jobs", d.password))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,13 +358,13 @@ func TestUser(t *testing.T) {
 // A user in the address would end up in logs.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
-	for _, endpoint := range []string{"http://jobs:s3cret@127.0.0.1:1", "127.0.0.1:2379", "unix:///x", "http://", "http://a?b=s3cret", "http://%zz:s3cret@a"} {
-		_, err := etcdstore.Open(t.Context(), []string{endpoint})
-		if err == nil || strings.Contains(err.Error(), "jobs:s3cret") {
+	for _, endpoint := range []string{"http://jobs:s3cret@127.0.0.1:1", "jobs:s3cret@127.0.0.1:1", "http://a?b=s3cret", "http://%zz:s3cret@a"} {
+		_, err := etcdstore.Open(t.Context(), clientv3.Config{Endpoints: []string{endpoint}})
+		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v, want a refusal without the password", endpoint, err)
 		}
 	}
-	if _, err := etcdstore.Open(t.Context(), nil); err == nil {
+	if _, err := etcdstore.Open(t.Context(), clientv3.Config{}); err == nil {
 		t.Error("no endpoint was taken")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -46,13 +48,13 @@ func (r reader) Loose(after string, limit int) ([]string, error) {
 	var ids []string
 	var some []driver.Row
 	look := func() error {
-		var requests []rangeRequest
+		var requests []*pb.RangeRequest
 		for i := range some {
 			row := &some[i]
 			log := r.t.keys.events(row.ID)
-			requests = append(requests,
-				rangeRequest{Key: []byte(r.t.keys.event(row.ID, row.Rev, 0))},
-				rangeRequest{Key: []byte(r.t.keys.event(row.ID, row.Rev+1, 0)), RangeEnd: []byte(log.to), Limit: 8, KeysOnly: true})
+			after := all(span{r.t.keys.event(row.ID, row.Rev+1, 0), log.to})
+			after.Limit, after.KeysOnly = 8, true
+			requests = append(requests, one(r.t.keys.event(row.ID, row.Rev, 0)), after)
 		}
 		got, err := r.read(requests)
 		if err != nil {
@@ -60,12 +62,12 @@ func (r reader) Loose(after string, limit int) ([]string, error) {
 		}
 		for i := range some {
 			row := &some[i]
-			loose := len(got[2*i].KVs) == 0
+			loose := len(got[2*i].Kvs) == 0
 			if !loose {
-				e, err := decodeEvent(row.ID, got[2*i].KVs[0].Value)
+				e, err := decodeEvent(row.ID, got[2*i].Kvs[0].Value)
 				loose = err != nil || e.To != row.State
 			}
-			for _, kv := range got[2*i+1].KVs { // a step after it; what was only recorded there is no step
+			for _, kv := range got[2*i+1].Kvs { // a step after it; what was only recorded there is no step
 				_, at, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), r.t.keys.base+partEvent), "\x00")
 				_, n, err := cutPlace(at)
 				loose = loose || err != nil || n == 0

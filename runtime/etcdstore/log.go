@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -22,7 +24,7 @@ import (
 const maxLag = 1000
 
 // fresh holds while no write to the table is more than maxLag after a revision.
-func (t *table) fresh(since int64) compare { return before(t.keys.written(), since+maxLag+1) }
+func (t *table) fresh(since int64) *pb.Compare { return before(t.keys.written(), since+maxLag+1) }
 
 // logged is one event of the log: when it was committed and where it is.
 type logged struct {
@@ -111,12 +113,14 @@ func (r reader) behind(start logged, limit int) (found []logged, err error) {
 	sp := below(prefix)
 	sp.from = prefix + sortable(max(start.mod-maxLag, 0))
 	for size := 2 * pageSize; sp != (span{}); size = min(2*size, 8*pageSize) {
-		got, err := r.read([]rangeRequest{{Key: []byte(sp.from), RangeEnd: []byte(sp.to), Limit: int64(size), KeysOnly: true}})
+		request := all(sp)
+		request.Limit, request.KeysOnly = int64(size), true
+		got, err := r.read([]*pb.RangeRequest{request})
 		if err != nil {
 			return nil, err
 		}
 		known := int64(0) // all events up to this revision have been seen
-		for _, kv := range got[0].KVs {
+		for _, kv := range got[0].Kvs {
 			parts := strings.SplitN(strings.TrimPrefix(string(kv.Key), prefix), "\x00", 3)
 			if len(parts) != 3 {
 				return nil, fmt.Errorf("etcdstore: the key %q is none of the log", kv.Key)
@@ -130,10 +134,10 @@ func (r reader) behind(start logged, limit int) (found []logged, err error) {
 				found = append(found, l)
 			}
 		}
-		if !got[0].More || len(got[0].KVs) == 0 {
+		if !got[0].More || len(got[0].Kvs) == 0 {
 			break
 		}
-		sp.from = next(string(got[0].KVs[len(got[0].KVs)-1].Key))
+		sp.from = next(string(got[0].Kvs[len(got[0].Kvs)-1].Key))
 		slices.SortFunc(found, logged.compare)
 		if limit > 0 && len(found) >= limit && found[limit-1].mod <= known {
 			break

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -96,17 +98,14 @@ type migration struct {
 
 func (t *table) state(ctx context.Context) (migration, error) {
 	var now migration
-	request := &txnRequest{}
-	for _, key := range []string{t.keys.meta(), t.keys.layout()} {
-		request.Success = append(request.Success, requestOp{Range: &rangeRequest{Key: []byte(key)}})
-	}
-	var answer txnResponse
-	if err := t.store.client.read(ctx, txnPath, request, &answer); err != nil {
+	request := &pb.TxnRequest{Success: reads([]*pb.RangeRequest{one(t.keys.meta()), one(t.keys.layout())})}
+	answer, err := t.store.client.read(ctx, request)
+	if err != nil {
 		return now, t.fault(err, nil)
 	}
-	for i, r := range answer.ranges(2) {
-		if len(r.KVs) > 0 {
-			*[]*stored{&now.metaState, &now.layout}[i] = stored{r.KVs[0].Value, r.KVs[0].ModRevision}
+	for i, r := range ranges(answer, 2) {
+		if len(r.Kvs) > 0 {
+			*[]*stored{&now.metaState, &now.layout}[i] = stored{r.Kvs[0].Value, r.Kvs[0].ModRevision}
 		}
 	}
 	if now.metaState.mod > 0 {
@@ -136,7 +135,7 @@ func (t *table) Migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.fault(&busyError{errConflict}, nil)
+	return t.fault(&callError{busy, errConflict}, nil)
 }
 
 func (t *table) migrate(ctx context.Context) error {
@@ -149,7 +148,7 @@ func (t *table) migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	same := []compare{unchanged(t.keys.meta(), now.metaState.mod), unchanged(t.keys.layout(), now.layout.mod)}
+	same := []*pb.Compare{unchanged(t.keys.meta(), now.metaState.mod), unchanged(t.keys.layout(), now.layout.mod)}
 	switch {
 	case now.meta != nil && now.meta.Machine != t.schema.Machine:
 		return t.mismatch("the keys below %q belong to machine %s", t.keys.base, now.meta.Machine)
@@ -162,7 +161,7 @@ func (t *table) migrate(ctx context.Context) error {
 	if err := t.put(ctx, same, t.keys.layout(), token); err != nil {
 		return err
 	}
-	mine := []compare{holding(t.keys.layout(), token)}
+	mine := []*pb.Compare{holding(t.keys.layout(), token)}
 	if err := t.fitting(ctx); err != nil {
 		return errors.Join(err, t.put(ctx, mine, t.keys.layout(), now.layout.value))
 	}
@@ -173,18 +172,16 @@ func (t *table) migrate(ctx context.Context) error {
 }
 
 // put puts one key under conditions.
-func (t *table) put(ctx context.Context, when []compare, key string, value []byte) error {
-	return t.apply(ctx, when, []requestOp{{Put: &putRequest{Key: []byte(key), Value: value}}})
+func (t *table) put(ctx context.Context, when []*pb.Compare, key string, value []byte) error {
+	return t.apply(ctx, when, []*pb.RequestOp{put(key, value)})
 }
 
 // apply makes changes under conditions; errConflict when they do not hold. All
 // that a migration writes may be written twice.
-func (t *table) apply(ctx context.Context, when []compare, ops []requestOp) error {
-	var answer txnResponse
-	err := t.store.client.write(ctx, txnPath, &txnRequest{Compare: when, Success: ops}, &answer)
-	var lost *lostError
+func (t *table) apply(ctx context.Context, when []*pb.Compare, ops []*pb.RequestOp) error {
+	answer, err := t.store.client.write(ctx, &pb.TxnRequest{Compare: when, Success: ops})
 	switch {
-	case errors.As(err, &lost) && ctx.Err() == nil:
+	case failed(err, ambiguous) && ctx.Err() == nil:
 		return errConflict // look again
 	case err != nil:
 		return t.fault(err, nil)
@@ -195,28 +192,27 @@ func (t *table) apply(ctx context.Context, when []compare, ops []requestOp) erro
 }
 
 // finish notes specification and layout.
-func (t *table) finish(ctx context.Context, when []compare, old *meta) error {
+func (t *table) finish(ctx context.Context, when []*pb.Compare, old *meta) error {
 	text, err := json.Marshal(t.succeed(old))
 	if err != nil {
 		return err
 	}
-	return t.apply(ctx, when, []requestOp{
-		{Put: &putRequest{Key: []byte(t.keys.meta()), Value: text}},
-		{Put: &putRequest{Key: []byte(t.keys.layout()), Value: []byte(t.fingerprint)}},
-	})
+	return t.apply(ctx, when, []*pb.RequestOp{put(t.keys.meta(), text), put(t.keys.layout(), []byte(t.fingerprint))})
 }
 
 // pages calls f for all rows. Nobody writes while it runs.
 func (t *table) pages(ctx context.Context, f func(list []driver.Row) error) error {
 	sp := below(t.keys.row(""))
 	for more := true; more; {
-		var answer rangeResponse
-		request := rangeRequest{Key: []byte(sp.from), RangeEnd: []byte(sp.to), Limit: pageSize}
-		if err := t.store.client.read(ctx, "/v3/kv/range", &request, &answer); err != nil {
+		request := all(sp)
+		request.Limit = pageSize
+		got, err := t.store.client.read(ctx, &pb.TxnRequest{Success: reads([]*pb.RangeRequest{request})})
+		if err != nil {
 			return t.fault(err, nil)
 		}
-		list := make([]driver.Row, 0, len(answer.KVs))
-		for _, kv := range answer.KVs {
+		answer := ranges(got, 1)[0]
+		list := make([]driver.Row, 0, len(answer.Kvs))
+		for _, kv := range answer.Kvs {
 			sp.from = next(string(kv.Key))
 			row, _, err := decodeRow(t.schema, strings.TrimPrefix(string(kv.Key), t.keys.row("")), kv.Value)
 			if err != nil {
@@ -255,10 +251,10 @@ func (t *table) fitting(ctx context.Context) error {
 }
 
 // rebuild makes the indexes anew while the layout is held.
-func (t *table) rebuild(ctx context.Context, mine []compare) error {
+func (t *table) rebuild(ctx context.Context, mine []*pb.Compare) error {
 	for _, part := range []string{partState, partIndex, partGroup, partUnique} {
 		sp := below(t.keys.base + part)
-		if err := t.apply(ctx, mine, []requestOp{{Delete: &deleteRequest{Key: []byte(sp.from), RangeEnd: []byte(sp.to)}}}); err != nil {
+		if err := t.apply(ctx, mine, []*pb.RequestOp{drop(sp.from, sp.to)}); err != nil {
 			return fmt.Errorf("build the indexes anew: %w", err)
 		}
 	}

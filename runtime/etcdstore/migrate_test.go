@@ -2,7 +2,6 @@ package etcdstore_test
 
 import (
 	"context"
-	"net/http"
 	"testing"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
@@ -109,11 +108,11 @@ func TestMigrateBrokenOff(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
-	member.fault(func(_ http.ResponseWriter, path string, _ []byte) bool {
+	member.fault(func() error {
 		if calls++; calls == 8 {
 			cancel()
 		}
-		return false
+		return nil
 	}, nil)
 	if err := tab.Migrate(ctx); err == nil {
 		t.Fatal("it was not broken off")

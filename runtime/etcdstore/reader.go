@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -247,22 +249,22 @@ func (r reader) Orphans(afterID string, limit int) ([]string, error) {
 	last := afterID
 	var pending []string
 	look := func() error {
-		var requests []rangeRequest
+		var requests []*pb.RangeRequest
 		for _, id := range pending {
-			requests = append(requests, rangeRequest{Key: []byte(r.t.keys.row(id)), KeysOnly: true})
+			requests = append(requests, &pb.RangeRequest{Key: []byte(r.t.keys.row(id)), KeysOnly: true})
 		}
 		got, err := r.read(requests)
 		if err != nil {
 			return err
 		}
 		var rowless []string
-		requests = requests[:0]
+		requests = nil
 		for i, id := range pending {
-			if _, ours := r.over[r.t.keys.row(id)]; len(got[i].KVs) == 0 && !ours {
+			if _, ours := r.over[r.t.keys.row(id)]; len(got[i].Kvs) == 0 && !ours {
 				rowless = append(rowless, id)
-				log := r.t.keys.events(id)
-				requests = append(requests, rangeRequest{Key: []byte(log.from), RangeEnd: []byte(log.to), Limit: 1,
-					SortOrder: "DESCEND", SortTarget: "KEY"})
+				newest := all(r.t.keys.events(id))
+				newest.Limit, newest.SortOrder, newest.SortTarget = 1, pb.RangeRequest_DESCEND, pb.RangeRequest_KEY
+				requests = append(requests, newest)
 			}
 		}
 		pending = pending[:0]
@@ -271,7 +273,7 @@ func (r reader) Orphans(afterID string, limit int) ([]string, error) {
 		}
 		for i, id := range rowless {
 			purged := false
-			for _, kv := range got[i].KVs {
+			for _, kv := range got[i].Kvs {
 				e, err := decodeEvent(id, kv.Value)
 				purged = err == nil && isMark(&e)
 			}

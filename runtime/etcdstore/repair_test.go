@@ -94,14 +94,14 @@ func TestRoundTrips(t *testing.T) {
 	trips := func(f func() error) int {
 		t.Helper()
 		member.mu.Lock()
-		member.calls = nil
+		member.calls = 0
 		member.mu.Unlock()
 		if err := f(); err != nil {
 			t.Fatal(err)
 		}
 		member.mu.Lock()
 		defer member.mu.Unlock()
-		return len(member.calls)
+		return member.calls
 	}
 	out, err := elsewhere.Create(t.Context(), register("p1"))
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/refused"
 )
@@ -74,10 +76,10 @@ func (t *table) Retire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = t.put(ctx, []compare{unchanged(t.keys.meta(), now.metaState.mod)}, t.keys.meta(), text)
+		err = t.put(ctx, []*pb.Compare{unchanged(t.keys.meta(), now.metaState.mod)}, t.keys.meta(), text)
 		if !errors.Is(err, errConflict) {
 			return err
 		}
 	}
-	return t.fault(&busyError{errConflict}, nil)
+	return t.fault(&callError{busy, errConflict}, nil)
 }

@@ -2,9 +2,10 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
 const (
@@ -39,18 +40,18 @@ func (b batch) drop(key string) { b[key] = nil }
 
 // ops returns the writes in the order of their keys. The spans are deleted as a
 // whole: nothing is put there.
-func (b batch) ops(gone ...span) []requestOp {
-	list := make([]requestOp, 0, len(b)+len(gone))
+func (b batch) ops(gone ...span) []*pb.RequestOp {
+	list := make([]*pb.RequestOp, 0, len(b)+len(gone))
 	for _, key := range slices.Sorted(maps.Keys(b)) {
 		switch v := b[key]; {
 		case v != nil:
-			list = append(list, requestOp{Put: &putRequest{Key: []byte(key), Value: v}})
+			list = append(list, put(key, v))
 		case !slices.ContainsFunc(gone, func(sp span) bool { return sp.from <= key && key < sp.to }):
-			list = append(list, requestOp{Delete: &deleteRequest{Key: []byte(key)}})
+			list = append(list, drop(key, ""))
 		}
 	}
 	for _, sp := range gone {
-		list = append(list, requestOp{Delete: &deleteRequest{Key: []byte(sp.from), RangeEnd: []byte(sp.to)}})
+		list = append(list, drop(sp.from, sp.to))
 	}
 	return list
 }
@@ -76,13 +77,13 @@ func newSnapshot(ctx context.Context, t *table) *snapshot {
 
 // read runs range requests at the snapshot's revision, in one round trip for
 // each maxReads of them.
-func (s *snapshot) read(requests []rangeRequest) ([]rangeResponse, error) {
-	var all []rangeResponse
+func (s *snapshot) read(requests []*pb.RangeRequest) ([]*pb.RangeResponse, error) {
+	var all []*pb.RangeResponse
 	for len(requests) > 0 {
 		n := min(len(requests), maxReads)
 		got, err := s.readSome(requests[:n])
 		if err != nil {
-			if errors.Is(err, errCompacted) {
+			if failed(err, compacted) {
 				s.compacted = true
 			}
 			return nil, s.t.fault(err, nil)
@@ -93,58 +94,51 @@ func (s *snapshot) read(requests []rangeRequest) ([]rangeResponse, error) {
 	return all, nil
 }
 
-func (s *snapshot) readSome(requests []rangeRequest) ([]rangeResponse, error) {
+func (s *snapshot) readSome(requests []*pb.RangeRequest) ([]*pb.RangeResponse, error) {
 	if s.rev == 0 {
 		return s.readFirst(requests)
 	}
 	// A revision is the same at every member that has it, so the nearest one will do.
 	got, err := s.readAt(requests, true)
-	if errors.Is(err, errFuture) {
+	if failed(err, behind) {
 		got, err = s.readAt(requests, false)
 	}
 	return got, err
 }
 
-func (s *snapshot) readAt(requests []rangeRequest, serializable bool) ([]rangeResponse, error) {
-	var txn txnRequest
-	for i := range requests {
-		r := requests[i]
+func (s *snapshot) readAt(requests []*pb.RangeRequest, serializable bool) ([]*pb.RangeResponse, error) {
+	for _, r := range requests {
 		r.Revision, r.Serializable = s.rev, serializable
-		txn.Success = append(txn.Success, requestOp{Range: &r})
 	}
-	var answer txnResponse
-	if err := s.t.store.client.read(s.ctx, txnPath, &txn, &answer); err != nil {
+	answer, err := s.t.store.client.read(s.ctx, &pb.TxnRequest{Success: reads(requests)})
+	if err != nil {
 		return nil, err
 	}
-	return answer.ranges(len(requests)), nil
+	return ranges(answer, len(requests)), nil
 }
 
 // readFirst finds the revision, and whether the keys are laid out as this
 // program expects.
-func (s *snapshot) readFirst(requests []rangeRequest) ([]rangeResponse, error) {
-	txn := txnRequest{Compare: []compare{s.t.asExpected()}}
-	for i := range requests {
-		txn.Success = append(txn.Success, requestOp{Range: &requests[i]})
-	}
-	var answer txnResponse
-	if err := s.t.store.client.read(s.ctx, txnPath, &txn, &answer); err != nil {
+func (s *snapshot) readFirst(requests []*pb.RangeRequest) ([]*pb.RangeResponse, error) {
+	answer, err := s.t.store.client.read(s.ctx, &pb.TxnRequest{Compare: []*pb.Compare{s.t.asExpected()}, Success: reads(requests)})
+	if err != nil {
 		return nil, err
 	}
 	if !answer.Succeeded {
 		return nil, s.t.mismatch("the keys below %q are not laid out for this specification", s.t.keys.base)
 	}
 	s.rev = answer.Header.Revision
-	return answer.ranges(len(requests)), nil
+	return ranges(answer, len(requests)), nil
 }
 
 // load reads keys that are not known yet.
 func (s *snapshot) load(keys ...string) error {
-	var requests []rangeRequest
+	var requests []*pb.RangeRequest
 	var names []string
 	for _, key := range keys {
 		if _, known := s.base[key]; !known && !slices.Contains(names, key) {
 			names = append(names, key)
-			requests = append(requests, rangeRequest{Key: []byte(key)})
+			requests = append(requests, one(key))
 		}
 	}
 	got, err := s.read(requests)
@@ -153,8 +147,8 @@ func (s *snapshot) load(keys ...string) error {
 	}
 	for i, r := range got {
 		var v stored
-		if len(r.KVs) > 0 {
-			v = stored{r.KVs[0].Value, r.KVs[0].ModRevision}
+		if len(r.Kvs) > 0 {
+			v = stored{r.Kvs[0].Value, r.Kvs[0].ModRevision}
 		}
 		s.base[names[i]] = v
 	}
@@ -206,17 +200,19 @@ func (s *snapshot) trackAll() error {
 // page returns the first keys of a range and what is left of it; an empty rest
 // when that was all.
 func (s *snapshot) page(sp span, limit int, keysOnly bool) (list []entry, rest span, err error) {
-	got, err := s.read([]rangeRequest{{Key: []byte(sp.from), RangeEnd: []byte(sp.to), Limit: int64(limit), KeysOnly: keysOnly}})
+	request := all(sp)
+	request.Limit, request.KeysOnly = int64(limit), keysOnly
+	got, err := s.read([]*pb.RangeRequest{request})
 	if err != nil {
 		return nil, span{}, err
 	}
 	covered := sp
-	if got[0].More && len(got[0].KVs) > 0 {
-		last := string(got[0].KVs[len(got[0].KVs)-1].Key)
+	if got[0].More && len(got[0].Kvs) > 0 {
+		last := string(got[0].Kvs[len(got[0].Kvs)-1].Key)
 		covered.to = next(last)
 		rest = span{covered.to, sp.to}
 	}
-	for _, kv := range got[0].KVs {
+	for _, kv := range got[0].Kvs {
 		if _, ours := s.over[string(kv.Key)]; !ours {
 			list = append(list, entry{string(kv.Key), kv.Value})
 		}
@@ -270,7 +266,9 @@ func (s *snapshot) count(sp span) (int64, error) {
 			return n, err
 		}
 	}
-	got, err := s.read([]rangeRequest{{Key: []byte(sp.from), RangeEnd: []byte(sp.to), CountOnly: true}})
+	request := all(sp)
+	request.CountOnly = true
+	got, err := s.read([]*pb.RangeRequest{request})
 	if err != nil {
 		return 0, err
 	}

@@ -1,18 +1,18 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer/leastrequest"
 
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
@@ -22,6 +22,7 @@ import (
 type Store struct {
 	client *client
 	prefix string
+	end    func() error // closes the client, where it is the store's own
 
 	mu     sync.Mutex
 	ended  *sync.Cond
@@ -36,75 +37,87 @@ var _ driver.Store = (*Store)(nil)
 type Option func(*options)
 
 type options struct {
-	prefix         string
-	user, password string
-	try            time.Duration
-	tls            *tls.Config
-	http           *http.Client
+	prefix   string
+	try      time.Duration
+	readOnly bool
 }
 
 // WithPrefix sets what all keys begin with. The default is "fsm/". Machines
 // below other prefixes know nothing of each other.
 func WithPrefix(prefix string) Option { return func(o *options) { o.prefix = prefix } }
 
-// WithUser logs in by name and password. The token is renewed when it expires. The
-// password is in no error. Over http it is sent as it is: use https. The user needs
-// a role that reads and writes the keys which begin with the prefix, no other.
-func WithUser(name, password string) Option {
-	return func(o *options) { o.user, o.password = name, password }
-}
-
 // WithTryTimeout limits one try at one endpoint. The default is one second, so
 // that a member that hangs costs no more than that; the context of the call is
 // the limit over all tries.
 func WithTryTimeout(d time.Duration) Option { return func(o *options) { o.try = d } }
 
-// WithTLS sets how endpoints with https are spoken to: roots, client
-// certificates. It has no effect beside WithHTTPClient.
-func WithTLS(c *tls.Config) Option { return func(o *options) { o.tls = c } }
+// WithReadOnly makes a store that refuses to write, for looking at a cluster.
+func WithReadOnly() Option { return func(o *options) { o.readOnly = true } }
 
-// WithHTTPClient hands in the client that makes the requests. Its timeout, if
-// any, should be above that of one try. It must not repeat requests.
-func WithHTTPClient(c *http.Client) Option { return func(o *options) { o.http = c } }
+// balancing makes each try go to the less busy of two members that are drawn. By turns,
+// as the client does, a caller could meet a member that hangs at each of its writes.
+const balancing = `{"loadBalancingConfig":[{"` + leastrequest.Name + `":{"choiceCount":2}}]}`
 
-// Open opens a store on the cluster whose members have these addresses, such as
-// "https://etcd-1:2379"; each must serve the JSON gateway (etcd does unless
-// --enable-grpc-gateway=false). It fails when no member answers, when the
-// cluster is older than 3.5, when it does not take user and password (ErrLogin), or
-// when the user's roles do not reach the keys below the prefix (ErrForbidden).
-func Open(ctx context.Context, endpoints []string, opts ...Option) (*Store, error) {
+// Open opens a store over a client of its own, which it closes with the store. The
+// configuration is that of etcd's client: endpoints, TLS, user and password. Where it
+// says nothing, a login may take 5 s, and a member that has not answered for 13 s loses
+// its connection. Open fails as New does, and when an endpoint holds a password.
+func Open(ctx context.Context, config clientv3.Config, opts ...Option) (*Store, error) {
+	if err := sound(&config); err != nil {
+		return nil, fmt.Errorf("etcdstore: %w", err)
+	}
+	config.DialTimeout = cmp.Or(config.DialTimeout, 5*time.Second)
+	config.DialKeepAliveTime = cmp.Or(config.DialKeepAliveTime, 10*time.Second)
+	config.DialKeepAliveTimeout = cmp.Or(config.DialKeepAliveTimeout, 3*time.Second)
+	config.DialOptions = append([]grpc.DialOption{grpc.WithDisableServiceConfig(), grpc.WithDefaultServiceConfig(balancing)}, config.DialOptions...)
+	c, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("etcdstore: %w", &callError{kindOf(err), err})
+	}
+	s, err := New(ctx, c, opts...)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	s.end = c.Close
+	return s, nil
+}
+
+// sound refuses what the client of etcd takes in silence.
+func sound(config *clientv3.Config) error {
+	if len(config.Endpoints) == 0 {
+		return errors.New("no endpoint was given, expected at least one, such as https://etcd-1:2379")
+	}
+	for i, e := range config.Endpoints {
+		if strings.ContainsAny(e, "@?#") { // it is not repeated: it may hold a password
+			return fmt.Errorf("endpoint %d of %d is not of the form https://host:port; hand in name and password as Username and Password",
+				i+1, len(config.Endpoints))
+		}
+	}
+	if config.TLS != nil && config.TLS.ServerName != "" {
+		return errors.New("TLS.ServerName has no effect in etcd's client, which expects the host of each endpoint in its certificate; " +
+			"leave it out, and name the endpoints as the certificates do")
+	}
+	if (config.Username == "") != (config.Password == "") { // the client would not log in
+		return fmt.Errorf("one of user and password is empty: %w", ErrLogin)
+	}
+	return nil
+}
+
+// New opens a store over a client of the caller, which outlives it. It fails when no
+// member answers, when the cluster is older than 3.5, when it does not take user and
+// password (ErrLogin), or when the user's roles do not reach the keys below the prefix
+// (ErrForbidden).
+func New(ctx context.Context, c *clientv3.Client, opts ...Option) (*Store, error) {
 	o := options{prefix: "fsm/", try: time.Second}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if len(endpoints) == 0 {
-		return nil, errors.New("etcdstore: no endpoint was given, expected at least one, such as https://etcd-1:2379")
-	}
 	if o.try <= 0 {
 		return nil, fmt.Errorf("etcdstore: the time limit of a try is %v, expected more than 0", o.try)
 	}
-	c := &client{http: o.http, try: o.try, user: o.user, password: o.password, login: make(chan struct{}, 1)}
-	for i, e := range endpoints {
-		u, err := url.Parse(e)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(e, "@?#") {
-			// It is not repeated: it may hold a password, wherever that was put.
-			return nil, fmt.Errorf("etcdstore: endpoint %d of %d is not of the form https://host:port; hand name and password in by WithUser", i+1, len(endpoints))
-		}
-		c.endpoints = append(c.endpoints, strings.TrimRight(u.String(), "/"))
-	}
-	if c.http == nil {
-		c.http = &http.Client{Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.tls,
-			MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
-		}}
-	}
-	direct := *c.http
-	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http = &direct
-	c.current.Store(rand.Int64N(int64(len(c.endpoints))))
-	s := &Store{client: c, prefix: o.prefix, shared: map[string]*shared{}}
+	s := &Store{client: newClient(c, o.try, o.readOnly), prefix: o.prefix, shared: map[string]*shared{}}
 	s.ended = sync.NewCond(&s.mu)
-	if err := s.known(ctx); err != nil {
+	if err := s.known(ctx, c); err != nil {
 		return nil, fmt.Errorf("etcdstore: %w", err)
 	}
 	return s, nil
@@ -112,37 +125,23 @@ func Open(ctx context.Context, endpoints []string, opts ...Option) (*Store, erro
 
 // known asks the cluster for one key, with the user's rights, and a member for
 // its version.
-func (s *Store) known(ctx context.Context) error {
-	var answer rangeResponse
-	request := rangeRequest{Key: []byte(s.prefix + "meta"), CountOnly: true}
-	if err := s.client.read(ctx, "/v3/kv/range", &request, &answer); err != nil {
+func (s *Store) known(ctx context.Context, c *clientv3.Client) error {
+	request := &pb.RangeRequest{Key: []byte(s.prefix + "meta"), CountOnly: true}
+	if _, err := s.client.read(ctx, &pb.TxnRequest{Success: []*pb.RequestOp{read(request)}}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.client.try)
 	defer cancel()
-	endpoint := s.client.endpoints[s.client.current.Load()]
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/version", nil)
-	if err != nil {
-		return plain(err)
-	}
-	got, err := s.client.http.Do(req)
+	member, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
 	if err != nil {
 		return nil //nolint:nilerr // it served a request: a version that nobody tells is none to refuse
 	}
-	defer func() { _ = got.Body.Close() }() // it was read to the end
-	var version struct {
-		Cluster string `json:"etcdcluster"`
-	}
 	var major, minor int
-	text, _ := io.ReadAll(io.LimitReader(got.Body, 1<<16))
-	if json.Unmarshal(text, &version) != nil {
-		return nil
-	}
-	if _, err := fmt.Sscanf(version.Cluster, "%d.%d", &major, &minor); err != nil {
+	if _, err := fmt.Sscanf(member.Version, "%d.%d", &major, &minor); err != nil {
 		return nil //nolint:nilerr // as above
 	}
 	if major < 3 || major == 3 && minor < 5 {
-		return fmt.Errorf("%s: the cluster is at version %s, expected 3.5 or later", endpoint, version.Cluster)
+		return fmt.Errorf("a member is of version %s, expected 3.5 or later", member.Version)
 	}
 	return nil
 }
@@ -192,7 +191,7 @@ func (s *Store) Patience() time.Duration { return patience }
 func (s *Store) Failed() error { return nil }
 
 // Close waits for the calls in flight and refuses further ones. The cluster
-// keeps what it has.
+// keeps what it has, and the caller of New its client.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,6 +199,10 @@ func (s *Store) Close() error {
 	for s.calls > 0 {
 		s.ended.Wait()
 	}
-	s.client.http.CloseIdleConnections()
-	return nil
+	if s.end == nil {
+		return nil
+	}
+	end := s.end
+	s.end = nil
+	return end()
 }

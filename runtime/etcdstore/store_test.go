@@ -6,9 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -16,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -242,10 +240,10 @@ func TestClose(t *testing.T) {
 	tab := table(t, store)
 	sent, release := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	member.fault(func(http.ResponseWriter, string, []byte) bool {
+	member.fault(func() error {
 		first.Do(func() { close(sent) })
 		<-release
-		return false
+		return nil
 	}, nil)
 	answer, closed := make(chan error, 1), make(chan error, 1)
 	go func() { answer <- tab.Commit(context.Background(), creation("p1")) }()
@@ -273,17 +271,17 @@ func TestClose(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	f := &fake{data: newData()}
-	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(f.handle))
-	f.Config.ErrorLog = log.New(io.Discard, "", 0)
-	f.StartTLS()
-	defer f.Close()
-	if _, err := etcdstore.Open(t.Context(), []string{f.URL}); err == nil {
-		t.Error("a server that nobody vouches for was taken")
+	certified := httptest.NewUnstartedServer(nil) // only for its certificate
+	certified.StartTLS()
+	certified.Close()
+	f := serveOver(t, newData(), &tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"h2"}})
+	if _, err := etcdstore.Open(t.Context(), config(f), etcdstore.WithTryTimeout(200*time.Millisecond)); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a server that nobody vouches for: got %v, want an error about its certificate", err)
 	}
-	pool := x509.NewCertPool()
-	pool.AddCert(f.Certificate())
-	store, err := etcdstore.Open(t.Context(), []string{f.URL}, etcdstore.WithTLS(&tls.Config{RootCAs: pool}))
+	ours := config(f)
+	ours.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+	ours.TLS.RootCAs.AddCert(certified.Certificate())
+	store, err := etcdstore.Open(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,29 +289,65 @@ func TestTLS(t *testing.T) {
 	if err := table(t, store).Commit(t.Context(), creation("p1")); err != nil {
 		t.Error(err)
 	}
-	store, err = etcdstore.Open(t.Context(), []string{f.URL}, etcdstore.WithHTTPClient(f.Client()), etcdstore.WithPrefix("other/"))
+}
+
+// A client of the caller outlives the stores over it, which know nothing of each
+// other below different prefixes.
+func TestClientOfTheCaller(t *testing.T) {
+	t.Parallel()
+	c, err := clientv3.New(config(serve(t, newData())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, prefix := range []string{"one/", "two/"} {
+		store, err := etcdstore.New(t.Context(), c, etcdstore.WithPrefix(prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab := table(t, store)
+		err = tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("p1"); return err })
+		if !errors.Is(err, driver.ErrNotFound) {
+			t.Errorf("below %s: got %v, want ErrNotFound", prefix, err)
+		}
+		if err := errors.Join(tab.Commit(t.Context(), creation("p1")), store.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A store for looking reads, and writes nothing.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	member := serve(t, newData())
+	if err := table(t, open(t, member)).Commit(t.Context(), creation("p1")); err != nil {
+		t.Fatal(err)
+	}
+	store, err := etcdstore.Open(t.Context(), config(member), etcdstore.WithReadOnly())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	err = table(t, store).View(t.Context(), func(r driver.Reader) error { _, err := r.Row("p1"); return err })
+	tab, err := store.Table(storetest.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("p1"); return err }); err != nil {
+		t.Error(err)
+	}
+	wantCode(t, tab.Commit(t.Context(), creation("p2")), fsm.ErrBusy)
+	err = tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("p2"); return err })
 	if !errors.Is(err, driver.ErrNotFound) {
-		t.Errorf("below another prefix: got %v, want ErrNotFound", err)
+		t.Errorf("after a refused write: got %v, want ErrNotFound", err)
 	}
 }
 
 // An old cluster lacks what the store needs.
 func TestOldCluster(t *testing.T) {
 	t.Parallel()
-	member := serve(t, newData())
-	member.fault(func(w http.ResponseWriter, path string, _ []byte) bool {
-		if path != "/version" {
-			return false
-		}
-		fmt.Fprint(w, `{"etcdserver":"3.4.30","etcdcluster":"3.4.0"}`)
-		return true
-	}, nil)
-	if _, err := etcdstore.Open(t.Context(), []string{member.URL}); err == nil || !strings.Contains(err.Error(), "3.5") {
+	d := newData()
+	d.release = "3.4.30"
+	if _, err := etcdstore.Open(t.Context(), config(serve(t, d))); err == nil || !strings.Contains(err.Error(), "3.5") {
 		t.Errorf("got %v, want to be told that 3.5 is needed", err)
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
 const (
-	txnPath = "/v3/kv/txn"
 	maxRuns = 24 // of one transaction's function
 )
 
@@ -58,7 +60,7 @@ func (s *shared) release(x *txn) {
 }
 
 // asExpected holds while the keys are laid out for this specification.
-func (t *table) asExpected() compare { return holding(t.keys.layout(), []byte(t.fingerprint)) }
+func (t *table) asExpected() *pb.Compare { return holding(t.keys.layout(), []byte(t.fingerprint)) }
 
 // Commit makes one write durable: in one round trip when the write carries the
 // row that it was decided on, or creates one.
@@ -106,7 +108,7 @@ func (t *table) View(ctx context.Context, f func(driver.Reader) error) error {
 	s := newSnapshot(ctx, t)
 	err = f(reader{s})
 	if s.compacted {
-		return t.fault(&busyError{errCompacted}, nil)
+		return t.fault(&callError{busy, rpctypes.ErrCompacted}, nil)
 	}
 	return err
 }
@@ -150,7 +152,7 @@ func (t *table) Update(ctx context.Context, f func(driver.Tx) error) error {
 			return ctx.Err()
 		}
 	}
-	return t.fault(&busyError{errConflict}, nil)
+	return t.fault(&callError{busy, errConflict}, nil)
 }
 
 // run runs f once. With errConflict, holder is the transaction of this process
@@ -175,26 +177,25 @@ func (t *table) run(ctx context.Context, f func(driver.Tx) error) (holder *txn, 
 // fault makes what the engine understands out of an error of the client. w is
 // the write that was under way, nil for a read.
 func (t *table) fault(err error, w *driver.Write) error {
-	var busy *busyError
-	var lost *lostError
-	var s *status
+	var call *callError
+	if !errors.As(err, &call) {
+		return err
+	}
 	refusal := &fsm.Refusal{Ground: &fsm.Ground{Code: fsm.ErrBusy, Machine: t.schema.Machine, Cause: err}}
 	if w != nil {
 		refusal.ID, refusal.Operation = w.Prev.ID, w.Event.Operation
 	}
-	switch {
-	case errors.As(err, &lost):
+	switch call.kind {
+	case ambiguous:
 		return &fsm.AmbiguousError{Machine: t.schema.Machine, ID: refusal.ID, Operation: refusal.Operation,
 			RequestID: requestOf(w), Err: err}
-	case errors.As(err, &s) && s.tooLarge():
+	case tooLarge:
 		return t.tooLarge(err)
-	case errors.As(err, &busy):
-		return refusal
-	case errors.As(err, &s):
-		refusal.Message = "etcd refuses: " + err.Error()
+	case busy:
 		return refusal
 	}
-	return err
+	refusal.Message = "etcd refuses: " + err.Error()
+	return refusal
 }
 
 func requestOf(w *driver.Write) string {
@@ -221,10 +222,9 @@ func (t *table) sweep(ctx context.Context, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	request := &txnRequest{Compare: []compare{t.asExpected()}}
+	request := &pb.TxnRequest{Compare: []*pb.Compare{t.asExpected()}}
 	for _, key := range names[:min(len(names), maxReads)] {
-		request.Success = append(request.Success, requestOp{Delete: &deleteRequest{Key: []byte(key)}})
+		request.Success = append(request.Success, drop(key, ""))
 	}
-	var answer txnResponse
-	_ = t.store.client.write(ctx, txnPath, request, &answer)
+	_, _ = t.store.client.write(ctx, request)
 }

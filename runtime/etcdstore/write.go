@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/internal/rows"
@@ -107,7 +109,7 @@ func (t *table) once(ctx context.Context, w *driver.Write) (slow bool, err error
 	var held []byte
 	var before uint32
 	since := t.store.client.revision.Load()
-	txn := &txnRequest{Compare: []compare{t.asExpected(), t.fresh(since)}}
+	txn := &pb.TxnRequest{Compare: []*pb.Compare{t.asExpected(), t.fresh(since)}}
 	asked := []string{t.keys.layout(), row}
 	if w.Old == nil {
 		txn.Compare = append(txn.Compare, absent(row, ""), absent(t.keys.events(id).from, t.keys.events(id).to))
@@ -142,18 +144,19 @@ func (t *table) once(ctx context.Context, w *driver.Write) (slow bool, err error
 		return false, err
 	}
 	for _, key := range asked {
-		txn.Failure = append(txn.Failure, requestOp{Range: &rangeRequest{Key: []byte(key)}})
+		txn.Failure = append(txn.Failure, read(one(key)))
 	}
-	events := t.keys.events(id)
-	txn.Failure = append(txn.Failure, requestOp{Range: &rangeRequest{Key: []byte(events.from), RangeEnd: []byte(events.to), Limit: 1, KeysOnly: true}})
-	var answer txnResponse
-	if err := t.store.client.write(ctx, txnPath, txn, &answer); err != nil {
+	events := all(t.keys.events(id))
+	events.Limit, events.KeysOnly = 1, true
+	txn.Failure = append(txn.Failure, read(events))
+	answer, err := t.store.client.write(ctx, txn)
+	if err != nil {
 		return false, t.fault(err, w)
 	}
 	if answer.Succeeded {
 		return false, nil
 	}
-	return t.explain(w, places, requests, answer.ranges(len(txn.Failure)))
+	return t.explain(w, places, requests, ranges(answer, len(txn.Failure)))
 }
 
 // requestKeys returns the keys that the request of an event takes.
@@ -169,9 +172,9 @@ func (t *table) requestKeys(e *driver.Event) []string {
 // layout, row, requests, places, events. The causes come in the order in which
 // a caller must hear of them: a known request first, since its answer is the
 // first outcome.
-func (t *table) explain(w *driver.Write, places []taken, requests int, got []rangeResponse) (slow bool, err error) {
-	has := func(i int) bool { return len(got[i].KVs) > 0 }
-	if !has(0) || string(got[0].KVs[0].Value) != t.fingerprint {
+func (t *table) explain(w *driver.Write, places []taken, requests int, got []*pb.RangeResponse) (slow bool, err error) {
+	has := func(i int) bool { return len(got[i].Kvs) > 0 }
+	if !has(0) || string(got[0].Kvs[0].Value) != t.fingerprint {
 		return false, t.mismatch("the keys below %q are not laid out for this specification", t.keys.base)
 	}
 	for i := range requests {
@@ -187,7 +190,7 @@ func (t *table) explain(w *driver.Write, places []taken, requests int, got []ran
 		if !has(1) {
 			return false, driver.ErrMoved
 		}
-		stored, _, err := decodeRow(t.schema, w.Prev.ID, got[1].KVs[0].Value)
+		stored, _, err := decodeRow(t.schema, w.Prev.ID, got[1].Kvs[0].Value)
 		if err != nil {
 			return true, nil // what it says then is said there
 		}
@@ -196,7 +199,7 @@ func (t *table) explain(w *driver.Write, places []taken, requests int, got []ran
 		}
 	}
 	for i, p := range places {
-		if has(2+requests+i) && string(got[2+requests+i].KVs[0].Value) != w.Prev.ID {
+		if has(2+requests+i) && string(got[2+requests+i].Kvs[0].Value) != w.Prev.ID {
 			return false, &driver.ConflictError{Rule: p.rule}
 		}
 	}
@@ -210,7 +213,7 @@ func matches(w *driver.Write, stored *driver.Row) bool {
 
 // nest spreads operations over transactions within the transaction, since each
 // level may have so many only. compares and reads are those of the outer one.
-func (t *table) nest(ops []requestOp, compares, reads int) ([]requestOp, error) {
+func (t *table) nest(ops []*pb.RequestOp, compares, reads int) ([]*pb.RequestOp, error) {
 	top := max(compares, reads)
 	if max(len(ops), top) <= maxOps {
 		return ops, nil
@@ -219,9 +222,9 @@ func (t *table) nest(ops []requestOp, compares, reads int) ([]requestOp, error) 
 	if inner < 1 || (len(ops)+inner-1)/inner > maxOps-inner {
 		return nil, t.tooLarge(fmt.Errorf("%d keys would be written", len(ops)))
 	}
-	var outer []requestOp
+	var outer []*pb.RequestOp
 	for some := range slices.Chunk(ops, inner) {
-		outer = append(outer, requestOp{Txn: &txnRequest{Success: some}})
+		outer = append(outer, nested(some))
 	}
 	return outer, nil
 }

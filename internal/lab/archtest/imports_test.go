@@ -29,7 +29,6 @@ var rules = map[string]struct {
 	"runtime/internal/inside":  {},
 	"runtime/internal/refused": {own: []string{"runtime", "runtime/driver"}},
 	"runtime/memstore":         {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
-	"runtime/etcdstore":        {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
 	"runtime/sqlstore":         {own: []string{"runtime", "runtime/driver", "runtime/internal"}},
 	"runtime/storetest":        {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl"}},
 	"runtime/fsmtest":          {own: []string{"runtime", "runtime/audit", "runtime/driver", "runtime/fsmimpl", "runtime/memstore", "runtime/worker"}},
@@ -98,7 +97,7 @@ func TestImportDirection(t *testing.T) {
 			t.Error(message)
 		}
 	}
-	for _, must := range []string{"runtime", "runtime/memstore", "runtime/etcdstore", "runtime/storetest", "spec"} {
+	for _, must := range []string{"runtime", "runtime/memstore", "runtime/sqlstore", "runtime/storetest", "spec"} {
 		if !used[must] {
 			t.Errorf("no package is below %s: the rules are out of date", must)
 		}
@@ -182,8 +181,8 @@ func TestJudge(t *testing.T) {
 		{"runtime/fsmimpl", module + "/runtime", true},
 		{"runtime/memstore", module + "/runtime", false},
 		{"runtime/memstore", module + "/runtime/storetest", true},
-		{"runtime/etcdstore", "net/http", false},
-		{"runtime/etcdstore", "go.etcd.io/etcd/client/v3", true},
+		{"runtime/memstore", "net/http", false},
+		{"runtime/driver", "go.etcd.io/etcd/client/v3", true},
 		{"runtime/sqlite", "modernc.org/sqlite/lib", false},
 		{"runtime/sqlstore", "modernc.org/sqlite", true},
 		{"gen", module + "/runtime", true},

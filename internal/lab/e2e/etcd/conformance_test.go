@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/fsmgen/fsmgen/internal/lab/e2e/etcdcluster"
-	"github.com/fsmgen/fsmgen/internal/lab/etcdcorpus"
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/etcdstore"
+	"github.com/fsmgen/fsmgen/runtime/etcdstore/etcdcorpus"
 	"github.com/fsmgen/fsmgen/runtime/storetest"
 )
 
@@ -28,7 +30,7 @@ func TestConformance(t *testing.T) {
 			t.Run("suite", func(t *testing.T) {
 				var stores atomic.Int64
 				storetest.Run(t, func(tb testing.TB) fsm.Store {
-					store, err := etcdstore.Open(tb.Context(), c.Endpoints(), etcdstore.WithPrefix(fmt.Sprintf("test%d/", stores.Add(1))))
+					store, err := etcdstore.Open(tb.Context(), c.Config(), etcdstore.WithPrefix(fmt.Sprintf("test%d/", stores.Add(1))))
 					if err != nil {
 						tb.Fatal(err)
 					}
@@ -36,7 +38,14 @@ func TestConformance(t *testing.T) {
 					return store
 				})
 			})
-			t.Run("corpus", func(t *testing.T) { etcdcorpus.Run(t, c.Endpoints()[0]) })
+			t.Run("corpus", func(t *testing.T) {
+				client, err := clientv3.New(c.Config())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { client.Close() })
+				etcdcorpus.Run(t, client)
+			})
 		})
 	}
 }

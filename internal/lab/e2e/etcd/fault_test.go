@@ -3,15 +3,14 @@ package etcd_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 
 	"github.com/fsmgen/fsmgen/internal/lab/e2e/etcdcluster"
 	"github.com/fsmgen/fsmgen/internal/lab/faults"
@@ -110,7 +109,7 @@ func TestFaults(t *testing.T) {
 			if faults.Long() {
 				times = kind.long
 			}
-			l := startLoad(t, c.Endpoints(), fmt.Sprintf("fault%d/", i), transport())
+			l := startLoad(t, c, fmt.Sprintf("fault%d/", i))
 			l.watch(c)
 			defer l.watcher.end()
 			l.await(200, time.Minute)
@@ -142,7 +141,7 @@ func TestFaults(t *testing.T) {
 func stripped(t *testing.T) string {
 	t.Helper()
 	c := etcdcluster.Start(t, 1)
-	l := startLoad(t, c.Endpoints(), "control/", withoutRevision{transport()})
+	l := startLoad(t, c, "control/", withoutRevision)
 	l.await(1500, time.Minute)
 	l.finish()
 	v := l.verify()
@@ -153,40 +152,10 @@ func stripped(t *testing.T) string {
 }
 
 // withoutRevision takes the compares of records out of transactions.
-type withoutRevision struct{ next http.RoundTripper }
-
-func (w withoutRevision) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(req.URL.Path, "/txn") {
-		return w.next.RoundTrip(req)
+func withoutRevision(ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if txn, ok := request.(*pb.TxnRequest); ok {
+		request = &pb.TxnRequest{Success: txn.Success, Failure: txn.Failure,
+			Compare: slices.DeleteFunc(slices.Clone(txn.Compare), func(c *pb.Compare) bool { return bytes.Contains(c.Key, []byte("/r/hot")) })}
 	}
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	var txn map[string]json.RawMessage
-	if err := json.Unmarshal(body, &txn); err != nil {
-		return nil, err
-	}
-	var compares []json.RawMessage
-	if txn["compare"] != nil {
-		if err := json.Unmarshal(txn["compare"], &compares); err != nil {
-			return nil, err
-		}
-	}
-	compares = slices.DeleteFunc(compares, func(c json.RawMessage) bool {
-		var key struct {
-			Key []byte `json:"key"`
-		}
-		return json.Unmarshal(c, &key) == nil && bytes.Contains(key.Key, []byte("/r/hot"))
-	})
-	if txn["compare"], err = json.Marshal(compares); err != nil {
-		return nil, err
-	}
-	if body, err = json.Marshal(txn); err != nil {
-		return nil, err
-	}
-	again := req.Clone(req.Context())
-	again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	again.GetBody = nil
-	return w.next.RoundTrip(again)
+	return next(ctx, method, request, answer, conn, opts...)
 }

@@ -3,7 +3,6 @@ package etcd_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,8 +31,7 @@ func TestLinearizable(t *testing.T) {
 	s := histories.Subject{
 		Name: "etcd, three nodes", How: "the leader is killed and started again now and then", Short: 1500, Long: 100_000,
 		Open: func(t *testing.T) fsm.Store {
-			store, err := etcdstore.Open(t.Context(), c.Endpoints(), etcdstore.WithPrefix(fmt.Sprintf("linear%d/", stores.Add(1))),
-				etcdstore.WithHTTPClient(&http.Client{Transport: transport()}))
+			store, err := etcdstore.Open(t.Context(), c.Config(), etcdstore.WithPrefix(fmt.Sprintf("linear%d/", stores.Add(1))))
 			if err != nil {
 				t.Fatal(err)
 			}

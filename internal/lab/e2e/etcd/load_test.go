@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/fsmgen/fsmgen/internal/lab/e2e/etcdcluster"
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/audit"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -57,30 +61,23 @@ type load struct {
 	unanswered atomic.Int64 // requests that got no answer, reads included
 }
 
-// counting counts the requests that get no answer or an error of the server.
-type counting struct {
-	next http.RoundTripper
-	n    *atomic.Int64
-}
-
-func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
-	got, err := c.next.RoundTrip(req)
-	if err != nil || got.StatusCode >= 500 {
-		c.n.Add(1)
+// unanswering counts the tries that get no answer, or one that says that nobody knows.
+func (l *load) unanswering(ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := next(ctx, method, request, answer, conn, opts...)
+	switch status.Code(err) {
+	case codes.OK, codes.OutOfRange, codes.InvalidArgument:
+	default:
+		l.unanswered.Add(1)
 	}
-	return got, err
+	return err
 }
 
-// transport keeps connections for all workers.
-func transport() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: 2 * workers} }
-
-// startLoad lets workers call until finish. transport makes the requests.
-func startLoad(t *testing.T, endpoints []string, prefix string, transport http.RoundTripper) *load {
+// startLoad lets workers call until finish.
+func startLoad(t *testing.T, c *etcdcluster.Cluster, prefix string, with ...grpc.UnaryClientInterceptor) *load {
 	t.Helper()
 	l := &load{t: t, stop: make(chan struct{}), acked: map[string]int64{}, notified: map[string]int{}, last: time.Now()}
 	for range 2 {
-		store, err := etcdstore.Open(t.Context(), endpoints, etcdstore.WithPrefix(prefix),
-			etcdstore.WithHTTPClient(&http.Client{Transport: &counting{transport, &l.unanswered}}))
+		store, err := etcdstore.Open(t.Context(), c.Config(append(with, l.unanswering)...), etcdstore.WithPrefix(prefix))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func TestStalledMembers(t *testing.T) {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			began := time.Now()
 			c := etcdcluster.Start(t, 3)
-			l := startLoad(t, c.Endpoints(), fmt.Sprintf("stalled%d/", i), transport())
+			l := startLoad(t, c, fmt.Sprintf("stalled%d/", i))
 			l.await(100, time.Minute)
 			var gaps []float64
 			const times = 4

@@ -22,7 +22,10 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 // variable says that this process is to be a member; its arguments are those of etcd.
@@ -123,6 +126,15 @@ func freeAddress(tb testing.TB) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// Config is that of a client of the cluster, which says nothing to the terminal.
+func (c *Cluster) Config(with ...grpc.UnaryClientInterceptor) clientv3.Config {
+	config := clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop()}
+	for _, f := range with {
+		config.DialOptions = append(config.DialOptions, grpc.WithChainUnaryInterceptor(f))
+	}
+	return config
 }
 
 // Endpoints returns the addresses of all members.

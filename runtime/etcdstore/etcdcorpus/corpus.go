@@ -1,4 +1,4 @@
-// Package etcdcorpus plants faults in what runtime/etcdstore keeps, past the
+// Package etcdcorpus is for the tests of runtime/etcdstore. It plants faults in what runtime/etcdstore keeps, past the
 // store, and demands that the audit reports each one by exactly its check, and
 // that Repair mends what the log tells.
 //

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	fsmaudit "github.com/fsmgen/fsmgen/runtime/audit"
@@ -39,9 +41,9 @@ func open(t testing.TB, store fsm.Store, opts ...fsm.Option) (*machine, error) {
 		map[string]fsmimpl.EffectFunc[storetest.Parcel]{"charge": none, "carry": none, "notify": none}, opts...)
 }
 
-func connect(t testing.TB, endpoint, prefix string) *etcdstore.Store {
+func connect(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store {
 	t.Helper()
-	store, err := etcdstore.Open(t.Context(), []string{endpoint}, etcdstore.WithPrefix(prefix), etcdstore.WithTryTimeout(20*time.Second))
+	store, err := etcdstore.New(t.Context(), c, etcdstore.WithPrefix(prefix), etcdstore.WithTryTimeout(20*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,7 @@ func crammed(t testing.TB, m *machine) {
 }
 
 // indexes returns the keys by which a record is found, and what they say.
-func indexes(list []pair, prefix, id string) (found []string) {
+func indexes(list []*mvccpb.KeyValue, prefix, id string) (found []string) {
 	for _, kv := range list {
 		key := strings.TrimPrefix(string(kv.Key), prefix)
 		if text := key + " = " + string(kv.Value); slices.Contains([]string{"i/", "x/", "c/"}, key[:2]) && strings.Contains(text, id) {
@@ -113,22 +115,22 @@ func indexes(list []pair, prefix, id string) (found []string) {
 	return found
 }
 
-// Run runs the corpus over the server at an endpoint, below prefixes that begin
+// Run runs the corpus over the cluster of a client, below prefixes that begin
 // with "corpus".
-func Run(t *testing.T, endpoint string) {
-	m, err := open(t, connect(t, endpoint, "corpus/"), clock)
+func Run(t *testing.T, c *clientv3.Client) {
+	m, err := open(t, connect(t, c, "corpus/"), clock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill(t, m)
-	original := keys(t, endpoint, "corpus/")
+	original := keys(t, c, "corpus/")
 	for i, f := range corpus {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			prefix := fmt.Sprintf("corpus%d/", i)
-			copyTo(t, endpoint, original, "corpus/", prefix)
-			store := connect(t, endpoint, prefix)
-			h := &hand{t, endpoint, prefix + "parcel/"}
+			copyTo(t, c, original, "corpus/", prefix)
+			store := connect(t, c, prefix)
+			h := &hand{t, c, prefix + "parcel/"}
 			if f.plant == nil {
 				m, err := open(t, store, clock)
 				if err != nil {
@@ -233,7 +235,7 @@ func quarantined(t *testing.T, m *machine, f *fault) {
 
 // repair: what is wrong with a row is mended from its log, and the record goes on;
 // what is wrong with a log is not touched.
-func repair(t *testing.T, m *machine, h *hand, original []pair, f *fault) {
+func repair(t *testing.T, m *machine, h *hand, original []*mvccpb.KeyValue, f *fault) {
 	check, id, _ := strings.Cut(f.want, " ")
 	log := func() (list []fsm.Event) {
 		for e, err := range m.History(t.Context(), id) {
@@ -263,7 +265,7 @@ func repair(t *testing.T, m *machine, h *hand, original []pair, f *fault) {
 	if d := cmp.Diff(was, now[:len(was)], cmp.AllowUnexported(fsm.JSON{})); d != "" || len(now) != len(was)+1 || now[len(was)].Actor != "root" {
 		t.Errorf("the log (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(indexes(original, "corpus/parcel/", id), indexes(keys(t, h.endpoint, h.prefix), h.prefix, id)); d != "" {
+	if d := cmp.Diff(indexes(original, "corpus/parcel/", id), indexes(keys(t, h.client, h.prefix), h.prefix, id)); d != "" {
 		t.Errorf("the indexes after the repair (-want +got):\n%s", d)
 	}
 	if p.State != "sent" {

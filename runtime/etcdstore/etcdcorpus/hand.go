@@ -1,14 +1,14 @@
 package etcdcorpus
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
@@ -17,92 +17,64 @@ import (
 // hand edits the keys of one table past the store.
 type hand struct {
 	testing.TB
-	endpoint, prefix string // of the table's keys
-}
-
-// call makes one call of the JSON gateway.
-func call(t testing.TB, endpoint, path string, request, answer any) {
-	t.Helper()
-	body, err := json.Marshal(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := http.Post(endpoint+path, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(got.Body)
-	if err == nil && got.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", got.Status, text)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, answer)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
+	client *clientv3.Client
+	prefix string // of the table's keys
 }
 
 type object = map[string]any
 
-type pair struct {
-	Key   []byte `json:"key"`
-	Value []byte `json:"value,omitempty"`
-}
-
 // keys returns everything below a prefix.
-func keys(t testing.TB, endpoint, prefix string) []pair {
+func keys(t testing.TB, c *clientv3.Client, prefix string) []*mvccpb.KeyValue {
 	t.Helper()
-	var got struct {
-		KVs []pair `json:"kvs"`
+	got, err := c.Get(t.Context(), prefix, clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
 	}
-	end := []byte(prefix)
-	end[len(end)-1]++
-	call(t, endpoint, "/v3/kv/range", object{"key": []byte(prefix), "range_end": end}, &got)
-	return got.KVs
+	return got.Kvs
 }
 
 // copyTo copies everything below one prefix to another one.
-func copyTo(t testing.TB, endpoint string, list []pair, from, to string) {
+func copyTo(t testing.TB, c *clientv3.Client, list []*mvccpb.KeyValue, from, to string) {
 	t.Helper()
 	for some := range slices.Chunk(list, 100) {
-		var puts []object
+		var puts []clientv3.Op
 		for _, kv := range some {
-			key := to + strings.TrimPrefix(string(kv.Key), from)
-			puts = append(puts, object{"request_put": pair{[]byte(key), kv.Value}})
+			puts = append(puts, clientv3.OpPut(to+strings.TrimPrefix(string(kv.Key), from), string(kv.Value)))
 		}
-		call(t, endpoint, "/v3/kv/txn", object{"success": puts}, &object{})
+		if _, err := c.Txn(t.Context()).Then(puts...).Commit(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 func (h *hand) drop(key string) {
 	h.Helper()
-	call(h, h.endpoint, "/v3/kv/txn", object{"success": []object{{"request_delete_range": object{"key": []byte(h.prefix + key)}}}}, &object{})
+	if _, err := h.client.Txn(h.Context()).Then(clientv3.OpDelete(h.prefix + key)).Commit(); err != nil {
+		h.Fatal(err)
+	}
 }
 
 func (h *hand) put(key, value string) {
 	h.Helper()
-	copyTo(h, h.endpoint, []pair{{[]byte(key), []byte(value)}}, "", h.prefix)
+	if _, err := h.client.Txn(h.Context()).Then(clientv3.OpPut(h.prefix+key, value)).Commit(); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // get reads a key that must be there.
 func (h *hand) get(key string) string {
 	h.Helper()
-	var got struct {
-		KVs []pair `json:"kvs"`
+	got, err := h.client.Get(h.Context(), h.prefix+key)
+	if err != nil || len(got.Kvs) != 1 {
+		h.Fatalf("%d keys are %q, %v", len(got.Kvs), key, err)
 	}
-	call(h, h.endpoint, "/v3/kv/range", object{"key": []byte(h.prefix + key)}, &got)
-	if len(got.KVs) != 1 {
-		h.Fatalf("%d keys are %q", len(got.KVs), key)
-	}
-	return string(got.KVs[0].Value)
+	return string(got.Kvs[0].Value)
 }
 
 // found returns the key that begins so and speaks of a record.
 func (h *hand) found(begins, id string) string {
 	h.Helper()
-	for _, kv := range keys(h, h.endpoint, h.prefix+begins) {
+	for _, kv := range keys(h, h.client, h.prefix+begins) {
 		if strings.HasSuffix(string(kv.Value), id) {
 			return strings.TrimPrefix(string(kv.Key), h.prefix)
 		}
