@@ -255,15 +255,15 @@ func TestEndpointsFailOver(t *testing.T) {
 	read := func() error {
 		return tab.View(t.Context(), func(r driver.Reader) error { _, err := r.Row("q"); return err })
 	}
-	for name, call := range map[string]func() error{
-		"a read":  read,
-		"a write": func() error { return tab.Commit(t.Context(), creation("q")) },
+	for i, call := range []func() error{
+		read, // the first one: it finds the connection that was left
+		func() error { return tab.Commit(t.Context(), creation("q")) },
 	} {
 		began := time.Now()
 		err := call()
 		wantCode(t, err, fsm.ErrBusy)
 		if took := time.Since(began); took > 10*time.Second || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("%s: nobody is there; after %v: %v", name, took, err)
+			t.Errorf("call %d: nobody is there; after %v: %v", i, took, err)
 		}
 	}
 }
