@@ -2,20 +2,12 @@ package docs
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/fsmgen/fsmgen/gen"
-	"github.com/fsmgen/fsmgen/internal/lab/outside"
-	"github.com/fsmgen/fsmgen/spec"
 )
 
-var update = flag.Bool("update", false, "write the generated blocks of README.md anew")
+var update = flag.Bool("update", false, "write the generated blocks of documents")
 
 const root = "../../.."
 
@@ -25,154 +17,11 @@ var fence = regexp.MustCompile("(?ms)^```([a-z ]*)\n(.*?)^```$")
 // block returns the body of the first block with that info string.
 func block(t *testing.T, doc, info string) string {
 	t.Helper()
-	for _, m := range fence.FindAllStringSubmatch(doc, -1) {
-		if m[1] == info {
-			return m[2]
-		}
+	for _, body := range blocks(doc, info) {
+		return body
 	}
 	t.Fatalf("there is no block %q", info)
 	return ""
-}
-
-// setBlock replaces the body of the first block with that info string.
-func setBlock(doc, info, body string) string {
-	done := false
-	return fence.ReplaceAllStringFunc(doc, func(s string) string {
-		if done || fence.FindStringSubmatch(s)[1] != info {
-			return s
-		}
-		done = true
-		return "```" + info + "\n" + body + "```"
-	})
-}
-
-func readme(t *testing.T) string {
-	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(doc)
-}
-
-// TestReadmeIsGenerated holds the picture and the Go excerpt to the YAML block
-// above them.
-func TestReadmeIsGenerated(t *testing.T) {
-	doc := readme(t)
-	m, found := spec.Parse("job.yaml", []byte(block(t, doc, "yaml")))
-	if m == nil || len(found) > 0 {
-		t.Fatalf("the machine of README.md has findings: %v", found)
-	}
-	files, err := gen.Generate(m, gen.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{"mermaid": string(gen.Mermaid(m))}
-	for _, f := range files {
-		if f.Name == "job_fsm.go" {
-			_, decision, ok := strings.Cut(method(t, string(f.Data), "Finish"), "\tswitch j.State {\n")
-			if !ok {
-				t.Fatal("Finish has no switch over the state")
-			}
-			want["go excerpt"] = "\tswitch j.State {\n" + decision
-		}
-	}
-	if *update {
-		for info, body := range want {
-			doc = setBlock(doc, info, body)
-		}
-		if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(doc), 0o644); err != nil { //nolint:gosec // a document is read by everybody
-			t.Fatal(err)
-		}
-	}
-	for info, body := range want {
-		if diff := cmp.Diff(body, block(t, doc, info)); diff != "" {
-			t.Errorf("block %q (go test ./internal/lab/docs -update writes it anew), -want +got:\n%s", info, diff)
-		}
-	}
-}
-
-// method returns one method of generated code with its comment.
-func method(t *testing.T, src, name string) string {
-	t.Helper()
-	start := strings.Index(src, "\n// "+name+" moves")
-	if start < 0 {
-		t.Fatalf("there is no method %s", name)
-	}
-	end := strings.Index(src[start:], "\n}\n")
-	return src[start+1 : start+end+3]
-}
-
-// TestReadmeRuns walks the way of the README in an empty folder: its YAML, its
-// commands, its program, and the output it shows.
-func TestReadmeRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a module of its own")
-	}
-	t.Parallel()
-	doc := readme(t)
-	module := outside.Empty(t)
-	module.Write("job.yaml", []byte(block(t, doc, "yaml")))
-	steps := blocks(doc, "sh")
-	if len(steps) != 2 {
-		t.Fatalf("want two blocks of commands, got %d", len(steps))
-	}
-	if n := strings.Count(steps[1], "\n"); n > 6 {
-		t.Errorf("the walk-through has %d commands; more than five after `go mod init` are too many", n)
-	}
-	for line := range strings.Lines(steps[1]) {
-		words := strings.Fields(line)
-		switch line = strings.Join(words, " "); {
-		case strings.HasPrefix(line, "go mod init"):
-			module.Run(words[0], words[1:]...)
-			module.Know()
-		case strings.HasPrefix(line, "go get "):
-			module.Get(words[2:]...)
-		case line == "go mod tidy":
-			module.Tidy()
-		case strings.HasPrefix(line, "go test"):
-			out, err := module.Test(words[2:]...)
-			if err != nil || !strings.Contains(out, "ok  \texample.com/shop/job\t") {
-				t.Errorf("the generated tests did not run: %v\n%s", err, out)
-			}
-		default:
-			module.Run(words[0], words[1:]...)
-		}
-		if strings.HasPrefix(line, "go tool fsmgen gen") {
-			module.Write("main.go", []byte(program(block(t, doc, "go"))))
-		}
-	}
-	got := module.Run("go", append(append([]string{"run"}, outside.Fast...), ".")...)
-	if diff := cmp.Diff(block(t, doc, "text"), got); diff != "" {
-		t.Errorf("the program prints something else, -want +got:\n%s", diff)
-	}
-}
-
-// program makes a program of the statements that the README shows.
-func program(body string) string {
-	return `package main
-
-import (
-	"context"
-	"errors"
-	"fmt"
-	"log"
-	"time"
-
-	"example.com/shop/job"
-	"github.com/fsmgen/fsmgen/runtime/sqlite"
-)
-
-func main() {
-	ctx := context.Background()
-` + body + `}
-
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-`
 }
 
 // blocks returns the bodies of all blocks with that info string.
@@ -184,3 +33,59 @@ func blocks(doc, info string) (bodies []string) {
 	}
 	return bodies
 }
+
+// TestReadme holds the pieces of the README to what tests run elsewhere: its machine and picture are those of the
+// concepts, its program compiles with a recipe of the cookbook, the tutorial makes its commands.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "README.md")
+	machine := block(t, doc, "yaml")
+	if machine != block(t, strings.Replace(read(t, "docs/concepts.md"), "```yaml job.yaml", "```yaml", 1), "yaml") {
+		t.Error("the machine is not that of docs/concepts.md, which tests hold to its picture")
+	}
+	if source := undented(read(t, "internal/lab/docs/testdata/cookbook/lease.go")); !strings.Contains(source, undented(block(t, doc, "go"))) {
+		t.Error("testdata/cookbook/lease.go, which a test compiles and runs, does not hold the block of Go")
+	}
+
+	p := &page{t: t, dir: t.TempDir()}
+	damaged := strings.Replace(machine, "clear: [owner, lease]", "clear: [owner]", 1)
+	p.write("job.yaml", damaged)
+	out, err := p.command("fsmgen check job.yaml").CombinedOutput()
+	if text := block(t, doc, "text"); err == nil || damaged == machine || !strings.HasPrefix(string(out), text) {
+		t.Errorf("without `lease`, fsmgen check says\n%s, %v\nthe README says\n%s", out, err, text)
+	}
+
+	commands := blocks(doc, "sh")
+	if len(commands) != 2 {
+		t.Fatalf("expected two blocks of commands, got %d", len(commands))
+	}
+	tutorial := read(t, "docs/tutorial.md")
+	for line := range strings.Lines(commands[0]) {
+		if !strings.Contains(tutorial, "\n"+line) {
+			t.Errorf("the tutorial, which a test runs, has no command %s", line)
+		}
+	}
+}
+
+// TestReadmeIsShort keeps the README to what a reader takes in within a minute.
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "README.md")
+	if n := len(strings.Fields(tag.ReplaceAllString(prose(doc), ""))); n > 500 {
+		t.Errorf("%d words of prose, want at most 500", n)
+	}
+	for what, most := range map[string]int{"<picture>": 25, "go get -tool": 40} {
+		before, _, found := strings.Cut(doc, what)
+		if line := strings.Count(before, "\n") + 1; !found || line > most {
+			t.Errorf("%s is in line %d, want at most %d", what, line, most)
+		}
+	}
+	for _, m := range picture.FindAllStringSubmatch(doc, -1) {
+		read(t, m[1])
+	}
+}
+
+var (
+	tag     = regexp.MustCompile(`(?s)<[^>]*>`)
+	picture = regexp.MustCompile(`src(?:set)?="([^"]+)"`)
+)

@@ -90,12 +90,16 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// Know makes Go find this module where it is, and tells it the checksums that are
-// known here.
+// live is the module of the command for live databases.
+const live = "cmd/fsmctl"
+
+// Know makes Go find this module and that of fsmctl where they are, and tells it
+// the checksums that are known here.
 func (m Module) Know() {
 	m.t.Helper()
-	m.Run("go", "mod", "edit", "-replace", path+"="+Root(m.t))
-	m.Write("go.sum", []byte(m.read("go.sum")))
+	m.Run("go", "mod", "edit", "-replace", path+"="+Root(m.t),
+		"-replace", path+"/"+live+"="+filepath.Join(Root(m.t), filepath.FromSlash(live)))
+	m.Write("go.sum", []byte(m.read("go.sum")+m.read(live+"/go.sum")))
 }
 
 func (m Module) read(name string) string {
@@ -153,17 +157,19 @@ func (m Module) Tidy() {
 	}
 }
 
-// Get runs a `go get` of this module, which a registry would have: it asks one that
-// knows no version of it, and only then the one for all else.
+// Get runs a `go get` of these modules, which a registry would have: it asks one that
+// knows no version of them, and only then the one for all else.
 func (m Module) Get(args ...string) {
 	m.t.Helper()
 	registry := m.t.TempDir()
-	versions := filepath.Join(registry, filepath.FromSlash(path), "@v", "list")
-	if err := os.MkdirAll(filepath.Dir(versions), 0o750); err != nil {
-		m.t.Fatal(err)
-	}
-	if err := os.WriteFile(versions, nil, 0o600); err != nil {
-		m.t.Fatal(err)
+	for _, module := range []string{path, path + "/" + live} {
+		versions := filepath.Join(registry, filepath.FromSlash(module), "@v", "list")
+		if err := os.MkdirAll(filepath.Dir(versions), 0o750); err != nil {
+			m.t.Fatal(err)
+		}
+		if err := os.WriteFile(versions, nil, 0o600); err != nil {
+			m.t.Fatal(err)
+		}
 	}
 	cmd := m.Command("go", append([]string{"get"}, args...)...)
 	rest := strings.TrimSpace(m.Run("go", "env", "GOPROXY"))

@@ -1,0 +1,33 @@
+package cookbook
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"example.com/cookbook/job"
+)
+
+// twice is the program of the README.
+func twice(ctx context.Context, jobs *job.Machine) (first, second job.Outcome, err error) {
+	begin := func() error {
+		running, err := jobs.As("worker-1").Claim(ctx, job.ClaimRequest{Lease: time.Now().Add(time.Minute)})
+		if err != nil {
+			return err
+		}
+		done, err := running.Finish(ctx)  // a RunningJob has Finish, but no Claim: a wrong move does not compile
+		again, err := running.Finish(ctx) // the answer was lost? the same result, and again.Replayed is true
+		first, second = done, again
+		return err
+	}
+	return first, second, begin()
+}
+
+// sweep gives jobs back whose lease is over, until ctx ends. Any number of processes may do so.
+func sweep(ctx context.Context, jobs *job.Machine) error {
+	return jobs.Core().RunSweeper(ctx, time.Second, func(steps int, err error) {
+		if err != nil {
+			slog.Error("sweep", "err", err)
+		}
+	})
+}

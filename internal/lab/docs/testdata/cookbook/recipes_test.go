@@ -1,0 +1,274 @@
+package cookbook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/cookbook/build"
+	"example.com/cookbook/export"
+	"example.com/cookbook/job"
+	"example.com/cookbook/notice"
+	"example.com/cookbook/parcel"
+	"example.com/cookbook/payment"
+	"example.com/cookbook/reminder"
+	"example.com/cookbook/task"
+	"example.com/cookbook/ticket1"
+	"example.com/cookbook/ticket2"
+	"example.com/cookbook/trip"
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/memstore"
+	"github.com/fsmgen/fsmgen/runtime/sqlite"
+)
+
+// must returns a value of a call that has to succeed.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// open makes a machine over an empty store, on a clock of its own.
+func open[M any](t *testing.T, migrate func(context.Context, fsm.Store) error,
+	open func(context.Context, fsm.Store, ...fsm.Option) (M, error)) (M, *fsmtest.Clock) {
+	t.Helper()
+	store, clock := memstore.New(), fsmtest.NewClock()
+	if err := migrate(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), store, fsm.WithClock(clock.Now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, clock
+}
+
+func want[T comparable](t *testing.T, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestLease(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	if err := job.Migrate(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	jobs := must(job.Open(ctx, store))
+	must(jobs.Submit(ctx, job.SubmitRequest{RequestID: "order-17"}))
+	must(jobs.Submit(ctx, job.SubmitRequest{RequestID: "order-18"}))
+	if _, _, err := twice(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	counts := must(jobs.Count(ctx))
+	want(t, counts[job.StateDone], 1)
+	lost := must(jobs.As("w1").Claim(ctx, job.ClaimRequest{Lease: time.Now().Add(-time.Second)}))
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		defer stop()
+		for must(jobs.Count(ctx))[job.StateQueued] == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_ = sweep(ctx, jobs)
+	_, err := lost.Finish(t.Context())
+	if !errors.Is(err, fsm.ErrStale) {
+		t.Errorf("the worker that lost its job got %v", err)
+	}
+}
+
+func TestRetry(t *testing.T) {
+	ctx := t.Context()
+	tasks, clock := open(t, task.Migrate, task.Open)
+	must(tasks.Submit(ctx, task.SubmitRequest{RequestID: "s"}))
+	fails := func(task.Task) error { return errors.New("no answer") }
+	for _, pause := range []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour} {
+		want(t, must(attempt(ctx, tasks, "w1", fails)), task.StateWaiting)
+		clock.Advance(pause - time.Second)
+		if _, err := attempt(ctx, tasks, "w1", fails); !errors.Is(err, fsm.ErrNothingToDo) {
+			t.Errorf("a second before %v: %v", pause, err)
+		}
+		clock.Advance(time.Second)
+	}
+	want(t, must(attempt(ctx, tasks, "w1", fails)), task.StateFailed)
+	must(tasks.Submit(ctx, task.SubmitRequest{RequestID: "s2"}))
+	want(t, must(attempt(ctx, tasks, "w1", func(task.Task) error { return nil })), task.StateDone)
+}
+
+func TestApproval(t *testing.T) {
+	ctx := t.Context()
+	payments, _ := open(t, payment.Migrate, payment.Open)
+	must(payments.Request(ctx, payment.RequestRequest{ID: "p", RequestID: "r", Actor: "ann", Amount: 900}))
+	_, err := approve(ctx, payments, "p", "ann")
+	want(t, errors.Is(err, payment.ErrOwnRequest), true)
+	want(t, must(approve(ctx, payments, "p", "ben")), payment.StateEndorsed)
+	_, err = approve(ctx, payments, "p", "ben")
+	want(t, errors.Is(err, payment.ErrSamePerson), true)
+	want(t, must(approve(ctx, payments, "p", "cleo")), payment.StateApproved)
+}
+
+func TestActive(t *testing.T) {
+	ctx := t.Context()
+	exports, _ := open(t, export.Migrate, export.Open)
+	first, existing, err := request(ctx, exports, "r1", "acme")
+	if err != nil || existing {
+		t.Fatal(existing, err)
+	}
+	second, existing, err := request(ctx, exports, "r2", "acme")
+	if err != nil || !existing || second != first {
+		t.Error(first, second, existing, err)
+	}
+	record := must(exports.Record(ctx, first))
+	started := must(exports.Start(ctx, record, export.StartRequest{RequestID: "start"}))
+	must(exports.Finish(ctx, started, export.FinishRequest{RequestID: "finish"}))
+	third, existing, err := request(ctx, exports, "r3", "acme")
+	if err != nil || existing || third == first {
+		t.Error(first, third, existing, err)
+	}
+}
+
+func TestOutbox(t *testing.T) {
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		if len(keys) == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	store := memstore.New()
+	if err := notice.Migrate(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	notices := must(notice.Open(ctx, store, poster{server.Client()}, fsm.WithBackoff(time.Millisecond, time.Millisecond)))
+	must(notices.Publish(ctx, notice.PublishRequest{ID: "n", RequestID: "r", URL: server.URL, Body: fsm.MustJSON(`{}`)}))
+	go func() {
+		defer stop()
+		for must(notices.Record(t.Context(), "n")).State != notice.StateDelivered {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_ = deliver(ctx, notices, time.Millisecond)
+	if !slices.Equal(keys, []string{"n", "n"}) {
+		t.Errorf("the receiver saw the keys %q", keys)
+	}
+}
+
+// flights is an agency whose hotel is full where full says so.
+type flights struct {
+	full bool
+	did  []string
+}
+
+func (f *flights) BookFlight(context.Context, string) (string, error) {
+	f.did = append(f.did, "flight")
+	return "F1", nil
+}
+
+func (f *flights) BookHotel(context.Context, string) (string, error) {
+	f.did = append(f.did, "hotel")
+	if f.full {
+		return "", errFull
+	}
+	return "H1", nil
+}
+
+func (f *flights) CancelFlight(_ context.Context, _, number string) error {
+	f.did = append(f.did, "cancel "+number)
+	return nil
+}
+
+func TestSaga(t *testing.T) {
+	ctx := t.Context()
+	for full, end := range map[bool]trip.State{false: trip.StateBooked, true: trip.StateCancelled} {
+		trips, _ := open(t, trip.Migrate, trip.Open)
+		must(trips.Plan(ctx, trip.PlanRequest{ID: "t", RequestID: "r", Traveller: "ann"}))
+		at := &flights{full: full}
+		for range 3 {
+			if err := advance(ctx, trips, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want(t, must(trips.Record(ctx, "t")).State, end)
+		want(t, slices.Contains(at.did, "cancel F1"), full)
+	}
+}
+
+func TestProjection(t *testing.T) {
+	ctx := t.Context()
+	parcels, _ := open(t, parcel.Migrate, parcel.Open)
+	want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateInPacking)
+	var last parcel.Outcome
+	for _, id := range []string{"p1", "p2"} {
+		packed := must(parcels.Pack(ctx, parcel.PackRequest{ID: id, RequestID: "pack " + id, OrderID: "o"}))
+		sent := must(parcels.Send(ctx, packed, parcel.SendRequest{RequestID: "send"}))
+		want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateUnderWay)
+		last = sent
+		if id == "p1" {
+			must(parcels.Receive(ctx, sent, parcel.ReceiveRequest{RequestID: "receive"}))
+		}
+	}
+	must(parcels.Receive(ctx, last, parcel.ReceiveRequest{RequestID: "receive"}))
+	want(t, must(order(ctx, parcels, "o")).State, parcel.OrderStateComplete)
+}
+
+func TestScheduled(t *testing.T) {
+	ctx := t.Context()
+	reminders, clock := open(t, reminder.Migrate, reminder.Open)
+	at := clock.Now().Add(time.Hour)
+	out := must(reminders.Schedule(ctx, reminder.ScheduleRequest{RequestID: "s", Text: "call", StartAt: at}))
+	if err := postpone(ctx, reminders, out.Record, at.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var sent []string
+	send := func(text string) error { sent = append(sent, text); return nil }
+	for _, n := range []int{0, 1, 1} {
+		clock.Advance(time.Hour)
+		if err := remind(ctx, reminders, send); err != nil {
+			t.Fatal(err)
+		}
+		want(t, len(sent), n)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx := t.Context()
+	builds, _ := open(t, build.Migrate, build.Open)
+	queued := must(builds.As("w1").Submit(ctx, build.SubmitRequest{}))
+	running := must(queued.Start(ctx))
+	why := build.CancelRequest{RequestID: "c", Why: "a newer commit"}
+	must(builds.Cancel(ctx, running, why))
+	want(t, must(upload(ctx, running)), true)
+	why.RequestID = "c2"
+	again := must(builds.Cancel(ctx, must(builds.Record(ctx, running.Record().ID)), why))
+	want(t, again.RecordOnly, true)
+}
+
+func TestRename(t *testing.T) {
+	ctx := t.Context()
+	store := must(sqlite.Open(filepath.Join(t.TempDir(), "tickets.db")))
+	defer store.Close()
+	if err := ticket1.Migrate(ctx, store); err != nil {
+		t.Fatal(err)
+	}
+	old := must(ticket1.Open(ctx, store))
+	must(old.Create(ctx, ticket1.CreateRequest{ID: "t", RequestID: "r", Priority: ticket1.PriorityHigh}))
+	tickets := must(upgrade(ctx, store))
+	record := must(tickets.Record(ctx, "t"))
+	want(t, record.Severity, ticket2.SeverityUrgent)
+	out := must(tickets.Solve(ctx, record, ticket2.SolveRequest{RequestID: "s"}))
+	want(t, out.Record.State, ticket2.StateSolved)
+	for f, err := range tickets.Audit(ctx) {
+		t.Error(f, err)
+	}
+}
