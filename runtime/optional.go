@@ -2,10 +2,10 @@ package fsm
 
 import (
 	"bytes"
-	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // Optional is a value that may be absent. The zero Optional is absent. Copies
@@ -66,15 +66,29 @@ func (o *Optional[T]) UnmarshalJSON(b []byte) error {
 
 // Scan reads a column; NULL is absent.
 func (o *Optional[T]) Scan(src any) error {
-	var n sql.Null[T]
-	if err := n.Scan(src); err != nil {
-		return err
+	*o = Optional[T]{}
+	if src == nil {
+		return nil
 	}
-	o.value, o.ok = n.V, n.Valid
-	return nil
+	err := scanInto(reflect.ValueOf(&o.value).Elem(), src)
+	o.ok = err == nil
+	return err
 }
 
 // Value writes a column; absent is NULL.
 func (o Optional[T]) Value() (driver.Value, error) {
-	return sql.Null[T]{V: o.value, Valid: o.ok}.Value()
+	if !o.ok {
+		return nil, nil
+	}
+	v := any(o.value)
+	if valuer, ok := v.(driver.Valuer); ok {
+		if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() && p.Type().Elem().Implements(reflect.TypeFor[driver.Valuer]()) {
+			return nil, nil // its method would panic
+		}
+		var err error
+		if v, err = valuer.Value(); err != nil {
+			return v, err
+		}
+	}
+	return driver.DefaultParameterConverter.ConvertValue(v)
 }
