@@ -194,7 +194,8 @@ func TestNoConnection(t *testing.T) {
 	do("GRANT ALL ON SCHEMA public TO guest")
 	_, tab := parcels(t, "postgres://guest@"+p.Addr().String()+"/postgres?sslmode=disable")
 	commit := func() error {
-		return tab.Commit(t.Context(), &driver.Write{Prev: fsm.Ref{ID: "x", Rev: 7}, PrevState: "held", Row: blank("x", 8)})
+		return tab.Commit(t.Context(), &driver.Write{Prev: fsm.Ref{ID: "x", Rev: 7}, PrevState: "held", Row: blank("x", 8),
+			Event: driver.Event{ID: "x", Rev: 8, From: "held", To: blank("x", 8).State}})
 	}
 	busy := func(what string) {
 		t.Helper()

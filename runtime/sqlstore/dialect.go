@@ -93,6 +93,8 @@ type Dialect interface {
 	placeholder(n int) string
 	// limit ends a query with a parameter for the most rows that it returns.
 	limit(placeholder string) string
+	// cast says of which type a parameter is, where the database needs to know.
+	cast(parameter string, kind driver.Kind) string
 	// bind returns a value as the driver takes it.
 	bind(v any) any
 	// operand returns a column as it can be compared.

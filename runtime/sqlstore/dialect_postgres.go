@@ -277,6 +277,10 @@ func (*postgres) limit(placeholder string) string { return " LIMIT " + placehold
 
 func (*postgres) placeholder(n int) string { return "$" + strconv.Itoa(n) }
 
+func (*postgres) cast(parameter string, kind driver.Kind) string {
+	return parameter + "::" + columnType(kind)
+}
+
 func (*postgres) bind(v any) any { return v }
 
 // operand: values of json cannot be compared, their texts can.

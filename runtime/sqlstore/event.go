@@ -30,22 +30,24 @@ var eventColumns = []eventColumn{
 	textColumn("name", func(e *driver.Event) *string { return &e.Name }).leaves("'__purged'"),
 	wordColumn("from", func(e *driver.Event) *string { return &e.From }),
 	textColumn("to", func(e *driver.Event) *string { return &e.To }),
-	{name: "at", kind: driver.KindTime, value: func(e *driver.Event) any { return e.At }, into: func(e *driver.Event) any { return (*instant)(&e.At) }},
+	{name: "at", kind: driver.KindTime, value: func(e *driver.Event) any { return e.At },
+		into: func(e *driver.Event) any { return (*instant)(&e.At) }},
 	textColumn("actor", func(e *driver.Event) *string { return &e.Actor }).leaves("''").edited(),
 	textColumn("reason", func(e *driver.Event) *string { return &e.Reason }).leaves("''").edited(),
 	wordColumn("request_id", func(e *driver.Event) *string { return &e.RequestID }),
 	numberColumn("request_n", func(e *driver.Event) *int64 { return &e.RequestN }),
 	textColumn("fingerprint", func(e *driver.Event) *string { return &e.Fingerprint }).edited(),
-	eventColumn{name: "labels", kind: driver.KindJSON, value: labelText, into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.
-		leaves("NULL").edited(),
+	eventColumn{name: "labels", kind: driver.KindJSON, value: labelText,
+		into: func(e *driver.Event) any { return (*labels)(&e.Labels) }}.leaves("NULL").edited(),
 	documentColumn("inputs", func(e *driver.Event) *driver.JSON { return &e.Inputs }),
 	documentColumn("changes", func(e *driver.Event) *driver.JSON { return &e.Changes }),
 	documentColumn("image", func(e *driver.Event) *driver.JSON { return &e.Image }),
-	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return e.Version }, into: func(e *driver.Event) any { return &e.Version }},
+	{name: "version", kind: driver.KindInt, value: func(e *driver.Event) any { return e.Version },
+		into: func(e *driver.Event) any { return &e.Version }},
 	wordColumn("cause", func(e *driver.Event) *string { return &e.Cause }).leaves("NULL"),
 	wordColumn("guard", func(e *driver.Event) *string { return &e.Guard }).leaves("NULL"),
-	eventColumn{name: "sum", kind: driver.KindInt, value: func(e *driver.Event) any { return int64(e.Sum) }, into: func(e *driver.Event) any { return &e.Sum }}.
-		leaves("0").edited(),
+	eventColumn{name: "sum", kind: driver.KindInt, value: func(e *driver.Event) any { return int64(e.Sum) },
+		into: func(e *driver.Event) any { return &e.Sum }}.leaves("0").edited(),
 }
 
 var (
@@ -84,7 +86,8 @@ func numberColumn(name string, of func(*driver.Event) *int64) eventColumn {
 // documentColumn is a JSON text that is absent where there is none.
 func documentColumn(name string, of func(*driver.Event) *driver.JSON) eventColumn {
 	return eventColumn{name: name, kind: driver.KindJSON, redacted: true, purged: "NULL",
-		value: func(e *driver.Event) any { return orNull(of(e).String()) }, into: func(e *driver.Event) any { return (*document)(of(e)) }}
+		value: func(e *driver.Event) any { return orNull(of(e).String()) },
+		into:  func(e *driver.Event) any { return (*document)(of(e)) }}
 }
 
 // valuesOf returns what eventColumns hold of an event, before bind.

@@ -47,12 +47,5 @@ func (r *reader) Loose(after string, limit int) ([]string, error) {
 		NOT EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" = r."rev" AND e."n" = 0 AND e."to" = r."state")
 		OR EXISTS (SELECT 1 FROM %[2]s AS e WHERE e."id" = r."id" AND e."rev" > r."rev" AND e."n" = 0)) ORDER BY "id"%[3]s`,
 		r.t.name, r.t.part("_events"), r.t.dialect.limit("?"))
-	var list []string
-	err := r.each(text, []any{after, unlimited(limit)}, func(rows Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		list = append(list, id)
-		return err
-	})
-	return list, err
+	return r.ids(text, after, unlimited(limit))
 }

@@ -171,6 +171,14 @@ func (x *txn) insertion(e *driver.Event) (string, []any) {
 	return text, append(args, e.ID)
 }
 
+// extent is that of the transaction's writes.
+func (x *txn) extent() extent {
+	if x.behind() {
+		return behind
+	}
+	return whole
+}
+
 // behind reports whether what was committed after the transaction began can be
 // before what it writes. A statement that is a transaction of its own needs no
 // such care: who made it knew the record as it was before the statement began.

@@ -43,14 +43,14 @@ func (x *txn) writeSome(ws []*driver.Write) error {
 	if len(ws) == 1 {
 		return x.write(ws[0])
 	}
-	if i := slices.IndexFunc(ws, func(w *driver.Write) bool { return x.t.fits(w) != nil }); i >= 0 {
-		return x.t.fits(ws[i])
+	if i := slices.IndexFunc(ws, func(w *driver.Write) bool { return x.t.sound(w) != nil }); i >= 0 {
+		return x.t.sound(ws[i])
 	}
 	if x.err != nil {
 		return x.err
 	}
 	x.last, x.kept, x.ran = ws[0], nil, true
-	written, err := x.t.writeMany(x.ctx, x.q, ws, x.behind())
+	written, err := x.t.writeMany(x.ctx, x.q, ws, x.extent())
 	switch {
 	case err == nil && len(written) == len(ws):
 		x.changed = true

@@ -30,11 +30,11 @@ func TestManyWritesAreOneStatement(t *testing.T) {
 	t.Parallel()
 	x, s := scriptedTx(t, Postgres(), mode{})
 	ws := moves(false, "c", "a", "b")
-	text, args := x.t.many(ws, true)
-	if !strings.Contains(text, `greatest(pg_current_xact_id(), (SELECT "xid" FROM "m_events" WHERE "id" = w."id"`) || args[0] != `{"a","b","c"}` {
+	text, args := x.t.compose(behind, ws...)
+	if !strings.Contains(text, `greatest(pg_current_xact_id(), (SELECT "xid" FROM "m_events" WHERE "id" = i."id"`) || args[1] != `{"a","b","c"}` {
 		t.Errorf("%s with %v, want the events behind those of their records, in the order of ids", text, args)
 	}
-	if plain, _ := x.t.many(ws, false); strings.Contains(plain, "greatest") || plain == text {
+	if plain, _ := x.t.compose(whole, ws...); strings.Contains(plain, "greatest") || plain == text {
 		t.Errorf("%s, want nothing of the transaction", plain)
 	}
 	s.rows = []string{"a", "b", "c"}
@@ -43,8 +43,8 @@ func TestManyWritesAreOneStatement(t *testing.T) {
 	}
 	s.want(t, text)
 
-	made, _ := x.t.many(moves(true, "d", "e"), true)
-	one, _ := x.t.single(moves(false, "f")[0], true)
+	made, _ := x.t.compose(behind, moves(true, "d", "e")...)
+	one, _ := x.t.compose(behind, moves(false, "f")[0])
 	s.asked, s.rows = nil, []string{"d", "e"}
 	if err := x.WriteMany(append(moves(true, "d", "e"), moves(false, "f")...)); err != nil {
 		t.Error(err)
@@ -82,7 +82,7 @@ func TestManyWritesAreAllOrNone(t *testing.T) {
 		"something unknown": {nil, state("22P02"), state("22P02")},
 	} {
 		x, s := scriptedTx(t, Postgres(), mode{})
-		text, _ := x.t.many(moves(false, "a", "b"), true)
+		text, _ := x.t.compose(behind, moves(false, "a", "b")...)
 		s.rows, s.refuse[text] = c.rows, c.refuse
 		for range 2 { // nothing is done after it
 			if err := x.WriteMany(moves(false, "a", "b")); !errors.Is(err, c.want) {

@@ -231,7 +231,7 @@ func metaTable(tables string) string {
 }
 
 func (t *table) migrate(x *txn, want []piece) error {
-	q := txQuerier{x.tx, patience(0)}
+	q := txQuerier{x.tx, nil}
 	m, err := t.meta(x.ctx, q)
 	if err != nil {
 		return t.fault("read the meta table", err)

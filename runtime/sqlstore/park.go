@@ -154,14 +154,12 @@ func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, er
 		return nil, err
 	}
 	x.kept, x.changed = nil, true
-	err = x.each(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
+	ids, err := x.ids(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
 		JOIN %[1]s AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.%[2]s IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED)
-		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"`, x.t.name, col), []any{string(list)}, func(rows Rows) error {
-		var id string
-		err := rows.Scan(&id)
+		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"`, x.t.name, col), string(list))
+	for _, id := range ids {
 		parked[id] = true
-		return err
-	})
+	}
 	return parked, err
 }
 
@@ -284,17 +282,13 @@ func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err
 	if err != nil {
 		return 0, "", err
 	}
-	waiting := func(limit int, lock string) (ids []string, err error) {
+	waiting := func(limit int, lock string) ([]string, error) {
 		q := driver.Query{States: of.States, Where: equal(p.Rules[i].Columns, values), Order: of.Order, Limit: limit}
 		b, err := x.t.selectWhere(`"id"`, &q, fmt.Sprintf("%s = -%d", quote(p.Column), i+1))
 		if err != nil {
 			return nil, err
 		}
-		err = x.each(b.String()+lock, b.args, func(rows Rows) error {
-			ids = append(ids, "")
-			return rows.Scan(&ids[len(ids)-1])
-		})
-		return ids, err
+		return x.ids(b.String()+lock, b.args...)
 	}
 	ids, err := waiting(len(notes), x.t.dialect.lock())
 	for _, id := range ids {

@@ -231,12 +231,12 @@ func TestNothingIsBehindWithoutAnOrder(t *testing.T) {
 	}
 	tab.order = logOrder{}
 	a, b := step(func(*driver.Write) {}), step(func(w *driver.Write) { w.Prev.ID, w.Row.ID, w.Event.ID, w.Outbox.ID = "y", "y", "y", "y" })
-	for name, f := range map[string]func(behind bool) (string, []any){
-		"one":  func(behind bool) (string, []any) { return tab.single(a, behind) },
-		"many": func(behind bool) (string, []any) { return tab.many([]*driver.Write{a, b}, behind) },
+	for name, ws := range map[string][]*driver.Write{
+		"one":  {a},
+		"many": {a, b},
 	} {
-		want, _ := f(false)
-		if got, _ := f(true); got != want {
+		want, _ := tab.compose(whole, ws...)
+		if got, _ := tab.compose(behind, ws...); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
@@ -265,16 +265,15 @@ func TestTextsAreKept(t *testing.T) {
 		"held":       func(w *driver.Write) { row(w); w.Outbox, w.Old = nil, &driver.Row{Values: []any{"v", "w"}} },
 		"stays":      func(w *driver.Write) { row(w); w.Outbox, w.Row.State, w.Event.To = nil, "on", "on" },
 		"a creation": func(w *driver.Write) { row(w); w.Outbox, w.Prev.Rev = nil, 0 },
-		"strange":    func(w *driver.Write) { row(w); w.Outbox, w.Event.Rev = nil, 9 },
 		"a request":  func(w *driver.Write) { row(w); w.Outbox, w.Event.RequestID = nil, "r" },
 		"a guard":    func(w *driver.Write) { row(w); w.Outbox, w.Event.Guard = nil, "g" },
 	} {
 		before := kept()
-		first, args := tab.single(step(change), false)
+		first, args := tab.compose(whole, step(change))
 		if kept() != before+1 {
 			t.Errorf("%s: %d texts are kept, want one more than %d", name, kept(), before)
 		}
-		again, more := tab.single(step(change), false)
+		again, more := tab.compose(whole, step(change))
 		if again != first || kept() != before+1 {
 			t.Errorf("%s: the second time it is %s", name, again)
 		}
@@ -291,14 +290,8 @@ func TestTextsAreKept(t *testing.T) {
 	before := kept()
 	for range 2 {
 		ws := []*driver.Write{step(row), step(func(w *driver.Write) { row(w); w.Prev.ID, w.Row.ID, w.Event.ID = "y", "y", "y" })}
-		if _, _ = tab.many(ws, false); kept() != before+1 {
+		if _, _ = tab.compose(whole, ws...); kept() != before+1 {
 			t.Errorf("%d texts are kept, want one more than %d", kept(), before)
 		}
-	}
-	l := &line{silent: true}
-	l.put("a", "b")
-	l.val(1, driver.KindInt)
-	if l.Len() != 0 || len(l.args) != 1 {
-		t.Errorf("a silent line says %q with %d arguments", l.String(), len(l.args))
 	}
 }

@@ -122,7 +122,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 			k.change(w)
 			return w
 		}
-		text, args := tab.single(born(id), false)
+		text, args := tab.compose(whole, born(id))
 		if _, err := write(ctx, s, text, args, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 			alone := map[string]bool{}
 			for i, kind := range []int{a, b} {
 				id := fmt.Sprint("one", n, "of", i)
-				text, args := tab.single(of(kind, id), false)
+				text, args := tab.compose(whole, of(kind, id))
 				wrote, err := write(ctx, s, text, args, nil)
 				if err != nil {
 					t.Fatalf("%s: %v", kinds[kind].name, err)
@@ -154,7 +154,7 @@ func TestABatchWritesWhatEachWriteDoes(t *testing.T) {
 				alone[fmt.Sprint("all", n, "of", i)] = wrote == 1
 				batch = append(batch, of(kind, fmt.Sprint("all", n, "of", i)))
 			}
-			together, err := tab.writeMany(ctx, s, batch, false)
+			together, err := tab.writeMany(ctx, s, batch, whole)
 			if err != nil {
 				t.Fatalf("%s, and %s: %v", kinds[a].name, kinds[b].name, err)
 			}

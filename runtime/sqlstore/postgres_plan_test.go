@@ -49,7 +49,7 @@ func TestPlansOfBatches(t *testing.T) {
 		for _, w := range writes {
 			w.Row.Values = make([]any, len(tab.schema.Columns))
 		}
-		text, args := tab.many(writes, false)
+		text, args := tab.compose(whole, writes...)
 		_, err = conn.ExecContext(t.Context(), "PREPARE "+name+" AS "+text)
 		if err != nil {
 			t.Fatal(err)

@@ -54,7 +54,6 @@ func TestTextsOfWrites(t *testing.T) {
 	asks := func(w *driver.Write) { w.Outbox, w.Changed = &driver.Delivery{}, []int{3, 9} }
 	leaves := func(w *driver.Write) { w.Leave = true }
 	names := func(w *driver.Write) { w.Changed = []int{3} }
-	strange := func(w *driver.Write) { w.Event.ID, w.Event.Rev, w.Event.To = "z", 9, "lost" }
 	bareEvent := func(w *driver.Write) {
 		e := &w.Event
 		e.RequestID, e.Labels, e.Inputs, e.Image = "", nil, driver.JSON{}, driver.JSON{}
@@ -66,29 +65,28 @@ func TestTextsOfWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		writes []func(*driver.Write) // one: a statement for it
-		behind bool
+		how    extent
 		schema *driver.Schema // nil: that of parcels
 	}{
-		{"a move that changes no column", []func(*driver.Write){plain}, false, nil},
-		{"the same in a transaction", []func(*driver.Write){plain}, true, nil},
-		{"a call that stays", []func(*driver.Write){stays}, false, nil},
-		{"a move of a held record", []func(*driver.Write){held}, false, nil},
-		{"a move that asks for an effect", []func(*driver.Write){asks}, false, nil},
-		{"a move that leaves an effect behind", []func(*driver.Write){leaves}, false, nil},
-		{"a creation", []func(*driver.Write){created}, false, nil},
-		{"a creation that counts what it lacks as changed", []func(*driver.Write){both(created, names)}, false, nil},
-		{"a creation that asks for an effect, in a transaction", []func(*driver.Write){both(created, asks)}, true, nil},
-		{"a move whose event says something else", []func(*driver.Write){strange}, false, nil},
-		{"a move whose event says little", []func(*driver.Write){bareEvent}, false, nil},
-		{"moves", []func(*driver.Write){plain, plain}, false, nil},
-		{"moves in a transaction", []func(*driver.Write){plain, plain}, true, nil},
-		{"calls that stay", []func(*driver.Write){stays, stays}, false, nil},
-		{"a move, one of a held record, and one that stays", []func(*driver.Write){plain, held, stays}, false, nil},
-		{"a move, and a call that stays", []func(*driver.Write){stays, plain}, false, nil},
-		{"a move, and one that asks for an effect", []func(*driver.Write){plain, asks}, false, nil},
-		{"a move, and one that leaves an effect behind", []func(*driver.Write){plain, leaves}, false, nil},
-		{"creations", []func(*driver.Write){created, both(created, asks)}, false, nil},
-		{"creations where a rule is over no state", []func(*driver.Write){created, created}, false, bare},
+		{"a move that changes no column", []func(*driver.Write){plain}, whole, nil},
+		{"the same in a transaction", []func(*driver.Write){plain}, behind, nil},
+		{"a call that stays", []func(*driver.Write){stays}, whole, nil},
+		{"a move of a held record", []func(*driver.Write){held}, whole, nil},
+		{"a move that asks for an effect", []func(*driver.Write){asks}, whole, nil},
+		{"a move that leaves an effect behind", []func(*driver.Write){leaves}, whole, nil},
+		{"a creation", []func(*driver.Write){created}, whole, nil},
+		{"a creation that counts what it lacks as changed", []func(*driver.Write){both(created, names)}, whole, nil},
+		{"a creation that asks for an effect, in a transaction", []func(*driver.Write){both(created, asks)}, behind, nil},
+		{"a move whose event says little", []func(*driver.Write){bareEvent}, whole, nil},
+		{"moves", []func(*driver.Write){plain, plain}, whole, nil},
+		{"moves in a transaction", []func(*driver.Write){plain, plain}, behind, nil},
+		{"calls that stay", []func(*driver.Write){stays, stays}, whole, nil},
+		{"a move, one of a held record, and one that stays", []func(*driver.Write){plain, held, stays}, whole, nil},
+		{"a move, and a call that stays", []func(*driver.Write){stays, plain}, whole, nil},
+		{"a move, and one that asks for an effect", []func(*driver.Write){plain, asks}, whole, nil},
+		{"a move, and one that leaves an effect behind", []func(*driver.Write){plain, leaves}, whole, nil},
+		{"creations", []func(*driver.Write){created, both(created, asks)}, whole, nil},
+		{"creations where a rule is over no state", []func(*driver.Write){created, created}, whole, bare},
 	} {
 		tab := parcels(t, Postgres())
 		if c.schema != nil {
@@ -103,12 +101,7 @@ func TestTextsOfWrites(t *testing.T) {
 		}
 		var text string
 		for i := range 2 { // made anew, and as it is kept
-			now, args := "", []any(nil)
-			if len(list) == 1 {
-				now, args = tab.single(list[0], c.behind)
-			} else {
-				now, args = tab.many(list, c.behind)
-			}
+			now, args := tab.compose(c.how, list...)
 			shown := now
 			for j, a := range args {
 				if at, ok := a.(time.Time); ok {
@@ -159,9 +152,9 @@ func TestAWriteFindsItsRecordByItsID(t *testing.T) {
 	}
 	tab := parcels(t, Postgres())
 	for i, from := range []string{"waiting", "held", "shelved"} { // of each there is an index
-		text, args := tab.single(parcelStep("a", func(w *driver.Write) {
+		text, args := tab.compose(whole, parcelStep("a", func(w *driver.Write) {
 			w.PrevState, w.Event.From, w.Old = from, from, &driver.Row{}
-		}), false)
+		}))
 		name := fmt.Sprint("p", i)
 		if _, err := db.Exec("PREPARE " + name + " AS " + text); err != nil {
 			t.Fatal(err)
@@ -197,7 +190,7 @@ func TestTextsOfOperationsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := func(i int) string {
-		text, args := tab.single(step(func(w *driver.Write) { w.Event.Operation, w.Outbox = fmt.Sprint("op", i), nil }), false)
+		text, args := tab.compose(whole, step(func(w *driver.Write) { w.Event.Operation, w.Outbox = fmt.Sprint("op", i), nil }))
 		if len(args) == 0 {
 			t.Fatal("no arguments")
 		}

@@ -233,12 +233,14 @@ func (r *reader) deliveries(text string, due time.Time, limit int) ([]driver.Del
 
 // Orphans returns ids that have events but no row.
 func (r *reader) Orphans(after string, limit int) ([]string, error) {
-	var list []string
-	err := r.each(r.t.sql.orphans, []any{after, unlimited(limit)}, func(rows Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		list = append(list, id)
-		return err
+	return r.ids(r.t.sql.orphans, after, unlimited(limit))
+}
+
+// ids returns the texts of a query's only column.
+func (r *reader) ids(text string, args ...any) (list []string, err error) {
+	err = r.each(text, args, func(rows Rows) error {
+		list = append(list, "")
+		return rows.Scan(&list[len(list)-1])
 	})
 	return list, err
 }

@@ -20,7 +20,7 @@ func (x *txn) Restore(row *driver.Row, e *driver.Event) error {
 	if err := x.reserveAs(ruled, ruled, w); err != nil {
 		return err
 	}
-	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, patience(0)}, x.t, func() error {
+	err := x.t.dialect.unguarded(x.ctx, txQuerier{x.tx, nil}, x.t, func() error {
 		n, err := x.replace(row)
 		if err != nil || n > 0 {
 			return err
@@ -144,7 +144,7 @@ func (x *txn) Redact(w *driver.Write, edited []driver.Event) (bool, error) {
 	if err != nil || waiting {
 		return waiting, err
 	}
-	q := txQuerier{x.tx, patience(0)}
+	q := txQuerier{x.tx, nil}
 	if shred := x.t.dialect.shred(); shred != "" {
 		if _, err := q.exec(x.ctx, shred); err != nil {
 			return false, x.repairFault(err)
@@ -171,7 +171,7 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 	if _, err := x.change(text, args...); err != nil {
 		return err
 	}
-	text, args = x.t.update(w)
+	text, args = x.t.compose(rowOnly, w)
 	if n, err := x.change(text, args...); err != nil || n != 1 {
 		return errors.Join(err, driver.ErrMoved)
 	}

@@ -114,7 +114,7 @@ func (t *table) Retire(ctx context.Context) error {
 				return t.fault("take the write lock", err)
 			}
 		}
-		q := txQuerier{x.tx, patience(0)}
+		q := txQuerier{x.tx, nil}
 		m, err := t.meta(x.ctx, q)
 		switch {
 		case err != nil:

@@ -30,31 +30,6 @@ func (r *rows) Close() error {
 	return r.Rows.Close()
 }
 
-// patience is how long an answer of the server is waited for; 0: for ever.
-type patience time.Duration
-
-// bounder limits the time of statements.
-type bounder interface {
-	bound(ctx context.Context) (bound context.Context, done context.CancelFunc)
-}
-
-// bound returns a context that ends when patience does.
-func (p patience) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if p == 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, time.Duration(p))
-}
-
-// leash makes cancel be called when patience ends, unless loosened before.
-func (p patience) leash(cancel context.CancelFunc) (loosen func()) {
-	if p == 0 {
-		return func() {}
-	}
-	t := time.AfterFunc(time.Duration(p), cancel)
-	return func() { t.Stop() }
-}
-
 // queried makes rows of a statement's answer.
 func queried(done context.CancelFunc, r *sql.Rows, err error) (*rows, error) {
 	if err != nil {
@@ -69,13 +44,12 @@ type session struct {
 	conn *sql.Conn
 	// stmts is nil with a server: its driver keeps statements prepared itself,
 	// and closing ours would be a round trip to a server that may be gone.
-	stmts map[string]*sql.Stmt
-	patience
-	dog    watchdog
-	others others // what is known of other writers
-	waited string // how long the connection was opened to wait by itself
-	turns  *turns // nil: it is not its turn
-	lost   bool   // it is in a transaction that could not be taken back
+	stmts  map[string]*sql.Stmt
+	dog    watchdog // of its statements
+	others others   // what is known of other writers
+	waited string   // how long the connection was opened to wait by itself
+	turns  *turns   // nil: it is not its turn
+	lost   bool     // it is in a transaction that could not be taken back
 }
 
 // maxStatements bounds what one session keeps prepared; the number of texts
@@ -181,18 +155,18 @@ func (s *session) within(tx *sql.Tx) querier {
 
 // txQuerier runs statements in a transaction that its caller owns.
 type txQuerier struct {
-	tx *sql.Tx
-	bounder
+	tx  *sql.Tx
+	dog *watchdog // nil: its statements take as long as they take
 }
 
 func (q txQuerier) exec(ctx context.Context, text string, args ...any) (sql.Result, error) {
-	ctx, done := q.bound(ctx)
+	ctx, done := q.dog.bound(ctx)
 	defer done()
 	return q.tx.ExecContext(ctx, text, args...)
 }
 
 func (q txQuerier) query(ctx context.Context, text string, args ...any) (*rows, error) {
-	ctx, done := q.bound(ctx)
+	ctx, done := q.dog.bound(ctx)
 	r, err := q.tx.QueryContext(ctx, text, args...)
 	return queried(done, r, err)
 }
@@ -256,7 +230,7 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 		return s, nil
 	}
 	p.mu.Unlock()
-	s := &session{patience: patience(p.dialect.patience())}
+	s := &session{dog: watchdog{limit: p.dialect.patience()}}
 	for n := 0; ; n++ {
 		err := p.open(ctx, s)
 		if err == nil {
@@ -270,7 +244,6 @@ func (p *pool) next(ctx context.Context) (*session, error) {
 
 // open opens the connection of a session.
 func (p *pool) open(ctx context.Context, s *session) error {
-	s.dog.limit = p.dialect.patience()
 	if p.dialect.writers() != 0 {
 		s.stmts = map[string]*sql.Stmt{}
 	}

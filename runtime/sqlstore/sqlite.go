@@ -206,6 +206,8 @@ func (sqlite) placeholder(int) string { return "?" }
 // prepares such a statement anew at each execution; a sum it does not look into.
 func (sqlite) limit(placeholder string) string { return " LIMIT " + placeholder + " + 0" }
 
+func (sqlite) cast(parameter string, _ driver.Kind) string { return parameter }
+
 func (sqlite) bind(v any) any {
 	switch v := v.(type) {
 	case time.Time:

@@ -109,12 +109,12 @@ func TestStatements(t *testing.T) {
 	}
 	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "one", Changed: []int{1},
 		Row: &driver.Row{ID: "x", State: "one", Rev: 4, Values: []any{nil, int64(7)}}}
-	text, args := tab.update(w)
-	if want := `UPDATE "main"."m" SET "rev" = $1, "updated_at" = $2, "n" = $3 WHERE "id" = $4 AND "rev" = $5 AND "state" = $6`; text != want || len(args) != 6 {
+	text, args := tab.compose(rowOnly, w)
+	if want := `UPDATE "main"."m" AS r SET "rev" = r."rev" + 1, "updated_at" = $1, "n" = $2 WHERE r."id" = $3 AND r."rev" = $4 AND r."state" = $5`; text != want || len(args) != 5 {
 		t.Errorf("update:\n got %s\nwant %s", text, want)
 	}
 	w.Row.State = "three"
-	if text, _ = tab.update(w); !strings.Contains(text, `"state" = $3`) {
+	if text, _ = tab.compose(rowOnly, w); !strings.Contains(text, `"state" = $2`) {
 		t.Errorf("a move leaves the state alone: %s", text)
 	}
 	for _, c := range []struct {

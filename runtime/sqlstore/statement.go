@@ -49,6 +49,9 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
+// part returns the quoted name of one of the machine's tables.
+func (t *table) part(suffix string) string { return t.dialect.qualified(t.schema.Table + suffix) }
+
 // text builds one statement and numbers its parameters.
 type text struct {
 	strings.Builder
@@ -101,7 +104,7 @@ func (t *table) build() {
 		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n"%s`, selectEvents, limit),
 		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:  t.statement(`SELECT "id", "rev", "effect", "key", "attempts", "due", "last_error" FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev"%s`, outbox, limit),
+		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev"%s`, outboxList, outbox, limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
 		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
@@ -114,7 +117,7 @@ func (t *table) build() {
 		logged:       t.statement(`SELECT 1 FROM %s WHERE "id" = ? LIMIT 1`, events),
 		requestInLog: t.statement(`SELECT 1 FROM %s WHERE "id" = ? AND "request_id" = ?`, events),
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
-		insertOutbox: t.statement(`INSERT INTO %s ("id", "rev", "effect", "key", "attempts", "due", "last_error") VALUES (?, ?, ?, ?, ?, ?, ?)`, outbox),
+		insertOutbox: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, outbox, outboxList, places(len(outboxColumns))),
 		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
 		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
 		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
@@ -124,49 +127,6 @@ func (t *table) build() {
 			groups),
 	}
 	t.sql.dueLocked = t.sql.outbox + t.dialect.lock()
-}
-
-// update returns the statement that moves a row: the changed columns only, and
-// the state only when it changes, so that no index is touched for nothing. It is
-// that of a file; a server's is single.
-func (t *table) update(w *driver.Write) (string, []any) {
-	key := t.shapeOf(w)
-	known, silent := t.texts.Load(key)
-	b := &text{d: t.dialect, args: make([]any, 0, 2*len(t.schema.Columns)+8)}
-	column := func(before, name, after string, v any) {
-		b.args = append(b.args, t.bind(v))
-		if !silent {
-			b.WriteString(before + quote(name) + after + b.param())
-		}
-	}
-	if !silent {
-		b.WriteString("UPDATE " + t.name + " SET ")
-	}
-	column("", "rev", " = ", w.Row.Rev)
-	column(", ", "updated_at", " = ", w.Row.UpdatedAt)
-	if w.Row.State != w.PrevState {
-		column(", ", "state", " = ", w.Row.State)
-	}
-	for _, i := range w.Changed {
-		column(", ", t.schema.Columns[i].Stored, " = ", w.Row.Values[i])
-	}
-	column(" WHERE ", "id", " = ", w.Prev.ID)
-	column(" AND ", "rev", " = ", w.Prev.Rev)
-	column(" AND ", "state", " = ", w.PrevState)
-	if w.Old != nil {
-		const same = " IS NOT DISTINCT FROM "
-		column(" AND ", "created_at", same, w.Old.CreatedAt)
-		column(" AND ", "updated_at", same, w.Old.UpdatedAt)
-		for i, v := range w.Old.Values {
-			column(" AND ", t.schema.Columns[i].Stored, same, v)
-		}
-	}
-	if silent {
-		return known.(string), b.args
-	}
-	text := b.String()
-	t.texts.Store(key, text)
-	return text, b.args
 }
 
 // states writes the condition on the state. The words are literals in the

@@ -182,16 +182,16 @@ func TestKnownTexts(t *testing.T) {
 		}
 		for range 2 {
 			for i, w := range writes {
-				for _, behind := range []bool{false, true} {
+				for _, how := range []extent{whole, behind} {
 					fresh, err := newTable(&Store{dialect: d}, storetest.Schema())
 					if err != nil {
 						t.Fatal(err)
 					}
 					text := func(tab *table) (string, []any) {
 						if d.writers() == 1 {
-							return tab.update(w)
+							return tab.compose(rowOnly, w)
 						}
-						text, args := tab.single(w, behind)
+						text, args := tab.compose(how, w)
 						return text, args
 					}
 					want, wantArgs := text(fresh)

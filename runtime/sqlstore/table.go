@@ -97,7 +97,7 @@ func (t *table) Commit(ctx context.Context, w *driver.Write) error {
 	if err := t.store.poisoned(t.schema.Machine); err != nil {
 		return err
 	}
-	if err := t.fits(w); err != nil {
+	if err := t.sound(w); err != nil {
 		return err
 	}
 	if several := t.dialect.writers() != 1 && t.exchanges(w); several || w.Row == nil && t.dialect.writers() != 1 {
@@ -258,14 +258,14 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	}
 	// From here the context is only asked, never handed down: a statement that
 	// is cut off would leave open how much of it happened. What bounds them is the
-	// session's patience. BEGIN and COMMIT run under the context of the
+	// session's watchdog. BEGIN and COMMIT run under the context of the
 	// transaction, which must not end in between.
 	steady, cut := context.WithoutCancel(ctx), func() {}
-	if s.patience > 0 {
+	if s.dog.limit > 0 {
 		steady, cut = context.WithCancel(steady)
 		defer cut()
 	}
-	loosen := s.leash(cut)
+	loosen := s.dog.leash(cut)
 	if how.tables {
 		if err := t.dialect.unlink(steady, s, true); err != nil {
 			broken = true
@@ -293,7 +293,7 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 	defer func() { // an error of f, a panic
 		t.store.track(tx, nil)
 		if !done {
-			defer s.leash(cut)()
+			defer s.dog.leash(cut)()
 			if rollback := tx.Rollback(); rollback != nil && t.dialect.failure(rollback) != failGone {
 				broken = true
 			}
@@ -336,7 +336,7 @@ func (t *table) once(ctx context.Context, claim string, how mode, f func(*txn) e
 		return err
 	}
 	done = true
-	loosen = s.leash(cut)
+	loosen = s.dog.leash(cut)
 	err = tx.Commit()
 	loosen()
 	if err != nil {

@@ -171,11 +171,11 @@ func (x *txn) write(w *driver.Write) error {
 	if w.Row == nil {
 		return x.record(w)
 	}
-	if err := x.t.fits(w); err != nil {
+	if err := x.t.sound(w); err != nil {
 		return err
 	}
 	if x.t.dialect.writers() != 1 {
-		return x.single(w)
+		return x.whole(w)
 	}
 	if err := x.log(w); err != nil {
 		return err
@@ -195,9 +195,9 @@ func (x *txn) write(w *driver.Write) error {
 	return x.ask(w.Outbox)
 }
 
-// single makes the write in one statement.
-func (x *txn) single(w *driver.Write) error {
-	text, args := x.t.single(w, x.behind())
+// whole makes the write in one statement.
+func (x *txn) whole(w *driver.Write) error {
+	text, args := x.t.compose(x.extent(), w)
 	if n, err := x.change(text, args...); err != nil || n != 1 {
 		return x.explain(w, err, false)
 	}
@@ -262,7 +262,7 @@ func (x *txn) insert(w *driver.Write) error {
 }
 
 func (x *txn) move(w *driver.Write) error {
-	text, args := x.t.update(w)
+	text, args := x.t.compose(rowOnly, w)
 	n, err := x.change(text, args...)
 	if err != nil || n != 1 {
 		return x.explain(w, err, true)
@@ -274,8 +274,11 @@ func (x *txn) ask(d *driver.Delivery) error {
 	if d == nil {
 		return nil
 	}
-	_, err := x.change(x.t.sql.insertOutbox, d.ID, d.Rev, d.Effect, d.Key, d.Attempts, x.t.bind(d.Due), d.LastError)
-	if err != nil {
+	args := make([]any, len(outboxColumns))
+	for i := range outboxColumns {
+		args[i] = x.t.bind(outboxColumns[i].value(d))
+	}
+	if _, err := x.change(x.t.sql.insertOutbox, args...); err != nil {
 		return x.t.fault("ask for effect "+d.Effect, err)
 	}
 	return nil

@@ -340,7 +340,7 @@ func TestWriteInOneStatement(t *testing.T) {
 	w := &driver.Write{Prev: driver.Ref{ID: "x", Rev: 3}, PrevState: "on", Row: &driver.Row{ID: "x", State: "off", Rev: 4},
 		Event: driver.Event{ID: "x", Rev: 4, Operation: "go", From: "on", To: "off", RequestN: -1}}
 	x, s := scriptedTx(t, Postgres(), mode{})
-	text, _ := x.t.single(w, x.behind())
+	text, _ := x.t.compose(x.extent(), w)
 	if err := x.Write(w); err != nil || x.last != w {
 		t.Errorf("got %v, the last write is %v", err, x.last)
 	}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// watchdog bounds the statements of one session without a timer for each: one
+// watchdog is the one that bounds how long an answer of the database is waited for; no
+// limit: for ever. Statements of one session it bounds without a timer for each: one
 // timer runs while the session is used, and looks whether the statement of now has
 // taken too long. It belongs to one caller at a time, as its session does.
 type watchdog struct {
@@ -46,7 +47,7 @@ func (b bounded) Err() error {
 // bound returns a context that ends when a statement has taken too long; done says
 // that it is over. Of a context that ends by itself both ends count.
 func (w *watchdog) bound(ctx context.Context) (bound context.Context, done context.CancelFunc) {
-	if w.limit == 0 {
+	if w == nil || w.limit == 0 {
 		return ctx, func() {}
 	}
 	if ctx.Done() != nil {
@@ -65,6 +66,16 @@ func (w *watchdog) bound(ctx context.Context) (bound context.Context, done conte
 		w.timer = time.AfterFunc(w.limit, w.look)
 	}
 	return bounded{w.ctx, ctx}, w.over
+}
+
+// leash makes cancel be called when what is no statement, as a commit, takes too long,
+// unless loosened before.
+func (w *watchdog) leash(cancel context.CancelFunc) (loosen func()) {
+	if w.limit == 0 {
+		return func() {}
+	}
+	t := time.AfterFunc(w.limit, cancel)
+	return func() { t.Stop() }
 }
 
 // over says that the statement of now has been answered.

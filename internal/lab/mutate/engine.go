@@ -39,7 +39,7 @@ var engineFiles = []engineFile{
 	{"runtime/audit", "repair.go"},
 	{"runtime/sqlstore", "batch.go"},
 	{"runtime/sqlstore", "committer.go"},
-	{"runtime/sqlstore", "postgres_write.go"},
+	{"runtime/sqlstore", "write.go"},
 	{"runtime/sqlstore", "postgres_batch.go"},
 	{"runtime", "many.go"},
 	{"runtime", "pick_many.go"},
@@ -54,6 +54,8 @@ func (e engineFile) suites() []string {
 	switch {
 	case e.dir == "runtime", e.dir == "runtime/driver", e.dir == "runtime/audit":
 		return append(append([]string{"tests of memstore", "tests of driver", "tests of runtime"}, each("%s over memory")...), "tests of sqlite")
+	case e.base == "write.go":
+		return []string{"tests of sqlstore", "tests of sqlite", "tests of sqlstore on PostgreSQL", "tests of postgres"}
 	case strings.HasPrefix(e.base, "postgres_"):
 		return []string{"tests of sqlstore", "tests of sqlstore on PostgreSQL", "tests of postgres"}
 	case e.base == "statement.go":

@@ -1,5 +1,5 @@
 -- a move that changes no column
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = $4::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $5::timestamptz, $6::text, $7::text, $8::text, -1::bigint, $9::text, $10::json, $11::json, $12::json, $13::json, 1::bigint, NULL::text, NULL::text, $14::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $14::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE r."id" = $2::text AND r."rev" = $3::bigint AND r."state" = $4::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0, 'hold'::text, 'was_held'::text, $4::text, 'held'::text, $5::timestamptz, $6::text, $7::text, $8::text, -1, $9::text, $10::json, $11::json, $12::json, $13::json, 1, NULL::text, NULL::text, $14::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $14::bigint) % 4294967296 FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = "c"
 --   $3 = 3
@@ -16,7 +16,7 @@ WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz
 --   $14 = 99
 
 -- the same in a transaction
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = $4::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $5::timestamptz, $6::text, $7::text, $8::text, -1::bigint, $9::text, $10::json, $11::json, $12::json, $13::json, 1::bigint, NULL::text, NULL::text, $14::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $14::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $2::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE r."id" = $2::text AND r."rev" = $3::bigint AND r."state" = $4::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $2::text, $3::bigint + 1, 0, 'hold'::text, 'was_held'::text, $4::text, 'held'::text, $5::timestamptz, $6::text, $7::text, $8::text, -1, $9::text, $10::json, $11::json, $12::json, $13::json, 1, NULL::text, NULL::text, $14::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $14::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $2::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = "c"
 --   $3 = 3
@@ -33,7 +33,7 @@ WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz
 --   $14 = 99
 
 -- a call that stays
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "weight" = $2::bigint, "note" = $3::json WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $5::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'waiting'::text, $7::timestamptz, $8::text, $9::text, $10::text, -1::bigint, $11::text, $12::json, $13::json, $14::json, $15::json, 1::bigint, NULL::text, NULL::text, $16::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $5::bigint AND p."n" = 0), 0) * 16777619 + $16::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "weight" = $2::bigint, "note" = $3::json WHERE r."id" = $4::text AND r."rev" = $5::bigint AND r."state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $4::text, $5::bigint + 1, 0, 'hold'::text, 'was_held'::text, $6::text, 'waiting'::text, $7::timestamptz, $8::text, $9::text, $10::text, -1, $11::text, $12::json, $13::json, $14::json, $15::json, 1, NULL::text, NULL::text, $16::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $4::text AND p."rev" = $5::bigint AND p."n" = 0), 0) * 16777619 + $16::bigint) % 4294967296 FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = 8
 --   $3 = "{\"of\":\"c's new\"}"
@@ -52,7 +52,7 @@ WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz
 --   $16 = 99
 
 -- a move of a held record
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text, "label" = $2::text WHERE "id" = $3::text AND "rev" = $4::bigint AND "state" = $5::text AND "created_at" IS NOT DISTINCT FROM $6::timestamptz AND "updated_at" IS NOT DISTINCT FROM $7::timestamptz AND "label" IS NOT DISTINCT FROM $8::text AND "lane" IS NOT DISTINCT FROM $9::text AND "slot" IS NOT DISTINCT FROM $10::text AND ("holder" IS NULL) IS TRUE AND "weight" IS NOT DISTINCT FROM $11::bigint AND "fragile" IS NOT DISTINCT FROM $12::boolean AND "due" IS NOT DISTINCT FROM $13::timestamptz AND "note"::text IS NOT DISTINCT FROM $14::text AND "size" IS NOT DISTINCT FROM $15::text AND "tags"::text IS NOT DISTINCT FROM $16::text AND "moves" IS NOT DISTINCT FROM $17::bigint RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $3::text, $4::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $18::timestamptz, $19::text, $20::text, $21::text, -1::bigint, $22::text, $23::json, $24::json, $25::json, $26::json, 1::bigint, NULL::text, NULL::text, $27::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $3::text AND p."rev" = $4::bigint AND p."n" = 0), 0) * 16777619 + $27::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text, "label" = $2::text WHERE r."id" = $3::text AND r."rev" = $4::bigint AND r."state" = $5::text AND r."created_at" IS NOT DISTINCT FROM $6::timestamptz AND r."updated_at" IS NOT DISTINCT FROM $7::timestamptz AND r."label" IS NOT DISTINCT FROM $8::text AND r."lane" IS NOT DISTINCT FROM $9::text AND r."slot" IS NOT DISTINCT FROM $10::text AND (r."holder" IS NULL) IS TRUE AND r."weight" IS NOT DISTINCT FROM $11::bigint AND r."fragile" IS NOT DISTINCT FROM $12::boolean AND r."due" IS NOT DISTINCT FROM $13::timestamptz AND r."note"::text IS NOT DISTINCT FROM $14::text AND r."size" IS NOT DISTINCT FROM $15::text AND r."tags"::text IS NOT DISTINCT FROM $16::text AND r."moves" IS NOT DISTINCT FROM $17::bigint RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $3::text, $4::bigint + 1, 0, 'hold'::text, 'was_held'::text, $5::text, 'held'::text, $18::timestamptz, $19::text, $20::text, $21::text, -1, $22::text, $23::json, $24::json, $25::json, $26::json, 1, NULL::text, NULL::text, $27::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $3::text AND p."rev" = $4::bigint AND p."n" = 0), 0) * 16777619 + $27::bigint) % 4294967296 FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = "c's new label"
 --   $3 = "c"
@@ -82,30 +82,30 @@ WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz
 --   $27 = 99
 
 -- a move that asks for an effect
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text, "holder" = NULL::text, "tags" = $2::json WHERE "id" = $3::text AND "rev" = $4::bigint AND "state" = $5::text RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $3::text, $4::bigint + 1, $6::text, $7::text, $8::bigint, $9::timestamptz, $10::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $3::text, $4::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $11::timestamptz, $12::text, $13::text, $14::text, -1::bigint, $15::text, $16::json, $17::json, $18::json, $19::json, 1::bigint, NULL::text, NULL::text, $20::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $3::text AND p."rev" = $4::bigint AND p."n" = 0), 0) * 16777619 + $20::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text, "holder" = NULL::text, "tags" = $2::json WHERE r."id" = $3::text AND r."rev" = $4::bigint AND r."state" = $5::text RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $3::text, $4::bigint + 1, $16::text, $17::text, $18::bigint, $19::timestamptz, $20::text FROM w AS i) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $3::text, $4::bigint + 1, 0, 'hold'::text, 'was_held'::text, $5::text, 'held'::text, $6::timestamptz, $7::text, $8::text, $9::text, -1, $10::text, $11::json, $12::json, $13::json, $14::json, 1, NULL::text, NULL::text, $15::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $3::text AND p."rev" = $4::bigint AND p."n" = 0), 0) * 16777619 + $15::bigint) % 4294967296 FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = "[\"c's new\"]"
 --   $3 = "c"
 --   $4 = 3
 --   $5 = "waiting"
---   $6 = "carry"
---   $7 = "c's key"
---   $8 = 2
---   $9 = "2026-03-01T12:00:05Z"
---   $10 = "c's error"
---   $11 = "2026-03-01T12:00:03Z"
---   $12 = "c's actor"
---   $13 = "c's reason"
---   $14 = "c's request"
---   $15 = "c's print"
---   $16 = "{\"l\":\"c\"}"
---   $17 = "{\"in\":1}"
---   $18 = "{\"ch\":1}"
---   $19 = "{\"im\":1}"
---   $20 = 99
+--   $6 = "2026-03-01T12:00:03Z"
+--   $7 = "c's actor"
+--   $8 = "c's reason"
+--   $9 = "c's request"
+--   $10 = "c's print"
+--   $11 = "{\"l\":\"c\"}"
+--   $12 = "{\"in\":1}"
+--   $13 = "{\"ch\":1}"
+--   $14 = "{\"im\":1}"
+--   $15 = 99
+--   $16 = "carry"
+--   $17 = "c's key"
+--   $18 = 2
+--   $19 = "2026-03-01T12:00:05Z"
+--   $20 = "c's error"
 
 -- a move that leaves an effect behind
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = $4::text RETURNING 1), d AS (DELETE FROM "parcel_outbox" WHERE "id" = $2::text AND "rev" = $3::bigint AND EXISTS (SELECT 1 FROM w)) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $5::timestamptz, $6::text, $7::text, $8::text, -1::bigint, $9::text, $10::json, $11::json, $12::json, $13::json, 1::bigint, NULL::text, NULL::text, $14::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $14::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE r."id" = $2::text AND r."rev" = $3::bigint AND r."state" = $4::text RETURNING 1), d AS (DELETE FROM "parcel_outbox" AS x USING w AS i WHERE x."id" = $2::text AND x."rev" = $3::bigint) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0, 'hold'::text, 'was_held'::text, $4::text, 'held'::text, $5::timestamptz, $6::text, $7::text, $8::text, -1, $9::text, $10::json, $11::json, $12::json, $13::json, 1, NULL::text, NULL::text, $14::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $14::bigint) % 4294967296 FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = "c"
 --   $3 = 3
@@ -122,139 +122,90 @@ WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz
 --   $14 = 99
 
 -- a creation
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, 'held'::text, $2::bigint, $3::timestamptz, $4::timestamptz, $5::text, $6::text, $7::text, NULL::text, $8::bigint, $9::boolean, $10::timestamptz, $11::json, $12::text, $13::json, $14::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $1::text, $2::bigint, 0::bigint, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $15::timestamptz, $16::text, $17::text, $18::text, -1::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, 1::bigint, NULL::text, NULL::text, $24::bigint, $24::bigint FROM w
---   $1 = "c"
---   $2 = 1
---   $3 = "2026-03-01T12:00:01Z"
---   $4 = "2026-03-01T12:00:02Z"
---   $5 = "c's new label"
---   $6 = "c's new lane"
---   $7 = "c's new slot"
---   $8 = 8
---   $9 = true
---   $10 = "2026-03-01T12:00:08Z"
---   $11 = "{\"of\":\"c's new\"}"
---   $12 = "small"
---   $13 = "[\"c's new\"]"
---   $14 = 8
---   $15 = "2026-03-01T12:00:03Z"
---   $16 = "c's actor"
---   $17 = "c's reason"
---   $18 = "c's request"
---   $19 = "c's print"
---   $20 = "{\"l\":\"c\"}"
---   $21 = "{\"in\":1}"
---   $22 = "{\"ch\":1}"
---   $23 = "{\"im\":1}"
---   $24 = 99
-
--- a creation that counts what it lacks as changed
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, 'held'::text, $2::bigint, $3::timestamptz, $4::timestamptz, $5::text, $6::text, $7::text, NULL::text, $8::bigint, $9::boolean, $10::timestamptz, $11::json, $12::text, $13::json, $14::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $1::text, $2::bigint, 0::bigint, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $15::timestamptz, $16::text, $17::text, $18::text, -1::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, 1::bigint, NULL::text, NULL::text, $24::bigint, $24::bigint FROM w
---   $1 = "c"
---   $2 = 1
---   $3 = "2026-03-01T12:00:01Z"
---   $4 = "2026-03-01T12:00:02Z"
---   $5 = "c's new label"
---   $6 = "c's new lane"
---   $7 = "c's new slot"
---   $8 = 8
---   $9 = true
---   $10 = "2026-03-01T12:00:08Z"
---   $11 = "{\"of\":\"c's new\"}"
---   $12 = "small"
---   $13 = "[\"c's new\"]"
---   $14 = 8
---   $15 = "2026-03-01T12:00:03Z"
---   $16 = "c's actor"
---   $17 = "c's reason"
---   $18 = "c's request"
---   $19 = "c's print"
---   $20 = "{\"l\":\"c\"}"
---   $21 = "{\"in\":1}"
---   $22 = "{\"ch\":1}"
---   $23 = "{\"im\":1}"
---   $24 = 99
-
--- a creation that asks for an effect, in a transaction
-WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz, $6::text, $7::text, $8::text, $9::text, $10::bigint, $11::boolean, $12::timestamptz, $13::json, $14::text, $15::json, $16::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $17::text, $18::bigint, $19::text, $20::text, $21::bigint, $22::timestamptz, $23::text FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $24::text, $25::bigint, $26::bigint, $27::text, $28::text, NULL::text, $29::text, $30::timestamptz, $31::text, $32::text, $33::text, $34::bigint, $35::text, $36::json, $37::json, $38::json, $39::json, $40::bigint, NULL::text, NULL::text, $41::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $42::text AND p."rev" = $43::bigint AND p."n" = $44::bigint), 0) * 16777619 + $41::bigint) % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $1::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w
---   $1 = "c"
---   $2 = "held"
---   $3 = 1
---   $4 = "2026-03-01T12:00:01Z"
---   $5 = "2026-03-01T12:00:02Z"
---   $6 = "c's new label"
---   $7 = "c's new lane"
---   $8 = "c's new slot"
---   $9 = <nil>
---   $10 = 8
---   $11 = true
---   $12 = "2026-03-01T12:00:08Z"
---   $13 = "{\"of\":\"c's new\"}"
---   $14 = "small"
---   $15 = "[\"c's new\"]"
---   $16 = 8
---   $17 = "c"
---   $18 = 4
---   $19 = "carry"
---   $20 = "c's key"
---   $21 = 2
---   $22 = "2026-03-01T12:00:05Z"
---   $23 = "c's error"
---   $24 = "c"
---   $25 = 1
---   $26 = 0
---   $27 = "hold"
---   $28 = "was_held"
---   $29 = "held"
---   $30 = "2026-03-01T12:00:03Z"
---   $31 = "c's actor"
---   $32 = "c's reason"
---   $33 = "c's request"
---   $34 = -1
---   $35 = "c's print"
---   $36 = "{\"l\":\"c\"}"
---   $37 = "{\"in\":1}"
---   $38 = "{\"ch\":1}"
---   $39 = "{\"im\":1}"
---   $40 = 1
---   $41 = 99
---   $42 = "c"
---   $43 = 0
---   $44 = 0
-
--- a move whose event says something else
-WITH w AS (UPDATE "parcel" SET "rev" = $1::bigint, "updated_at" = $2::timestamptz, "state" = $3::text WHERE "id" = $4::text AND "rev" = $5::bigint AND "state" = $6::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $7::text, $8::bigint, $9::bigint, $10::text, $11::text, $12::text, $13::text, $14::timestamptz, $15::text, $16::text, $17::text, $18::bigint, $19::text, $20::json, $21::json, $22::json, $23::json, $24::bigint, NULL::text, NULL::text, $25::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $26::text AND p."rev" = $27::bigint AND p."n" = $28::bigint), 0) * 16777619 + $25::bigint) % 4294967296 FROM w
---   $1 = 4
---   $2 = "2026-03-01T12:00:02Z"
---   $3 = "held"
---   $4 = "c"
---   $5 = 3
---   $6 = "waiting"
---   $7 = "z"
---   $8 = 9
---   $9 = 0
---   $10 = "hold"
---   $11 = "was_held"
---   $12 = "waiting"
---   $13 = "lost"
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($12::text, 'held'::text, 1, $13::timestamptz, $1::timestamptz, $2::text, $3::text, $4::text, NULL::text, $5::bigint, $6::boolean, $7::timestamptz, $8::json, $9::text, $10::json, $11::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $12::text, 1, 0, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $14::timestamptz, $15::text, $16::text, $17::text, -1, $18::text, $19::json, $20::json, $21::json, $22::json, 1, NULL::text, NULL::text, $23::bigint, $23::bigint FROM w AS i
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c's new label"
+--   $3 = "c's new lane"
+--   $4 = "c's new slot"
+--   $5 = 8
+--   $6 = true
+--   $7 = "2026-03-01T12:00:08Z"
+--   $8 = "{\"of\":\"c's new\"}"
+--   $9 = "small"
+--   $10 = "[\"c's new\"]"
+--   $11 = 8
+--   $12 = "c"
+--   $13 = "2026-03-01T12:00:01Z"
 --   $14 = "2026-03-01T12:00:03Z"
 --   $15 = "c's actor"
 --   $16 = "c's reason"
 --   $17 = "c's request"
---   $18 = -1
---   $19 = "c's print"
---   $20 = "{\"l\":\"c\"}"
---   $21 = "{\"in\":1}"
---   $22 = "{\"ch\":1}"
---   $23 = "{\"im\":1}"
---   $24 = 1
---   $25 = 99
---   $26 = "z"
---   $27 = 8
---   $28 = 0
+--   $18 = "c's print"
+--   $19 = "{\"l\":\"c\"}"
+--   $20 = "{\"in\":1}"
+--   $21 = "{\"ch\":1}"
+--   $22 = "{\"im\":1}"
+--   $23 = 99
+
+-- a creation that counts what it lacks as changed
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($12::text, 'held'::text, 1, $13::timestamptz, $1::timestamptz, $2::text, $3::text, $4::text, NULL::text, $5::bigint, $6::boolean, $7::timestamptz, $8::json, $9::text, $10::json, $11::bigint) ON CONFLICT DO NOTHING RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $12::text, 1, 0, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $14::timestamptz, $15::text, $16::text, $17::text, -1, $18::text, $19::json, $20::json, $21::json, $22::json, 1, NULL::text, NULL::text, $23::bigint, $23::bigint FROM w AS i
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c's new label"
+--   $3 = "c's new lane"
+--   $4 = "c's new slot"
+--   $5 = 8
+--   $6 = true
+--   $7 = "2026-03-01T12:00:08Z"
+--   $8 = "{\"of\":\"c's new\"}"
+--   $9 = "small"
+--   $10 = "[\"c's new\"]"
+--   $11 = 8
+--   $12 = "c"
+--   $13 = "2026-03-01T12:00:01Z"
+--   $14 = "2026-03-01T12:00:03Z"
+--   $15 = "c's actor"
+--   $16 = "c's reason"
+--   $17 = "c's request"
+--   $18 = "c's print"
+--   $19 = "{\"l\":\"c\"}"
+--   $20 = "{\"in\":1}"
+--   $21 = "{\"ch\":1}"
+--   $22 = "{\"im\":1}"
+--   $23 = 99
+
+-- a creation that asks for an effect, in a transaction
+WITH w AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") VALUES ($12::text, 'held'::text, 1, $13::timestamptz, $1::timestamptz, $2::text, $3::text, $4::text, NULL::text, $5::bigint, $6::boolean, $7::timestamptz, $8::json, $9::text, $10::json, $11::bigint) ON CONFLICT DO NOTHING RETURNING 1), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT $12::text, 1, $24::text, $25::text, $26::bigint, $27::timestamptz, $28::text FROM w AS i) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT $12::text, 1, 0, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, $14::timestamptz, $15::text, $16::text, $17::text, -1, $18::text, $19::json, $20::json, $21::json, $22::json, 1, NULL::text, NULL::text, $23::bigint, $23::bigint, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = $12::text ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w AS i
+--   $1 = "2026-03-01T12:00:02Z"
+--   $2 = "c's new label"
+--   $3 = "c's new lane"
+--   $4 = "c's new slot"
+--   $5 = 8
+--   $6 = true
+--   $7 = "2026-03-01T12:00:08Z"
+--   $8 = "{\"of\":\"c's new\"}"
+--   $9 = "small"
+--   $10 = "[\"c's new\"]"
+--   $11 = 8
+--   $12 = "c"
+--   $13 = "2026-03-01T12:00:01Z"
+--   $14 = "2026-03-01T12:00:03Z"
+--   $15 = "c's actor"
+--   $16 = "c's reason"
+--   $17 = "c's request"
+--   $18 = "c's print"
+--   $19 = "{\"l\":\"c\"}"
+--   $20 = "{\"in\":1}"
+--   $21 = "{\"ch\":1}"
+--   $22 = "{\"im\":1}"
+--   $23 = 99
+--   $24 = "carry"
+--   $25 = "c's key"
+--   $26 = 2
+--   $27 = "2026-03-01T12:00:05Z"
+--   $28 = "c's error"
 
 -- a move whose event says little
-WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE "id" = $2::text AND "rev" = $3::bigint AND "state" = $4::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0::bigint, 'hold'::text, 'was_held'::text, 'waiting'::text, 'held'::text, $5::timestamptz, $6::text, $7::text, NULL::text, -1::bigint, $8::text, NULL::json, NULL::json, $9::json, NULL::json, 1::bigint, NULL::text, NULL::text, $10::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $10::bigint) % 4294967296 FROM w
+WITH w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = $1::timestamptz, "state" = 'held'::text WHERE r."id" = $2::text AND r."rev" = $3::bigint AND r."state" = $4::text RETURNING 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT $2::text, $3::bigint + 1, 0, 'hold'::text, 'was_held'::text, $4::text, 'held'::text, $5::timestamptz, $6::text, $7::text, NULL::text, -1, $8::text, NULL::json, NULL::json, $9::json, NULL::json, 1, NULL::text, NULL::text, $10::bigint, (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = $2::text AND p."rev" = $3::bigint AND p."n" = 0), 0) * 16777619 + $10::bigint) % 4294967296 FROM w AS i
 --   $1 = "2026-03-01T12:00:02Z"
 --   $2 = "c"
 --   $3 = 3
@@ -267,102 +218,11 @@ WITH w AS (UPDATE "parcel" SET "rev" = "rev" + 1, "updated_at" = $1::timestamptz
 --   $10 = 99
 
 -- moves
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::json[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::bigint[], $14::text::text[]) AS i("id", "rev", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "from") LIMIT $15::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = 'held' FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", 'held'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{4,4}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $5 = "{\"b's actor\",\"c's actor\"}"
---   $6 = "{\"b's reason\",\"c's reason\"}"
---   $7 = "{\"b's request\",\"c's request\"}"
---   $8 = "{\"b's print\",\"c's print\"}"
---   $9 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $10 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $11 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $12 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $13 = "{99,99}"
---   $14 = "{\"waiting\",\"waiting\"}"
---   $15 = 2
-
--- moves in a transaction
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::json[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::bigint[], $14::text::text[]) AS i("id", "rev", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "from") LIMIT $15::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = 'held' FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", 'held'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = w."id" ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{4,4}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $5 = "{\"b's actor\",\"c's actor\"}"
---   $6 = "{\"b's reason\",\"c's reason\"}"
---   $7 = "{\"b's request\",\"c's request\"}"
---   $8 = "{\"b's print\",\"c's print\"}"
---   $9 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $10 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $11 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $12 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $13 = "{99,99}"
---   $14 = "{\"waiting\",\"waiting\"}"
---   $15 = 2
-
--- calls that stay
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::json[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::bigint[], $14::text::text[], $15::text::bigint[], $16::text::json[]) AS i("id", "rev", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "from", "v_weight", "v_note") LIMIT $17::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "weight" = i."v_weight", "note" = i."v_note" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", 'waiting'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{4,4}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $5 = "{\"b's actor\",\"c's actor\"}"
---   $6 = "{\"b's reason\",\"c's reason\"}"
---   $7 = "{\"b's request\",\"c's request\"}"
---   $8 = "{\"b's print\",\"c's print\"}"
---   $9 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $10 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $11 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $12 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $13 = "{99,99}"
---   $14 = "{\"waiting\",\"waiting\"}"
---   $15 = "{8,8}"
---   $16 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
---   $17 = 2
-
--- a move, one of a held record, and one that stays
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[], $15::text::text[], $16::text::text[], $17::text::bigint[], $18::text::json[], $19::text::boolean[], $20::text::timestamptz[], $21::text::timestamptz[], $22::text::text[], $23::text::text[], $24::text::text[], $25::text::bigint[], $26::text::boolean[], $27::text::timestamptz[], $28::text::text[], $29::text::text[], $30::text::text[], $31::text::bigint[]) AS i("id", "rev", "state", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "from", "v_label", "v_weight", "v_note", "compare", "x_created_at", "x_updated_at", "x_label", "x_lane", "x_slot", "x_weight", "x_fragile", "x_due", "x_note", "x_size", "x_tags", "x_moves") LIMIT $32::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = i."state", "label" = i."v_label", "weight" = i."v_weight", "note" = i."v_note" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" AND (NOT i."compare" OR (true AND r."created_at" IS NOT DISTINCT FROM i."x_created_at" AND r."updated_at" IS NOT DISTINCT FROM i."x_updated_at" AND r."label" IS NOT DISTINCT FROM i."x_label" AND r."lane" IS NOT DISTINCT FROM i."x_lane" AND r."slot" IS NOT DISTINCT FROM i."x_slot" AND (r."holder" IS NULL) IS TRUE AND r."weight" IS NOT DISTINCT FROM i."x_weight" AND r."fragile" IS NOT DISTINCT FROM i."x_fragile" AND r."due" IS NOT DISTINCT FROM i."x_due" AND r."note"::text IS NOT DISTINCT FROM i."x_note" AND r."size" IS NOT DISTINCT FROM i."x_size" AND r."tags"::text IS NOT DISTINCT FROM i."x_tags" AND r."moves" IS NOT DISTINCT FROM i."x_moves")) RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", "state", "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
---   $1 = "{\"a\",\"b\",\"c\"}"
---   $2 = "{4,4,4}"
---   $3 = "{\"waiting\",\"held\",\"held\"}"
---   $4 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $5 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $6 = "{\"a's actor\",\"b's actor\",\"c's actor\"}"
---   $7 = "{\"a's reason\",\"b's reason\",\"c's reason\"}"
---   $8 = "{\"a's request\",\"b's request\",\"c's request\"}"
---   $9 = "{\"a's print\",\"b's print\",\"c's print\"}"
---   $10 = "{\"{\\\"l\\\":\\\"a\\\"}\",\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $11 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $12 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $13 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $14 = "{99,99,99}"
---   $15 = "{\"waiting\",\"waiting\",\"waiting\"}"
---   $16 = "{\"a's new label\",\"b's new label\",\"c's new label\"}"
---   $17 = "{8,8,8}"
---   $18 = "{\"{\\\"of\\\":\\\"a's new\\\"}\",\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
---   $19 = "{false,true,false}"
---   $20 = "{NULL,\"2026-03-01T12:00:01Z\",NULL}"
---   $21 = "{NULL,\"2026-03-01T12:00:04Z\",NULL}"
---   $22 = "{NULL,\"b's old label\",NULL}"
---   $23 = "{NULL,\"b's old lane\",NULL}"
---   $24 = "{NULL,\"b's old slot\",NULL}"
---   $25 = "{NULL,7,NULL}"
---   $26 = "{NULL,true,NULL}"
---   $27 = "{NULL,\"2026-03-01T12:00:07Z\",NULL}"
---   $28 = "{NULL,\"{\\\"of\\\":\\\"b's old\\\"}\",NULL}"
---   $29 = "{NULL,\"small\",NULL}"
---   $30 = "{NULL,\"[\\\"b's old\\\"]\",NULL}"
---   $31 = "{NULL,7,NULL}"
---   $32 = 3
-
--- a move, and a call that stays
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[], $15::text::text[], $16::text::bigint[], $17::text::json[]) AS i("id", "rev", "state", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "from", "v_weight", "v_note") LIMIT $18::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = i."state", "weight" = i."v_weight", "note" = i."v_note" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", "state", "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{4,4}"
---   $3 = "{\"held\",\"waiting\"}"
---   $4 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[]) AS i("updated_at", "id", "rev", "from", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum") LIMIT $15::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = 'held'::text FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", 'held'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296 FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"b\",\"c\"}"
+--   $3 = "{3,3}"
+--   $4 = "{\"waiting\",\"waiting\"}"
 --   $5 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
 --   $6 = "{\"b's actor\",\"c's actor\"}"
 --   $7 = "{\"b's reason\",\"c's reason\"}"
@@ -373,114 +233,203 @@ WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], 
 --   $12 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
 --   $13 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
 --   $14 = "{99,99}"
---   $15 = "{\"waiting\",\"waiting\"}"
---   $16 = "{8,8}"
---   $17 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
+--   $15 = 2
+
+-- moves in a transaction
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[]) AS i("updated_at", "id", "rev", "from", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum") LIMIT $15::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = 'held'::text FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain", "xid") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", 'held'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296, greatest(pg_current_xact_id(), (SELECT "xid" FROM "parcel_events" WHERE "id" = i."id" ORDER BY "rev" DESC, "n" DESC LIMIT 1)) FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"b\",\"c\"}"
+--   $3 = "{3,3}"
+--   $4 = "{\"waiting\",\"waiting\"}"
+--   $5 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $6 = "{\"b's actor\",\"c's actor\"}"
+--   $7 = "{\"b's reason\",\"c's reason\"}"
+--   $8 = "{\"b's request\",\"c's request\"}"
+--   $9 = "{\"b's print\",\"c's print\"}"
+--   $10 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $11 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $12 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $13 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $14 = "{99,99}"
+--   $15 = 2
+
+-- calls that stay
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::bigint[], $3::text::json[], $4::text::text[], $5::text::bigint[], $6::text::text[], $7::text::timestamptz[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[], $12::text::json[], $13::text::json[], $14::text::json[], $15::text::json[], $16::text::bigint[]) AS i("updated_at", "v_weight", "v_note", "id", "rev", "from", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum") LIMIT $17::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "weight" = i."v_weight", "note" = i."v_note" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", 'waiting'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296 FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{8,8}"
+--   $3 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
+--   $4 = "{\"b\",\"c\"}"
+--   $5 = "{3,3}"
+--   $6 = "{\"waiting\",\"waiting\"}"
+--   $7 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $8 = "{\"b's actor\",\"c's actor\"}"
+--   $9 = "{\"b's reason\",\"c's reason\"}"
+--   $10 = "{\"b's request\",\"c's request\"}"
+--   $11 = "{\"b's print\",\"c's print\"}"
+--   $12 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $13 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $14 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $15 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $16 = "{99,99}"
+--   $17 = 2
+
+-- a move, one of a held record, and one that stays
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::json[], $6::text::text[], $7::text::bigint[], $8::text::text[], $9::text::boolean[], $10::text::timestamptz[], $11::text::timestamptz[], $12::text::text[], $13::text::text[], $14::text::text[], $15::text::bigint[], $16::text::boolean[], $17::text::timestamptz[], $18::text::text[], $19::text::text[], $20::text::text[], $21::text::bigint[], $22::text::timestamptz[], $23::text::text[], $24::text::text[], $25::text::text[], $26::text::text[], $27::text::json[], $28::text::json[], $29::text::json[], $30::text::json[], $31::text::bigint[]) AS i("updated_at", "state", "v_label", "v_weight", "v_note", "id", "rev", "from", "compare", "x_created_at", "x_updated_at", "x_label", "x_lane", "x_slot", "x_weight", "x_fragile", "x_due", "x_note", "x_size", "x_tags", "x_moves", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum") LIMIT $32::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = i."state", "label" = i."v_label", "weight" = i."v_weight", "note" = i."v_note" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" AND (NOT i."compare" OR r."created_at" IS NOT DISTINCT FROM i."x_created_at" AND r."updated_at" IS NOT DISTINCT FROM i."x_updated_at" AND r."label" IS NOT DISTINCT FROM i."x_label" AND r."lane" IS NOT DISTINCT FROM i."x_lane" AND r."slot" IS NOT DISTINCT FROM i."x_slot" AND (r."holder" IS NULL) IS TRUE AND r."weight" IS NOT DISTINCT FROM i."x_weight" AND r."fragile" IS NOT DISTINCT FROM i."x_fragile" AND r."due" IS NOT DISTINCT FROM i."x_due" AND r."note"::text IS NOT DISTINCT FROM i."x_note" AND r."size" IS NOT DISTINCT FROM i."x_size" AND r."tags"::text IS NOT DISTINCT FROM i."x_tags" AND r."moves" IS NOT DISTINCT FROM i."x_moves") RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", i."state", i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296 FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"waiting\",\"held\",\"held\"}"
+--   $3 = "{\"a's new label\",\"b's new label\",\"c's new label\"}"
+--   $4 = "{8,8,8}"
+--   $5 = "{\"{\\\"of\\\":\\\"a's new\\\"}\",\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
+--   $6 = "{\"a\",\"b\",\"c\"}"
+--   $7 = "{3,3,3}"
+--   $8 = "{\"waiting\",\"waiting\",\"waiting\"}"
+--   $9 = "{false,true,false}"
+--   $10 = "{NULL,\"2026-03-01T12:00:01Z\",NULL}"
+--   $11 = "{NULL,\"2026-03-01T12:00:04Z\",NULL}"
+--   $12 = "{NULL,\"b's old label\",NULL}"
+--   $13 = "{NULL,\"b's old lane\",NULL}"
+--   $14 = "{NULL,\"b's old slot\",NULL}"
+--   $15 = "{NULL,7,NULL}"
+--   $16 = "{NULL,true,NULL}"
+--   $17 = "{NULL,\"2026-03-01T12:00:07Z\",NULL}"
+--   $18 = "{NULL,\"{\\\"of\\\":\\\"b's old\\\"}\",NULL}"
+--   $19 = "{NULL,\"small\",NULL}"
+--   $20 = "{NULL,\"[\\\"b's old\\\"]\",NULL}"
+--   $21 = "{NULL,7,NULL}"
+--   $22 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $23 = "{\"a's actor\",\"b's actor\",\"c's actor\"}"
+--   $24 = "{\"a's reason\",\"b's reason\",\"c's reason\"}"
+--   $25 = "{\"a's request\",\"b's request\",\"c's request\"}"
+--   $26 = "{\"a's print\",\"b's print\",\"c's print\"}"
+--   $27 = "{\"{\\\"l\\\":\\\"a\\\"}\",\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $28 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $29 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $30 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $31 = "{99,99,99}"
+--   $32 = 3
+
+-- a move, and a call that stays
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::bigint[], $4::text::json[], $5::text::text[], $6::text::bigint[], $7::text::text[], $8::text::timestamptz[], $9::text::text[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::json[], $14::text::json[], $15::text::json[], $16::text::json[], $17::text::bigint[]) AS i("updated_at", "state", "v_weight", "v_note", "id", "rev", "from", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum") LIMIT $18::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = i."state", "weight" = i."v_weight", "note" = i."v_note" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" RETURNING i.*) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", i."state", i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296 FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"held\",\"waiting\"}"
+--   $3 = "{8,8}"
+--   $4 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
+--   $5 = "{\"b\",\"c\"}"
+--   $6 = "{3,3}"
+--   $7 = "{\"waiting\",\"waiting\"}"
+--   $8 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $9 = "{\"b's actor\",\"c's actor\"}"
+--   $10 = "{\"b's reason\",\"c's reason\"}"
+--   $11 = "{\"b's request\",\"c's request\"}"
+--   $12 = "{\"b's print\",\"c's print\"}"
+--   $13 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $14 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $15 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $16 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $17 = "{99,99}"
 --   $18 = 2
 
 -- a move, and one that asks for an effect
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::json[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::bigint[], $14::text::text[], $15::text::text[], $16::text::bigint[], $17::text::timestamptz[], $18::text::text[], $19::text::text[], $20::text::json[]) AS i("id", "rev", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "o_effect", "o_key", "o_attempts", "o_due", "o_error", "from", "v_tags") LIMIT $21::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = 'held', "holder" = NULL, "tags" = i."v_tags" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT "id", "rev", "o_effect", "o_key", "o_attempts", "o_due", "o_error" FROM w WHERE "o_effect" IS NOT NULL) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", 'held'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{4,4}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $5 = "{\"b's actor\",\"c's actor\"}"
---   $6 = "{\"b's reason\",\"c's reason\"}"
---   $7 = "{\"b's request\",\"c's request\"}"
---   $8 = "{\"b's print\",\"c's print\"}"
---   $9 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $10 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $11 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $12 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $13 = "{99,99}"
---   $14 = "{\"carry\",NULL}"
---   $15 = "{\"b's key\",NULL}"
---   $16 = "{2,NULL}"
---   $17 = "{\"2026-03-01T12:00:05Z\",NULL}"
---   $18 = "{\"b's error\",NULL}"
---   $19 = "{\"waiting\",\"waiting\"}"
---   $20 = "{\"[\\\"b's new\\\"]\",\"[\\\"c's new\\\"]\"}"
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::json[], $3::text::text[], $4::text::bigint[], $5::text::text[], $6::text::timestamptz[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::json[], $15::text::bigint[], $16::text::text[], $17::text::text[], $18::text::bigint[], $19::text::timestamptz[], $20::text::text[]) AS i("updated_at", "v_tags", "id", "rev", "from", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "o_effect", "o_key", "o_attempts", "o_due", "o_last_error") LIMIT $21::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = 'held'::text, "holder" = NULL::text, "tags" = i."v_tags" FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" RETURNING i.*), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT i."id", i."rev" + 1, i."o_effect", i."o_key", i."o_attempts", i."o_due", i."o_last_error" FROM w AS i WHERE i."o_effect" IS NOT NULL) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", 'held'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296 FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"[\\\"b's new\\\"]\",\"[\\\"c's new\\\"]\"}"
+--   $3 = "{\"b\",\"c\"}"
+--   $4 = "{3,3}"
+--   $5 = "{\"waiting\",\"waiting\"}"
+--   $6 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $7 = "{\"b's actor\",\"c's actor\"}"
+--   $8 = "{\"b's reason\",\"c's reason\"}"
+--   $9 = "{\"b's request\",\"c's request\"}"
+--   $10 = "{\"b's print\",\"c's print\"}"
+--   $11 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $12 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $13 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $14 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $15 = "{99,99}"
+--   $16 = "{\"carry\",NULL}"
+--   $17 = "{\"b's key\",NULL}"
+--   $18 = "{2,NULL}"
+--   $19 = "{\"2026-03-01T12:00:05Z\",NULL}"
+--   $20 = "{\"b's error\",NULL}"
 --   $21 = 2
 
 -- a move, and one that leaves an effect behind
-WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::json[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::bigint[], $14::text::text[], $15::text::boolean[]) AS i("id", "rev", "updated_at", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "from", "leave") LIMIT $16::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" - 1 FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = i."rev", "updated_at" = i."updated_at", "state" = 'held' FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" - 1 AND r."state" = i."from" RETURNING i.*), d AS (DELETE FROM "parcel_outbox" AS x USING w WHERE w."leave" AND x."id" = w."id" AND x."rev" = w."rev" - 1) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, "from", 'held'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = w."id" AND p."rev" = w."rev" - 1 AND p."n" = 0), 0) * 16777619 + w."e_sum") % 4294967296 FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{4,4}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $5 = "{\"b's actor\",\"c's actor\"}"
---   $6 = "{\"b's reason\",\"c's reason\"}"
---   $7 = "{\"b's request\",\"c's request\"}"
---   $8 = "{\"b's print\",\"c's print\"}"
---   $9 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $10 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $11 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $12 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $13 = "{99,99}"
---   $14 = "{\"waiting\",\"waiting\"}"
+WITH l AS MATERIALIZED (SELECT i.* FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[], $15::text::boolean[]) AS i("updated_at", "id", "rev", "from", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "leave") LIMIT $16::bigint) AS i JOIN "parcel" AS r ON r."id" = i."id" AND r."rev" = i."rev" FOR NO KEY UPDATE OF r SKIP LOCKED), w AS (UPDATE "parcel" AS r SET "rev" = r."rev" + 1, "updated_at" = i."updated_at", "state" = 'held'::text FROM l AS i WHERE r."id" = i."id" AND r."rev" = i."rev" AND r."state" = i."from" RETURNING i.*), d AS (DELETE FROM "parcel_outbox" AS x USING w AS i WHERE x."id" = i."id" AND x."rev" = i."rev" AND i."leave") INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", i."rev" + 1, 0, 'hold'::text, 'was_held'::text, i."from", 'held'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", (coalesce((SELECT p."chain" FROM "parcel_events" AS p WHERE p."id" = i."id" AND p."rev" = i."rev" AND p."n" = 0), 0) * 16777619 + i."e_sum") % 4294967296 FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"b\",\"c\"}"
+--   $3 = "{3,3}"
+--   $4 = "{\"waiting\",\"waiting\"}"
+--   $5 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $6 = "{\"b's actor\",\"c's actor\"}"
+--   $7 = "{\"b's reason\",\"c's reason\"}"
+--   $8 = "{\"b's request\",\"c's request\"}"
+--   $9 = "{\"b's print\",\"c's print\"}"
+--   $10 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $11 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $12 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $13 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $14 = "{99,99}"
 --   $15 = "{true,false}"
 --   $16 = 2
 
 -- creations
-WITH w AS MATERIALIZED (SELECT * FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::text[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[], $15::text::text[], $16::text::text[], $17::text::bigint[], $18::text::timestamptz[], $19::text::text[], $20::text::timestamptz[], $21::text::text[], $22::text::text[], $23::text::text[], $24::text::bigint[], $25::text::boolean[], $26::text::timestamptz[], $27::text::json[], $28::text::text[], $29::text::json[], $30::text::bigint[]) AS i("id", "rev", "updated_at", "places", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "o_effect", "o_key", "o_attempts", "o_due", "o_error", "created_at", "v_label", "v_lane", "v_slot", "v_weight", "v_fragile", "v_due", "v_note", "v_size", "v_tags", "v_moves") LIMIT $31::bigint) AS i WHERE NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = i."id" OFFSET 0) AND NOT ('held' IN ('shelved') AND EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."state" IN ('shelved') AND r."slot" = i."v_slot" OFFSET 0)) AND NOT (EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."label" = i."v_label" OFFSET 0)) AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '"parcel"'::regclass::oid, 'place', k), 0))) FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE), r AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") SELECT "id", 'held', "rev", "created_at", "updated_at", "v_label", "v_lane", "v_slot", NULL, "v_weight", "v_fragile", "v_due", "v_note", "v_size", "v_tags", "v_moves" FROM w), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT "id", "rev", "o_effect", "o_key", "o_attempts", "o_due", "o_error" FROM w WHERE "o_effect" IS NOT NULL) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, NULL, 'held'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", w."e_sum" FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{1,1}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"{414}\",\"{717}\"}"
---   $5 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $6 = "{\"b's actor\",\"c's actor\"}"
---   $7 = "{\"b's reason\",\"c's reason\"}"
---   $8 = "{\"b's request\",\"c's request\"}"
---   $9 = "{\"b's print\",\"c's print\"}"
---   $10 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $11 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $12 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $13 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $14 = "{99,99}"
---   $15 = "{\"carry\",NULL}"
---   $16 = "{\"b's key\",NULL}"
---   $17 = "{2,NULL}"
---   $18 = "{\"2026-03-01T12:00:05Z\",NULL}"
---   $19 = "{\"b's error\",NULL}"
---   $20 = "{\"2026-03-01T12:00:01Z\",\"2026-03-01T12:00:01Z\"}"
---   $21 = "{\"b's new label\",\"c's new label\"}"
---   $22 = "{\"b's new lane\",\"c's new lane\"}"
---   $23 = "{\"b's new slot\",\"c's new slot\"}"
---   $24 = "{8,8}"
---   $25 = "{true,true}"
---   $26 = "{\"2026-03-01T12:00:08Z\",\"2026-03-01T12:00:08Z\"}"
---   $27 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
---   $28 = "{\"small\",\"small\"}"
---   $29 = "{\"[\\\"b's new\\\"]\",\"[\\\"c's new\\\"]\"}"
---   $30 = "{8,8}"
---   $31 = 2
+WITH w AS MATERIALIZED (SELECT * FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::boolean[], $7::text::timestamptz[], $8::text::json[], $9::text::text[], $10::text::json[], $11::text::bigint[], $12::text::text[], $13::text::timestamptz[], $14::text::text[], $15::text::timestamptz[], $16::text::text[], $17::text::text[], $18::text::text[], $19::text::text[], $20::text::json[], $21::text::json[], $22::text::json[], $23::text::json[], $24::text::bigint[], $25::text::text[], $26::text::text[], $27::text::bigint[], $28::text::timestamptz[], $29::text::text[]) AS i("updated_at", "v_label", "v_lane", "v_slot", "v_weight", "v_fragile", "v_due", "v_note", "v_size", "v_tags", "v_moves", "id", "created_at", "places", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "o_effect", "o_key", "o_attempts", "o_due", "o_last_error") LIMIT $30::bigint) AS i WHERE NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = i."id" OFFSET 0) AND NOT ('held'::text IN ('shelved') AND EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."state" IN ('shelved') AND r."slot" = i."v_slot" OFFSET 0)) AND NOT (EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."label" = i."v_label" OFFSET 0)) AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '"parcel"'::regclass::oid, 'place', k), 0))) FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE), r AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") SELECT i."id", 'held'::text, 1, i."created_at", i."updated_at", i."v_label", i."v_lane", i."v_slot", NULL::text, i."v_weight", i."v_fragile", i."v_due", i."v_note", i."v_size", i."v_tags", i."v_moves" FROM w AS i), o AS (INSERT INTO "parcel_outbox" ("id", "rev", "effect", "key", "attempts", "due", "last_error") SELECT i."id", 1, i."o_effect", i."o_key", i."o_attempts", i."o_due", i."o_last_error" FROM w AS i WHERE i."o_effect" IS NOT NULL) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", 1, 0, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", i."e_sum" FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"b's new label\",\"c's new label\"}"
+--   $3 = "{\"b's new lane\",\"c's new lane\"}"
+--   $4 = "{\"b's new slot\",\"c's new slot\"}"
+--   $5 = "{8,8}"
+--   $6 = "{true,true}"
+--   $7 = "{\"2026-03-01T12:00:08Z\",\"2026-03-01T12:00:08Z\"}"
+--   $8 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
+--   $9 = "{\"small\",\"small\"}"
+--   $10 = "{\"[\\\"b's new\\\"]\",\"[\\\"c's new\\\"]\"}"
+--   $11 = "{8,8}"
+--   $12 = "{\"b\",\"c\"}"
+--   $13 = "{\"2026-03-01T12:00:01Z\",\"2026-03-01T12:00:01Z\"}"
+--   $14 = "{\"{414}\",\"{717}\"}"
+--   $15 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $16 = "{\"b's actor\",\"c's actor\"}"
+--   $17 = "{\"b's reason\",\"c's reason\"}"
+--   $18 = "{\"b's request\",\"c's request\"}"
+--   $19 = "{\"b's print\",\"c's print\"}"
+--   $20 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $21 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $22 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $23 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $24 = "{99,99}"
+--   $25 = "{\"carry\",NULL}"
+--   $26 = "{\"b's key\",NULL}"
+--   $27 = "{2,NULL}"
+--   $28 = "{\"2026-03-01T12:00:05Z\",NULL}"
+--   $29 = "{\"b's error\",NULL}"
+--   $30 = 2
 
 -- creations where a rule is over no state
-WITH w AS MATERIALIZED (SELECT * FROM (SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::text[], $5::text::timestamptz[], $6::text::text[], $7::text::text[], $8::text::text[], $9::text::text[], $10::text::json[], $11::text::json[], $12::text::json[], $13::text::json[], $14::text::bigint[], $15::text::timestamptz[], $16::text::text[], $17::text::text[], $18::text::text[], $19::text::bigint[], $20::text::boolean[], $21::text::timestamptz[], $22::text::json[], $23::text::text[], $24::text::json[], $25::text::bigint[]) AS i("id", "rev", "updated_at", "places", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum", "created_at", "v_label", "v_lane", "v_slot", "v_weight", "v_fragile", "v_due", "v_note", "v_size", "v_tags", "v_moves") LIMIT $26::bigint) AS i WHERE NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = i."id" OFFSET 0) AND NOT ('held' IN ('shelved') AND EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."state" IN ('shelved') AND r."slot" = i."v_slot" OFFSET 0)) AND NOT (EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."label" = i."v_label" OFFSET 0)) AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '"parcel"'::regclass::oid, 'place', k), 0))) FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE), r AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") SELECT "id", 'held', "rev", "created_at", "updated_at", "v_label", "v_lane", "v_slot", NULL, "v_weight", "v_fragile", "v_due", "v_note", "v_size", "v_tags", "v_moves" FROM w) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT "id", "rev", 0, 'hold'::text, 'was_held'::text, NULL, 'held'::text, "e_at", "e_actor", "e_reason", "e_request_id", -1, "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", 1, NULL::text, NULL::text, "e_sum", w."e_sum" FROM w RETURNING "id"
---   $1 = "{\"b\",\"c\"}"
---   $2 = "{1,1}"
---   $3 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
---   $4 = "{\"{414}\",\"{717}\"}"
---   $5 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
---   $6 = "{\"b's actor\",\"c's actor\"}"
---   $7 = "{\"b's reason\",\"c's reason\"}"
---   $8 = "{\"b's request\",\"c's request\"}"
---   $9 = "{\"b's print\",\"c's print\"}"
---   $10 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
---   $11 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
---   $12 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
---   $13 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
---   $14 = "{99,99}"
---   $15 = "{\"2026-03-01T12:00:01Z\",\"2026-03-01T12:00:01Z\"}"
---   $16 = "{\"b's new label\",\"c's new label\"}"
---   $17 = "{\"b's new lane\",\"c's new lane\"}"
---   $18 = "{\"b's new slot\",\"c's new slot\"}"
---   $19 = "{8,8}"
---   $20 = "{true,true}"
---   $21 = "{\"2026-03-01T12:00:08Z\",\"2026-03-01T12:00:08Z\"}"
---   $22 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
---   $23 = "{\"small\",\"small\"}"
---   $24 = "{\"[\\\"b's new\\\"]\",\"[\\\"c's new\\\"]\"}"
---   $25 = "{8,8}"
---   $26 = 2
+WITH w AS MATERIALIZED (SELECT * FROM (SELECT * FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::boolean[], $7::text::timestamptz[], $8::text::json[], $9::text::text[], $10::text::json[], $11::text::bigint[], $12::text::text[], $13::text::timestamptz[], $14::text::text[], $15::text::timestamptz[], $16::text::text[], $17::text::text[], $18::text::text[], $19::text::text[], $20::text::json[], $21::text::json[], $22::text::json[], $23::text::json[], $24::text::bigint[]) AS i("updated_at", "v_label", "v_lane", "v_slot", "v_weight", "v_fragile", "v_due", "v_note", "v_size", "v_tags", "v_moves", "id", "created_at", "places", "e_at", "e_actor", "e_reason", "e_request_id", "e_fingerprint", "e_labels", "e_inputs", "e_changes", "e_image", "e_sum") LIMIT $25::bigint) AS i WHERE NOT EXISTS (SELECT 1 FROM "parcel" AS r WHERE r."id" = i."id" OFFSET 0) AND NOT ('held'::text IN ('shelved') AND EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."state" IN ('shelved') AND r."slot" = i."v_slot" OFFSET 0)) AND NOT (EXISTS (SELECT 1 FROM "parcel" AS r WHERE true AND r."label" = i."v_label" OFFSET 0)) AND (SELECT bool_and(pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', '"parcel"'::regclass::oid, 'place', k), 0))) FROM unnest(i."places"::int[]) AS n(k)) IS NOT FALSE), r AS (INSERT INTO "parcel" ("id", "state", "rev", "created_at", "updated_at", "label", "lane", "slot", "holder", "weight", "fragile", "due", "note", "size", "tags", "moves") SELECT i."id", 'held'::text, 1, i."created_at", i."updated_at", i."v_label", i."v_lane", i."v_slot", NULL::text, i."v_weight", i."v_fragile", i."v_due", i."v_note", i."v_size", i."v_tags", i."v_moves" FROM w AS i) INSERT INTO "parcel_events" ("id", "rev", "n", "operation", "name", "from", "to", "at", "actor", "reason", "request_id", "request_n", "fingerprint", "labels", "inputs", "changes", "image", "version", "cause", "guard", "sum", "chain") SELECT i."id", 1, 0, 'hold'::text, 'was_held'::text, NULL::text, 'held'::text, i."e_at", i."e_actor", i."e_reason", i."e_request_id", -1, i."e_fingerprint", i."e_labels", i."e_inputs", i."e_changes", i."e_image", 1, NULL::text, NULL::text, i."e_sum", i."e_sum" FROM w AS i RETURNING "id"
+--   $1 = "{\"2026-03-01T12:00:02Z\",\"2026-03-01T12:00:02Z\"}"
+--   $2 = "{\"b's new label\",\"c's new label\"}"
+--   $3 = "{\"b's new lane\",\"c's new lane\"}"
+--   $4 = "{\"b's new slot\",\"c's new slot\"}"
+--   $5 = "{8,8}"
+--   $6 = "{true,true}"
+--   $7 = "{\"2026-03-01T12:00:08Z\",\"2026-03-01T12:00:08Z\"}"
+--   $8 = "{\"{\\\"of\\\":\\\"b's new\\\"}\",\"{\\\"of\\\":\\\"c's new\\\"}\"}"
+--   $9 = "{\"small\",\"small\"}"
+--   $10 = "{\"[\\\"b's new\\\"]\",\"[\\\"c's new\\\"]\"}"
+--   $11 = "{8,8}"
+--   $12 = "{\"b\",\"c\"}"
+--   $13 = "{\"2026-03-01T12:00:01Z\",\"2026-03-01T12:00:01Z\"}"
+--   $14 = "{\"{414}\",\"{717}\"}"
+--   $15 = "{\"2026-03-01T12:00:03Z\",\"2026-03-01T12:00:03Z\"}"
+--   $16 = "{\"b's actor\",\"c's actor\"}"
+--   $17 = "{\"b's reason\",\"c's reason\"}"
+--   $18 = "{\"b's request\",\"c's request\"}"
+--   $19 = "{\"b's print\",\"c's print\"}"
+--   $20 = "{\"{\\\"l\\\":\\\"b\\\"}\",\"{\\\"l\\\":\\\"c\\\"}\"}"
+--   $21 = "{\"{\\\"in\\\":1}\",\"{\\\"in\\\":1}\"}"
+--   $22 = "{\"{\\\"ch\\\":1}\",\"{\\\"ch\\\":1}\"}"
+--   $23 = "{\"{\\\"im\\\":1}\",\"{\\\"im\\\":1}\"}"
+--   $24 = "{99,99}"
+--   $25 = 2
 
