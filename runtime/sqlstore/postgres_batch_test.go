@@ -295,3 +295,27 @@ func TestTextsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// A write whose event or delivery says something else than its row is refused, and the
+// database is not asked.
+func TestUnsoundWrites(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *driver.Write){
+		"an event of another record":            func(w *driver.Write) { w.Event.ID = "y" },
+		"a row of another record":               func(w *driver.Write) { w.Row.ID = "y" },
+		"a row of another revision":             func(w *driver.Write) { w.Row.Rev = 5 },
+		"an event of another revision":          func(w *driver.Write) { w.Event.Rev = 9 },
+		"an event to elsewhere":                 func(w *driver.Write) { w.Event.To = "on" },
+		"an event from elsewhere":               func(w *driver.Write) { w.Event.From = "off" },
+		"a delivery of another record":          func(w *driver.Write) { w.Outbox.ID = "y" },
+		"an event that records a call":          func(w *driver.Write) { w.Event.N = 1 },
+		"a row with a column that is not there": func(w *driver.Write) { w.Row.Values = []any{"v"} },
+	} {
+		for _, d := range []Dialect{SQLite(), Postgres()} {
+			x, s := scriptedTx(t, d, mode{})
+			if err := x.Write(step(change)); err == nil || s.asked != nil {
+				t.Errorf("%s, %s: got %v, and the database was asked %q", d.Name(), name, err, s.asked)
+			}
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (s *Store) AdoptQuerier(ctx context.Context, schema *driver.Schema, q Queri
 	if err != nil {
 		return nil, err
 	}
-	x.foreign, x.q = q, foreignQuerier{q, &watchdog{limit: s.dialect.patience()}}
+	x.foreign, x.q = q, foreignQuerier{q, &watchdog{limit: s.dialect.patience(), brief: true}}
 	return s.adopt(x)
 }
 

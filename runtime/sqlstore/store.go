@@ -211,7 +211,7 @@ func (s *Store) Adopt(ctx context.Context, schema *driver.Schema, tx *sql.Tx) (d
 		x.q, x.mode, x.ran, x.grouped, x.placed = own.q, own.mode, true, own.grouped, own.placed
 		return x, nil
 	}
-	x.q = txQuerier{tx, &watchdog{limit: s.dialect.patience()}}
+	x.q = txQuerier{tx, &watchdog{limit: s.dialect.patience(), brief: true}}
 	return s.adopt(x)
 }
 

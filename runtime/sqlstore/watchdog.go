@@ -12,6 +12,7 @@ import (
 // taken too long. It belongs to one caller at a time, as its session does.
 type watchdog struct {
 	limit time.Duration
+	brief bool // of few statements, so that no timer is left running: each has its own
 
 	mu    sync.Mutex
 	ctx   context.Context // of the statements; ends when one takes too long
@@ -50,7 +51,7 @@ func (w *watchdog) bound(ctx context.Context) (bound context.Context, done conte
 	if w == nil || w.limit == 0 {
 		return ctx, func() {}
 	}
-	if ctx.Done() != nil {
+	if ctx.Done() != nil || w.brief {
 		return context.WithTimeout(ctx, w.limit)
 	}
 	w.mu.Lock()

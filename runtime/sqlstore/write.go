@@ -132,8 +132,9 @@ func (b *builder) shapeOf(how extent) shape {
 			words := wordingOf(w)
 			s.mixed |= s.words.meet(&words)
 		}
-		s.state, s.old, s.each = s.state || w.Row.State != w.PrevState, s.old || w.Old != nil, s.each && w.Old != nil
-		s.outbox, s.leave = s.outbox || w.Outbox != nil, s.leave || w.Leave
+		s.state, s.each = s.state || w.Row.State != w.PrevState, s.each && w.Old != nil
+		s.old = s.old || w.Old != nil && !s.create
+		s.outbox, s.leave = s.outbox || w.Outbox != nil, s.leave || w.Leave && !s.create
 		s.places = s.places || s.many && s.create && len(b.t.placesOf(w.Row)) > 0
 		s.absent &= absentIn(b.events[i])
 		for _, c := range w.Changed {
