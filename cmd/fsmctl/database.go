@@ -14,7 +14,7 @@ import (
 
 // databaseFlag adds the flag --db.
 func databaseFlag(cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "db", "", "the database: "+cli.AddressForms+" (required)")
+	cmd.Flags().StringVar(into, "db", "", "the database: "+cli.AddressForms+", or "+etcdForm+" (required)")
 }
 
 // open opens the database for a specification that is sound.
@@ -33,17 +33,30 @@ var errNoDatabase = cli.Usagef("--db is missing; name the database: --db jobs.db
 
 // openAt opens what is at an address for a machine.
 func openAt(ctx context.Context, address string, m *spec.Machine, o sqldb.Options) (*live.DB, error) {
+	if isEtcd(address) {
+		return openEtcd(ctx, address, m, o.SpecFile, o.Write)
+	}
 	return sqldb.Open(ctx, address, m, o)
 }
 
 // openPage opens a database for the page.
 func openPage(address string) (serve.Database, func() error, error) {
-	a, err := sqldb.Parse(address)
+	shown, err := shownAs(address)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, end := serve.NewDatabase(a.Shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
+	d, end := serve.NewDatabase(shown, func(ctx context.Context, m *spec.Machine) (*live.DB, error) {
 		return openAt(ctx, address, m, sqldb.Options{SpecFile: m.File})
 	})
 	return d, end, nil
+}
+
+// shownAs is an address without its password.
+func shownAs(address string) (string, error) {
+	if isEtcd(address) {
+		c, err := parseEtcd(address)
+		return c.address().Shown, err
+	}
+	a, err := sqldb.Parse(address)
+	return a.Shown, err
 }

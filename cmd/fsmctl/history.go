@@ -65,6 +65,9 @@ func (c *ctl) printHistory(h cli.History) error {
 }
 
 // countMoves counts the events of a machine.
-func countMoves(ctx context.Context, address string, m *spec.Machine, _ string) ([]chart.Traffic, error) {
+func countMoves(ctx context.Context, address string, m *spec.Machine, file string) ([]chart.Traffic, error) {
+	if isEtcd(address) {
+		return etcdMoves(ctx, address, m, file)
+	}
 	return sqldb.History(ctx, address, m.Name)
 }

@@ -1,6 +1,6 @@
 // Command fsmctl looks at the databases of machines: it audits and repairs their
 // records, prints their logs, counts their moves and shows them on a page. It reads
-// SQLite files and PostgreSQL with the specification alone; the generated package is not
+// SQLite files, PostgreSQL and etcd with the specification alone; the generated package is not
 // needed.
 //
 // It is a module of its own, so that fsmgen links no database and nobody downloads a
@@ -33,11 +33,14 @@ func (c *ctl) rootCommand() *cobra.Command {
 		Use:   "fsmctl",
 		Short: "Look at the live databases of machines",
 		Long: `fsmctl looks at the live databases of machines that fsmgen has generated: SQLite
-files and PostgreSQL. It needs the specification and not the program.
+files, PostgreSQL and etcd. It needs the specification and not the program.
 
 A database is named by --db:
   jobs.db                                    the path of a SQLite file
   postgres://user:password@host:5432/name    a database of PostgreSQL
+  etcd://host:2379,host:2379/prefix/         keys of etcd; without a prefix: fsm/
+  etcds://user:password@host:2379/prefix/?cacert=ca.pem&cert=me.pem&key=me.key
+                                             keys of etcd over TLS
 
 Only "repair --yes" writes.
 

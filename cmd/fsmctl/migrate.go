@@ -53,6 +53,9 @@ func (c *ctl) migrate(args []string, f migrateFlags) error {
 	if f.db == "" {
 		return errNoDatabase
 	}
+	if isEtcd(f.db) {
+		return cli.Usagef("--db: etcd has no script; the new program migrates its keys when it calls Migrate (what breaks: fsmgen diff OLD NEW)")
+	}
 	a, err := parse(f.db)
 	if err != nil {
 		return cli.Usagef("--db: %w", err)

@@ -42,15 +42,16 @@ type Change struct {
 }
 
 // ofRow are the checks that look at a row; all others look at the log.
-var ofRow = []string{audit.CheckDecode, audit.CheckRule, audit.CheckFold, audit.CheckBeyond, audit.CheckOrphan}
+var ofRow = []string{audit.CheckDecode, audit.CheckRule, audit.CheckFold, audit.CheckBeyond, audit.CheckOrphan, audit.CheckIndex}
 
 // Propose says what Repair would do about what an audit found of one record. It
 // changes nothing. The second result is false when there is nothing to repair:
 // a SHOULD, or a rule across records alone.
 func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Proposal, bool, error) {
 	p := Proposal{ID: id}
-	row := false
+	row, keys := false, false
 	for _, f := range found {
+		keys = keys || f.Check == audit.CheckIndex
 		switch {
 		case !f.Must:
 		case f.Check == audit.CheckUnique:
@@ -69,6 +70,9 @@ func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Pr
 	switch {
 	case err != nil:
 		return p, true, db.Address.Clean(err)
+	case n == 0 && keys:
+		p.Why = "no record has this id; delete the key that is left over by hand"
+		return p, true, nil
 	case n == 0:
 		p.Why = "it has no log; remove the row, or make the record by an operation of its own"
 		return p, true, nil
@@ -80,7 +84,11 @@ func (db *DB) Propose(ctx context.Context, id string, found []audit.Finding) (Pr
 	if err != nil {
 		return p, true, err
 	}
-	if p.Changes = db.changes(&have, &folded, p.Missing); len(p.Changes) == 0 {
+	p.Changes = db.changes(&have, &folded, p.Missing)
+	if keys { // the store makes them again with the row
+		p.Changes = append(p.Changes, Change{"index keys", "others", "those of the record"})
+	}
+	if len(p.Changes) == 0 {
 		p.Why = "its row is what its log says, and breaks a rule; the log was written past the machine, and an operator's operation has to decide"
 	} else {
 		p.Why = ""

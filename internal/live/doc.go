@@ -3,7 +3,7 @@
 // internal/interp as the meaning of its records.
 //
 // It is given a store that somebody else has opened, and imports no driver: see
-// sqldb. It guarantees that it writes by Repair only, that it refuses a database which
+// sqldb, and cmd/fsmctl for etcd. It guarantees that it writes by Repair only, that it refuses a database which
 // was made for another specification, and that no error holds the password of an address. What an audit finds here is what the generated package's
 // own Audit finds, in the same words; a test holds the two equal.
 //

@@ -104,6 +104,9 @@ func (db *DB) open(ctx context.Context, file string) error {
 
 // missing refuses a database that does not hold the machine.
 func (db *DB) missing(list []Installed) error {
+	if len(list) == 0 && db.Address.Dialect == "" {
+		return fmt.Errorf("%s holds no machine of fsmgen; is it another cluster, or another prefix", db.Address.Shown)
+	}
 	if len(list) == 0 {
 		return fmt.Errorf("%s holds no machine of fsmgen: there is no table fsm_meta, or nothing in it; is it another database, or another schema", db.Address.Shown)
 	}

@@ -96,10 +96,17 @@ type callError struct {
 }
 
 func (e *callError) Error() string {
+	text := e.err.Error()
 	if s, ok := status.FromError(e.err); ok {
-		return s.Message()
+		text = s.Message()
 	}
-	return e.err.Error()
+	switch e.kind {
+	case login:
+		return ErrLogin.Error() + ": " + text
+	case forbidden:
+		return ErrForbidden.Error() + ": " + text
+	}
+	return text
 }
 
 func (e *callError) Unwrap() error { return e.err }

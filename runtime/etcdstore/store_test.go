@@ -351,3 +351,19 @@ func TestOldCluster(t *testing.T) {
 		t.Errorf("got %v, want to be told that 3.5 is needed", err)
 	}
 }
+
+// The machines below a prefix are found, among keys of others.
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	d := newData()
+	d.note("fsm/other", version{create: 1, mod: 1})
+	d.note("fsm/strange/x", version{create: 1, mod: 1})
+	d.note("other/parcel/meta", version{create: 1, mod: 1, value: []byte(`{"machine":"other"}`)})
+	store := open(t, serve(t, d))
+	s := storetest.Schema()
+	table(t, store)
+	got, err := store.Installed(t.Context())
+	if diff := cmp.Diff([]etcdstore.Installed{{Machine: s.Machine, Version: s.Version, Hash: s.Hash}}, got); diff != "" || err != nil {
+		t.Errorf("%v; (-want +got):\n%s", err, diff)
+	}
+}

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fsmgen/fsmgen/internal/live"
 )
 
 // Address is where a database is.
@@ -20,7 +19,7 @@ type Address struct {
 	Dialect string // "sqlite" or "postgres"
 	Shown   string // for messages: the path, or host and database
 
-	secrets []string // in every form in which an error may have them
+	clean func(error) error // takes the password out; nil: there is none
 }
 
 const expected = "expected the path of a SQLite file, or an address like postgres://user:password@host:5432/database"
@@ -80,30 +79,17 @@ func server(text string) (Address, error) {
 		return Address{}, errors.New("the address cannot be read; expected one like postgres://user:password@host:5432/database?sslmode=verify-full (the characters / ? # @ of a password are written %2F %3F %23 %40)")
 	}
 	a := Address{Text: text, Dialect: "postgres", Shown: fmt.Sprintf("the database %q at %s:%d", config.Database, config.Host, config.Port)}
-	p := config.Password
-	for _, form := range []string{p, url.QueryEscape(p), url.PathEscape(p), strings.Trim(strconv.Quote(p), `"`)} {
-		if form != "" && !slices.Contains(a.secrets, form) {
-			a.secrets = append(a.secrets, form)
-		}
-	}
+	a.clean = live.Secret(config.Password)
 	return a, nil
 }
 
 // Clean returns an error without the password. What errors.Is and errors.As find
 // in it is gone when it held one.
 func (a Address) Clean(err error) error {
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	clean := text
-	for _, s := range a.secrets {
-		clean = strings.ReplaceAll(clean, s, "…")
-	}
-	if clean == text {
+	if a.clean == nil {
 		return err
 	}
-	return errors.New(clean)
+	return a.clean(err)
 }
 
 // CheckFile tells a database from other files by what each of them begins with, so

@@ -42,6 +42,7 @@ func NewTLS(tb testing.TB) *TLS {
 	clientKey, client := issue(tb, key, root, &x509.Certificate{
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
+	a.write(tb, "client", clientKey, client)
 	a.Client = tls.Certificate{Certificate: [][]byte{client.Raw}, PrivateKey: clientKey}
 	return a
 }
@@ -49,6 +50,12 @@ func NewTLS(tb testing.TB) *TLS {
 // Config is that of a client whom the servers take.
 func (a *TLS) Config() *tls.Config {
 	return &tls.Config{RootCAs: a.Roots, Certificates: []tls.Certificate{a.Client}}
+}
+
+// Files returns the paths of what a client needs: the authority, the client's
+// certificate and its key.
+func (a *TLS) Files() (ca, cert, key string) {
+	return filepath.Join(a.dir, "ca.pem"), filepath.Join(a.dir, "client.pem"), filepath.Join(a.dir, "client.key")
 }
 
 func (a *TLS) flags() []string {
