@@ -33,7 +33,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "the first seed")
 	share  = flag.Uint64("sqlite", 1, "one in this many machines is tested over SQLite too; 0: none")
 	tries  = flag.Int("shrink", 60, "how many smaller machines are tried when one fails")
-	only   = flag.String("only", "", "the found machine that is tested")
+	only   = flag.String("only", "", "the found machines that are tested, separated by commas")
 	limit  = flag.Duration("limit", 15*time.Minute, "how long the generated tests of one machine may take")
 )
 
@@ -98,7 +98,7 @@ func TestFoundMachines(t *testing.T) {
 		if found.HasErrors() {
 			t.Fatal(found)
 		}
-		if *only != "" && name != *only {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
 			continue
 		}
 		files, err := gen.Generate(m, gen.Options{Package: name, TestStore: stores})
