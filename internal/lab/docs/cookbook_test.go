@@ -19,6 +19,9 @@ import (
 //	yaml NAME  a specification without findings; NAME is its package
 //	go         stands word for word in testdata/cookbook
 func TestCookbook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
 	t.Parallel()
 	module := outside.New(t, "example.com/cookbook")
 	files, err := filepath.Glob("testdata/cookbook/*.go")

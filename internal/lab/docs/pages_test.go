@@ -213,9 +213,7 @@ func TestMain(m *testing.M) {
 // run runs a block of a shell and returns its output.
 func (p *page) run(body string) *string {
 	t := p.t
-	if _, err := exec.LookPath("sh"); err != nil || runtime.GOOS == "windows" {
-		t.Skip("there is no sh")
-	}
+	needShell(t)
 	p.shell.Do(func() {
 		now := read(t, "specs/lifecycle.yaml")
 		p.write("lifecycle.yaml", now)
@@ -243,6 +241,13 @@ func (p *page) run(body string) *string {
 	}
 	text := string(out)
 	return &text
+}
+
+func needShell(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil || runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
 }
 
 // fill makes a file with the morning in it.

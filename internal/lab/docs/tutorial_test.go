@@ -20,6 +20,10 @@ import (
 //	yaml head      stands behind `entity` in job.yaml
 //	yaml SECTION   an entry of job.yaml, in the place of the one with its name or at the end of the section
 func TestTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
+	needShell(t)
 	t.Parallel()
 	w := &walk{page: page{t: t}, module: outside.Empty(t)}
 	w.blocks("tutorial.md", w.step, func(text string) string { return unlike.ReplaceAllString(text, "?") })
