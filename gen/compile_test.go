@@ -100,6 +100,7 @@ func TestPackagesRun(t *testing.T) {
 		for _, f := range generate(t, m.Machine, Options{}) {
 			module.Write(filepath.Join(m.Name, f.Name), f.Data)
 		}
+		module.Write(filepath.Join(m.Name, "engine_test.go"), outside.EngineTest(m.Name))
 	}
 	extra, err := filepath.Glob("testdata/run/*/*_test.go")
 	if err != nil {

@@ -1,6 +1,8 @@
 package fsmtest
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestInSchema(t *testing.T) {
 	t.Parallel()

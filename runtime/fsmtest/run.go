@@ -2,46 +2,36 @@ package fsmtest
 
 import (
 	"testing"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Run runs all tests of one generated package.
 func Run[R any](t *testing.T, table Table, d Driver[R]) {
 	t.Helper()
-	m, err := compile(table)
+	m, err := oracle.Compile(table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &suite[R]{m: m, d: d}
-	if *traceFile != "" {
-		(&suite[R]{m: m, d: d}).trace(t)
+	s := &oracle.Suite[R]{M: m, D: d}
+	t.Run("cells", s.Cells)
+	t.Run("inputs", s.Inputs)
+	t.Run("forbidden", s.Forbidden)
+	t.Run("invariants", s.Invariants)
+	t.Run("stateless", s.Stateless)
+	t.Run("classify", s.Classify)
+	t.Run("ends", s.Ends)
+	t.Run("words", s.Words)
+	if table.Projection != nil {
+		t.Run("projection", s.Projection)
 	}
-	t.Run("cells", s.cells)
-	t.Run("inputs", s.inputs)
-	t.Run("forbidden", s.forbidden)
-	t.Run("invariants", s.invariants)
-	t.Run("stateless", s.stateless)
-	t.Run("classify", s.classify)
-	t.Run("ends", s.ends)
-	t.Run("records", s.records)
-	t.Run("schema", s.schema)
-	t.Run("words", s.words)
-	if m.Projection != nil {
-		t.Run("projection", s.projection)
+	for _, st := range append([]Store{oracle.Memory}, d.Stores...) {
+		t.Run(st.Name, func(t *testing.T) {
+			if d.Descriptor.Schema.SQL[st.Name] != "" {
+				st.Open(t) // where there is no server for it, all is skipped here, and said once
+			}
+			s.Walks(t, st)
+		})
 	}
-	t.Run("queries", s.queries)
-	for _, st := range append([]Store{Memory}, d.Stores...) {
-		t.Run(st.Name, s.durable(st))
-	}
-	t.Logf("%s: %s", table.Machine, s.counts())
-}
-
-// suite is one run of the tests, with what it has counted.
-type suite[R any] struct {
-	m    *model
-	d    Driver[R]
-	note func(TraceLine) // where a trace is written; nil without one
-
-	cellCount, caseCount, soundCount, recordCount, durableCount, groupCount, promptCount int
-
-	ways map[string]int
+	t.Logf("%s: %s", table.Machine, s.Counts())
 }

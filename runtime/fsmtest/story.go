@@ -98,9 +98,9 @@ func Retell[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], s Story) {
 		return
 	}
 	done := map[string]int{}
-	for _, p := range fx.done() {
-		if p.effect == s.Effect {
-			done[p.key]++
+	for _, p := range fx.Done() {
+		if p.Effect == s.Effect {
+			done[p.Key]++
 		}
 	}
 	switch s.Ends {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 	"github.com/fsmgen/fsmgen/runtime/memstore"
 )
 
@@ -41,7 +42,7 @@ func relive[R interface{ Ref() fsm.Ref }](t testing.TB, d Driver[R], steps []Sto
 		if leads != step.Leads || guard != step.Guard {
 			t.Fatalf("%s: %s, want %s", what, told(leads, guard), told(step.Leads, step.Guard))
 		}
-		for _, id := range sortedKeys(step.Is) {
+		for _, id := range oracle.SortedKeys(step.Is) {
 			r, err := m.Record(ctx, id)
 			if err != nil {
 				t.Fatalf("%s: the record %q after it: %v", what, id, err)

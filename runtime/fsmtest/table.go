@@ -1,164 +1,76 @@
 package fsmtest
 
-// Table is a specification in its own words, as far as a test must know it.
-// Lists of names are written in one string, separated by commas.
-type Table struct {
-	Machine     string
-	Entity      string
-	Version     int
-	Hash        string // of the specification's meaning
-	Enforce     string // how much a database refuses by itself
-	RequestID   string // "required", "optional" or "none"
-	ExpectedRev string // the same
-	// Matrix says what each operation does in each state: one line for each
-	// operation, one column for each state, and the column `(new)` for creations.
-	//
-	//	-> s          the record moves to s (or stays there)
-	//	choose        one of the branches decides
-	//	record only   the call is logged and changes nothing
-	//	refused       nothing happens
-	//	.             a creation has no states, another operation makes no record
-	Matrix     string
-	Fields     []Field
-	States     []State
-	Invariant  []string // facts that hold in every state
-	Guards     []Guard
-	Uniques    []Unique
-	Operations []Operation
-	Forbidden  []Move
-	Projection *Projection
-}
+import (
+	"context"
 
-// Field is one datum of the record.
-type Field struct {
-	Name   string
-	Type   string // as in the specification: "optional string", "int 0..10", "done|failed"
-	Stored string // in rows and events, when it differs from Name
-	Words  string // the stored words of an enum, when they differ from Type
-	Per    string // of a sequence: the fields that make the group
-}
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
 
-// State is one state and what holds in it.
-type State struct {
-	Name          string
-	Stored        string
-	Terminal      bool
-	Final         bool
-	Present       string
-	Absent        string
-	ShouldPresent string
-	ShouldAbsent  string
-	Invariant     []string
-	Probes        string    // what the audit asks about a record in the state
-	Witnesses     []Witness // of records that break a fact of the invariants, or "sound": none
-}
+// What a generated test file says of its machine, in the words of the specification.
+type (
+	// Table is a specification in its own words, as far as a test must know it.
+	Table = oracle.Table
+	// Field is one datum of the record.
+	Field = oracle.Field
+	// State is one state and what holds in it.
+	State = oracle.State
+	// Guard is a named precondition.
+	Guard = oracle.Guard
+	// Unique says that among the records in some states fields are unique.
+	Unique = oracle.Unique
+	// Operation is one operation; its targets stand in the matrix.
+	Operation = oracle.Operation
+	// Witness is a case that the proof of the specification has found.
+	Witness = oracle.Witness
+	// Input is one datum of a call.
+	Input = oracle.Input
+	// Branch is one line of `choose`.
+	Branch = oracle.Branch
+	// Move is a move that must never happen.
+	Move = oracle.Move
+	// Projection is a state derived from all records with the same key.
+	Projection = oracle.Projection
+	// Rule gives the derived state when all its conditions hold; the first wins.
+	Rule = oracle.Rule
+)
 
-// Guard is a named precondition: facts, or a bound on the other records that
-// have the same values in the fields Same and are in the states In.
-type Guard struct {
-	Name  string
-	When  []string
-	Fewer int64 // 0: the guard has facts; `none` is Fewer 1
-	Same  string
-	In    string
-	Error string
-	// Message is what the guard says beside its error, when another guard gave
-	// the error its words.
-	Message string
-}
+// How the tests reach the generated package.
+type (
+	// Driver holds typed adapters without a decision of their own.
+	Driver[R any] = oracle.Driver[R]
+	// Pure is one operation of the pure layer.
+	Pure[R any] = oracle.Pure[R]
+	// Event is what a pure method says that it did.
+	Event = oracle.Event
+	// Projected is what a projection makes of a group.
+	Projected = oracle.Projected
+	// Durable is one generated machine, opened on a store.
+	Durable[R any] = oracle.Durable[R]
+	// Durably is one operation of the durable layer.
+	Durably[R any] = oracle.Durably[R]
+	// Holding is what a handle shows of its record.
+	Holding[R any] = oracle.Holding[R]
+	// Working is how workers are made.
+	Working[R any] = oracle.Working[R]
+	// Call is one call of an operation.
+	Call = oracle.Call
+	// Effects stands for the world outside: it notes every effect that is performed.
+	Effects = oracle.Effects
+	// Vocabulary is one generated enum with its words; Words makes it.
+	Vocabulary = oracle.Vocabulary
+	// Store is one kind of store that the durable form is tested over.
+	Store = oracle.Store
+	// Tx is a transaction that a caller has begun by itself.
+	Tx = oracle.Tx
+	// Begin begins a transaction of the caller's own in a store.
+	Begin = oracle.Begin
+)
 
-// Unique says that among the records in the states In the fields are unique.
-type Unique struct {
-	Name   string
-	Fields string
-	In     string
-	Error  string
-}
-
-// Operation is one operation; its targets stand in the matrix.
-type Operation struct {
-	Name        string
-	Stored      string
-	Event       string // its audit name, when it differs from Name
-	StoredEvent string
-	By          string // "caller" when empty
-	Inputs      []Input
-	Require     string   // guards, in order
-	Implied     string   // those of Require that refuse no record which keeps its promises: they follow from these and from the guards before
-	OnRefusal   string   // "record only", or empty
-	Set         []string // "lease: input"
-	Clear       string
-	Increment   string
-	Add         []string
-	Choose      []Branch
-	Witnesses   []Witness
-	Dedupe      string   // the fields by which a creation finds an existing record
-	DedupeIn    string   // the states in which it is looked for; empty: all
-	Where       []string // of `next`
-	Order       string   // of `next`: "created_at, -priority"; empty with Picks: by id
-	Picks       bool     // has `next`
-	Triggers    []string // "startup", "after lease", "after updated_at + 600s"
-	Effect      string
-	EffectKey   string // fields, `id`, `rev`; empty: machine, id and revision
-	Atomic      bool
-	Then        string
-}
-
-// Witness is a case that the proof of the specification has found: a record and
-// a call that an operation decides in one way, or a record that breaks a fact. It
-// stands in the table where the cases that the tests make up could miss that way,
-// or where there is no case. Values are JSON; times are written "now", "now+1h".
-type Witness struct {
-	Way     string // "guard g", "branch 2", "move", the fact, or "sound"
-	In      string // the state of the record; empty for a creation
-	Record  string // what is not absent in it
-	Inputs  string // what is sent
-	Actor   string
-	Never   string // why this cannot happen
-	Unknown string // why nobody knows whether it can
-}
-
-// Input is one datum of a call.
-type Input struct {
-	Name  string
-	Type  string
-	Words string // the stored words of an enum, when they differ from Type
-	Loose bool   // left out when two requests are compared
-}
-
-// Branch is one line of `choose`; exactly one of To, RecordOnly and Reject is set.
-type Branch struct {
-	From       string // states; empty: all
-	When       []string
-	To         string // a state, or "same"
-	RecordOnly bool
-	Reject     string
-	Set        []string
-	Clear      string
-	Increment  string
-	Add        []string
-}
-
-// Move is a move that must never happen.
-type Move struct {
-	From, To string
-	Reason   string
-}
-
-// Projection is a state derived from all records with the same key.
-type Projection struct {
-	Entity string
-	Key    string
-	Fields []string // "attempt: max attempt"
-	Rules  []Rule
-	Moves  []Move // the moves that a step of one record may lead to
-}
-
-// Rule gives the derived state when all its conditions hold; the first wins.
-type Rule struct {
-	State   string
-	Any     string
-	All     string
-	None    string
-	AtLeast int64
+// Seed writes made-up records into a store, as if each had just been created
+// in its state, at revision 1; Given does so for one record. The store's schema must
+// allow records to begin in their states: level `checks`, not `full`.
+func Seed(ctx context.Context, store fsm.Store, s *driver.Schema, rows ...driver.Row) error {
+	return oracle.Seed(ctx, store, s, rows...)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/interp"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -50,7 +50,7 @@ func value(t spec.Type, text string) (interp.Value, error) {
 }
 
 // record reads a record of a trace.
-func record(m *spec.Machine, row *fsmtest.TraceRow) (interp.Record, error) {
+func record(m *spec.Machine, row *enginetest.TraceRow) (interp.Record, error) {
 	r := interp.NewRecord(m, row.ID)
 	r.Rev, r.CreatedAt, r.UpdatedAt = row.Rev, row.CreatedAt, row.UpdatedAt
 	for _, s := range m.States {
@@ -74,7 +74,7 @@ func record(m *spec.Machine, row *fsmtest.TraceRow) (interp.Record, error) {
 }
 
 // call reads a call of a trace.
-func call(m *spec.Machine, l fsmtest.TraceLine) (interp.Call, error) {
+func call(m *spec.Machine, l enginetest.TraceLine) (interp.Call, error) {
 	op := m.Operation(l.Operation)
 	if op == nil {
 		return interp.Call{}, fmt.Errorf("the machine has no operation %q", l.Operation)
@@ -124,7 +124,7 @@ func show(m *spec.Machine, r interp.Record) string {
 }
 
 // traced is what an engine says in a trace.
-func traced(m *spec.Machine, l fsmtest.TraceLine) (outcome, error) {
+func traced(m *spec.Machine, l enginetest.TraceLine) (outcome, error) {
 	t := l.Outcome
 	o := outcome{Code: t.Code, RecordOnly: t.RecordOnly, Replayed: t.Replayed, Existing: t.Existing}
 	if t.Code != "" {

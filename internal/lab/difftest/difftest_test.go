@@ -19,7 +19,7 @@ import (
 	"github.com/fsmgen/fsmgen/gen"
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/outside"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -43,7 +43,7 @@ func TestEngines(t *testing.T) {
 		t.Parallel()
 		module := outside.New(t, "example.com/difftest")
 		m := generate(t, module, filepath.Join("testdata", "ticket.yaml"))
-		if out, err := module.Test("-count=1", "-vet=off", "./...", "-v", "-skip", "/sqlite", "-fsmtest.trace", "trace.jsonl"); err != nil {
+		if out, err := module.Test("-count=1", "-vet=off", "./...", "-v", "-skip", "/sqlite", "-enginetest.trace", "trace.jsonl"); err != nil {
 			t.Fatalf("go test: %v\n%s", err, out)
 		}
 		lines, err := os.ReadFile(filepath.Join(module.Dir, m.Name, "trace.jsonl"))
@@ -72,6 +72,7 @@ func generate(t *testing.T, module outside.Module, path string) *spec.Machine {
 	for _, f := range files {
 		module.Write(filepath.Join(m.Name, f.Name), f.Data)
 	}
+	module.Write(filepath.Join(m.Name, "engine_test.go"), outside.EngineTest(m.Name))
 	return m
 }
 
@@ -94,7 +95,7 @@ func replay(t *testing.T, m *spec.Machine, trace []byte) {
 	var world interp.World
 	failed := 0
 	for n := 1; lines.Scan(); n++ {
-		var l fsmtest.TraceLine
+		var l enginetest.TraceLine
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			t.Fatalf("line %d: %v", n, err)
 		}
@@ -128,7 +129,7 @@ func replay(t *testing.T, m *spec.Machine, trace []byte) {
 }
 
 // one replays one line and says what differs.
-func one(m *spec.Machine, world *interp.World, l fsmtest.TraceLine) (string, error) {
+func one(m *spec.Machine, world *interp.World, l enginetest.TraceLine) (string, error) {
 	switch l.Kind {
 	case "walk":
 		*world = interp.World{}
@@ -191,7 +192,7 @@ func one(m *spec.Machine, world *interp.World, l fsmtest.TraceLine) (string, err
 }
 
 // pure is one case of the pure layer.
-func pure(m *spec.Machine, c interp.Call, l fsmtest.TraceLine) (outcome, error) {
+func pure(m *spec.Machine, c interp.Call, l enginetest.TraceLine) (outcome, error) {
 	r := interp.NewRecord(m, l.Call.ID)
 	if l.Row != nil {
 		var err error
@@ -217,7 +218,7 @@ func pure(m *spec.Machine, c interp.Call, l fsmtest.TraceLine) (outcome, error) 
 
 // byItself does what the machine does without a caller, and returns how many
 // steps it took.
-func byItself(m *spec.Machine, world *interp.World, l fsmtest.TraceLine) int {
+func byItself(m *spec.Machine, world *interp.World, l enginetest.TraceLine) int {
 	n := 0
 	if l.Kind == "deliver" {
 		for _, d := range slices.Clone(world.Outbox) {
@@ -265,11 +266,11 @@ func TestCases(t *testing.T) {
 			t.Fatal(err)
 		}
 		matrix := matrixText.FindSubmatch(src)
-		counts := regexp.MustCompile(name + `: (\d+ operations.*)`).FindStringSubmatch(output)
-		if matrix == nil || counts == nil {
+		counts := regexp.MustCompile(name+`: (\d+ operations.*|engine: .*)`).FindAllStringSubmatch(output, -1)
+		if matrix == nil || len(counts) != 2 {
 			t.Fatalf("%s: the matrix or the numbers are missing in\n%s", name, output)
 		}
-		fmt.Fprintf(&b, "%s: %s\n\n%s\n", name, counts[1], matrix[1])
+		fmt.Fprintf(&b, "%s: %s; %s\n\n%s\n", name, counts[0][1], counts[1][1], matrix[1])
 	}
 	path := filepath.Join("testdata", "cases.golden")
 	if *update {

@@ -3,7 +3,7 @@
 // durable layer over the store in memory, and over SQLite.
 //
 // For each of the five machines it holds the package in examples to be what is
-// generated, runs its generated tests in trace mode (fsmtest.TraceLine), and
+// generated, runs its generated tests in trace mode (enginetest.TraceLine), and
 // replays every line with the interpreter: each abstract record with each abstract
 // call, and long walks of calls, sweeps, recoveries and deliveries. Outcome,
 // refusal, record and events must be the same everywhere.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fsmgen/fsmgen/gen"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -93,7 +93,7 @@ func trace(t *testing.T, name string) []byte {
 	if traces[name] == nil {
 		path := filepath.Join(t.TempDir(), "trace.jsonl")
 		// The trace comes before the tests, and ends at PostgreSQL, where there is none.
-		runShipped(t, name, nil, "-test.skip", "/(sqlite|cells|invariants|inputs|projection)", "-fsmtest.trace", path)
+		runShipped(t, name, nil, "-test.skip", "/(sqlite|cells|invariants|inputs|projection)", "-enginetest.trace", path)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -105,12 +105,12 @@ func trace(t *testing.T, name string) []byte {
 
 // traceLines returns the lines of a trace but those over SQLite, which are the same
 // cases once more.
-func traceLines(t *testing.T, name string) (list []fsmtest.TraceLine) {
+func traceLines(t *testing.T, name string) (list []enginetest.TraceLine) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(string(trace(t, name))))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var l fsmtest.TraceLine
+		var l enginetest.TraceLine
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			t.Fatal(err)
 		}

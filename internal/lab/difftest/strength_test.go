@@ -17,7 +17,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/interp"
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/validate"
-	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/spec"
 )
 
@@ -46,7 +46,7 @@ var floors = struct{ found, errors, coarse float64 }{69.6, 56.7, 73.0}
 // which is an error or a warning; without --strict it takes an error.
 func TestStrength(t *testing.T) {
 	campaign.Only(t)
-	asked := map[string][]fsmtest.TraceLine{}
+	asked := map[string][]enginetest.TraceLine{}
 	for _, name := range five {
 		asked[name] = traceLines(t, name)
 	}
@@ -161,7 +161,7 @@ func refusal(m *spec.Machine) spec.Diagnostics {
 
 // noticed reports whether a mutant answers a case of the generated tests
 // otherwise than the original.
-func noticed(original, m *spec.Machine, lines []fsmtest.TraceLine) bool {
+func noticed(original, m *spec.Machine, lines []enginetest.TraceLine) bool {
 	for i, s := range m.States { // Terminal, and what is compared of the descriptor
 		if s.Terminal != original.States[i].Terminal {
 			return true

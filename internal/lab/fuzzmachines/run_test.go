@@ -56,7 +56,7 @@ func runMany(t *testing.T, machines []sound, args ...string) map[string]string {
 	return failed
 }
 
-// runner writes the packages, and a program that calls the test of each by its name.
+// runner writes the packages, and a program that calls the tests of each by its name.
 func runner(module outside.Module, machines []sound) {
 	var imports, calls strings.Builder
 	for _, m := range machines {
@@ -67,8 +67,9 @@ func runner(module outside.Module, machines []sound) {
 			}
 			module.Write(filepath.Join(m.name, name), f.Data)
 		}
+		module.Write(filepath.Join(m.name, "engine_tests.go"), outside.EngineTest(m.name))
 		fmt.Fprintf(&imports, "\t%s \"example.com/many/%s\"\n", m.name, m.name)
-		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s)\n", m.name, m.name, spec.GoName(m.machine))
+		fmt.Fprintf(&calls, "\trun(t, %q, %s.Test%s, %s.TestEngine)\n", m.name, m.name, spec.GoName(m.machine), m.name)
 	}
 	module.Write("many_test.go", fmt.Appendf(nil, program, imports.String(), limit.Nanoseconds(), calls.String()))
 }
@@ -87,12 +88,13 @@ import (
 
 const limit = time.Duration(%d)
 
-func run(t *testing.T, name string, test func(*testing.T)) {
+func run(t *testing.T, name string, test, engine func(*testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		late := time.AfterFunc(limit, func() { panic("the tests of " + name + " take longer than " + limit.String()) })
 		defer late.Stop()
 		test(t)
+		engine(t)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/fsmgen/fsmgen/internal/lab/campaign"
 	"github.com/fsmgen/fsmgen/internal/lab/fuzzmachines"
 	"github.com/fsmgen/fsmgen/internal/validate"
+	"github.com/fsmgen/fsmgen/runtime/enginetest"
 	"github.com/fsmgen/fsmgen/runtime/fsmtest"
 	"github.com/fsmgen/fsmgen/spec"
 )
@@ -101,7 +102,7 @@ func met(source []byte) ([]string, error) {
 	if err := literal(vars["testTable"], vars, reflect.ValueOf(&table).Elem()); err != nil {
 		return nil, err
 	}
-	return fsmtest.Missed(table)
+	return enginetest.Missed(table)
 }
 
 // literal writes what a literal of Go stands for into a value.

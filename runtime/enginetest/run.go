@@ -1,0 +1,28 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/fsmgen/fsmgen/runtime/fsmtest"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
+
+// Run runs what fsmtest.Run leaves out, over the same table and the same driver.
+func Run[R any](t *testing.T, table fsmtest.Table, d fsmtest.Driver[R]) {
+	t.Helper()
+	m, err := oracle.Compile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &oracle.Suite[R]{M: m, D: d}
+	if *traceFile != "" {
+		trace(&oracle.Suite[R]{M: m, D: d}, t)
+	}
+	t.Run("records", func(t *testing.T) { records(s, t) })
+	t.Run("schema", func(t *testing.T) { schema(s, t) })
+	t.Run("queries", func(t *testing.T) { queries(s, t) })
+	for _, st := range append([]fsmtest.Store{oracle.Memory}, d.Stores...) {
+		t.Run(st.Name, durable(s, st))
+	}
+	t.Logf("%s: engine: %d durable cases, %d attempts past the engine", table.Machine, s.DurableCount, s.PromptCount)
+}

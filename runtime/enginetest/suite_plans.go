@@ -1,0 +1,165 @@
+package enginetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
+
+// explains is a store that shows the plans of its queries.
+type explains interface {
+	driver.Transactional[*sql.Tx]
+	Explain(tx fsm.Tx, f func(fsm.Tx) error, seen func(query, plan string)) error
+}
+
+// watched is a store that notes the plan of every query.
+type watched struct {
+	explains
+	plans map[string]string // by query
+}
+
+func (w *watched) Table(s *driver.Schema) (driver.Table, error) {
+	t, err := w.explains.Table(s)
+	return watchedTable{t, w}, err
+}
+
+type watchedTable struct {
+	driver.Table
+	w *watched
+}
+
+func (t watchedTable) Commit(ctx context.Context, w *driver.Write) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return tx.Write(w) })
+}
+
+func (t watchedTable) View(ctx context.Context, f func(driver.Reader) error) error {
+	return t.Update(ctx, func(tx fsm.Tx) error { return f(tx) })
+}
+
+func (t watchedTable) Update(ctx context.Context, f func(fsm.Tx) error) error {
+	return t.Table.Update(ctx, func(tx fsm.Tx) error {
+		return t.w.explains.Explain(tx, f, func(query, plan string) { t.w.plans[query] = plan })
+	})
+}
+
+// planWords are the words in which a database tells its plans.
+var planWords = map[string]struct {
+	index, state, counted string // an index is used; its part of one state is, for rows and for their number
+	until                 string // behind a column: an index is used up to a value
+	sorts, filters        string // what it reads is sorted; what it counts is looked at one by one
+}{
+	"sqlite":   {index: "USING INDEX ", state: "(state=?", counted: "(state=?", until: "<?", sorts: "TEMP B-TREE", filters: "TEMP B-TREE"},
+	"postgres": {index: "Index Scan using ", state: "Index Cond: (state = ", counted: "Index Only Scan using ", until: " <= ", sorts: "Sort", filters: "Filter"},
+}
+
+// plans looks at how the database finds what the machine asks for again and
+// again: by an index, and in its order. A database that has to read all records
+// for the few that are due gets slower with every record that is done.
+func plans[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store) {
+	w := &watched{plans: map[string]string{}}
+	h := s.NewHarness(t, oracle.Store{Name: st.Name, Open: func(t *testing.T) fsm.Store {
+		store, ok := st.Open(t).(explains)
+		if !ok {
+			t.Skip("the store does not show the plans of its queries")
+		}
+		w.explains = store
+		return w
+	}})
+	ask := func(f func() error) map[string]string {
+		t.Helper()
+		clear(w.plans)
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		return w.plans
+	}
+	// demand looks for queries with a text in them, and for words of each one's plan.
+	demand := func(plans map[string]string, query, wanted, unwanted string, least int) {
+		t.Helper()
+		found := 0
+		for _, text := range oracle.SortedKeys(plans) {
+			if !strings.Contains(text, query) {
+				continue
+			}
+			found++
+			if plan := strings.ReplaceAll(plans[text], `"`, ""); !strings.Contains(plan, wanted) || unwanted != "" && strings.Contains(plan, unwanted) {
+				t.Errorf("%s\n\tis found by: %s\n\twant %q and not %q", text, plan, wanted, unwanted)
+			}
+		}
+		if found < least {
+			t.Errorf("%d queries have %q in them, want at least %d: %v", found, query, least, oracle.SortedKeys(plans))
+		}
+	}
+	words := planWords[st.Name]
+	if h.D.Sweep != nil {
+		plans := ask(func() error { _, err := h.D.Sweep(h.Ctx); return err })
+		for _, column := range deadlines(s.M) {
+			demand(plans, quoteName(column)+" <= ", "("+column+words.until, "", 1)
+		}
+	}
+	if h.D.Deliver != nil {
+		plans := ask(func() error { _, err := h.D.Deliver(h.Ctx); return err })
+		demand(plans, quoteName(s.M.Machine+"_outbox"), "(due"+words.until, words.sorts, 1)
+	}
+	for _, st := range s.M.StateOrder {
+		list := ask(func() error {
+			for _, err := range h.D.List(h.Ctx, st.Name) {
+				return err
+			}
+			return nil
+		})
+		demand(list, `"state" IN (`, words.state, words.sorts, 1)
+		count := ask(func() error { _, err := h.D.Count(h.Ctx, st.Name); return err })
+		demand(count, `"state" IN (`, words.counted, words.filters, 1)
+	}
+	for _, o := range s.M.Ops {
+		if !o.Picks || o.Order == "" || h.D.Operations[o.Name].Pick == nil {
+			continue
+		}
+		c, ok := s.M.Good(o, s.M.StateByName[s.M.Allowed(o)[0]], oracle.Moves)
+		if !ok {
+			continue
+		}
+		c.Call.RequestID = h.RequestID()
+		c.Call.At = time.Time{} // a call that brings a time of its own looks at all records
+		plans := ask(func() error {
+			_, err := h.D.Operations[o.Name].Pick(h.Ctx, 1, c.Call)
+			var r *fsm.Refusal
+			if errors.As(err, &r) && r.Code == fsm.ErrNothingToDo {
+				return nil
+			}
+			return fmt.Errorf("pick from an empty store: %v; expected that there is nothing to do", err)
+		})
+		demand(plans, "ORDER BY ", words.index, words.sorts, 1)
+	}
+}
+
+// deadlines lists the stored names of the columns that triggers wait for.
+func deadlines(m *oracle.Model) []string {
+	var columns []string
+	for _, o := range m.Ops {
+		for _, text := range o.Triggers {
+			rest, ok := strings.CutPrefix(text, "after ")
+			if !ok {
+				continue
+			}
+			name, _, _ := strings.Cut(rest, " + ")
+			if f := m.FieldByName[name]; f != nil {
+				name = f.Stored
+			}
+			if !slices.Contains(columns, name) {
+				columns = append(columns, name)
+			}
+		}
+	}
+	return columns
+}

@@ -1,0 +1,161 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
+
+var traceFile = flag.String("enginetest.trace", "", "before the tests, write every case and what came of it to this `file`, one JSON object a line")
+
+// traceLimit is how many cases of one cell a trace holds.
+const traceLimit = 80
+
+// trace writes every case over the pure layer and over every store, then the
+// walks, and the calls that meet other records.
+func trace[R any](s *oracle.Suite[R], t *testing.T) {
+	f, err := os.Create(*traceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	enc := json.NewEncoder(f)
+	engine := ""
+	s.Note = func(l oracle.TraceLine) {
+		l.Engine = engine
+		if err := enc.Encode(l); err != nil {
+			t.Error(err)
+		}
+	}
+	engine = "pure"
+	for _, o := range s.M.Ops {
+		for _, from := range from(s, o) {
+			var late *oracle.Case
+			for c := range s.M.CasesUpTo(o, from, traceLimit) {
+				tracePure(s, o, c)
+				if late == nil {
+					late = s.M.Late(o, c)
+				}
+			}
+			if late != nil {
+				tracePure(s, o, *late)
+			}
+		}
+	}
+	for _, st := range append([]oracle.Store{oracle.Memory}, s.D.Stores...) {
+		engine = st.Name
+		for _, o := range s.M.Ops {
+			traceDurable(s, t, st, o)
+		}
+		for walk := range oracle.WalkCount {
+			s.Walk(t, st, oracle.WalkSource(walk))
+		}
+		next(s, t, st)
+		others(s, t, st)
+	}
+}
+
+// from lists the states that an operation meets a record in; nil for a creation.
+func from[R any](s *oracle.Suite[R], o *oracle.Op) []*oracle.StateInfo {
+	if o.Creates {
+		return []*oracle.StateInfo{nil}
+	}
+	return s.M.StateOrder
+}
+
+func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) {
+	l := oracle.TraceLine{Kind: "case", Operation: o.Name, Call: oracle.NewTraceCall(c.Call)}
+	var r R
+	if !o.Creates {
+		l.Row = oracle.NewTraceRow(c.Row)
+		var err error
+		if r, err = s.D.Descriptor.Decode(c.Row); err != nil {
+			l.Outcome.Code = "decode: " + err.Error()
+			s.Note(l)
+			return
+		}
+	}
+	ev, err := s.D.Pure[o.Name].Do(&r, c.Call)
+	if err != nil {
+		l.Outcome = s.TraceRefusal(err)
+	} else {
+		l.Outcome = oracle.TraceOutcome{Row: oracle.NewTraceRow(s.D.Descriptor.Encode(&r)), RecordOnly: ev.RecordOnly, Guard: ev.Guard}
+		l.Outcome.Events = []oracle.TraceEvent{{Operation: ev.Operation, Name: ev.Name, From: ev.From, To: ev.To, Rev: ev.Rev, Guard: ev.Guard}}
+	}
+	s.Note(l)
+}
+
+// traceDurable runs the cases of one operation over one store, each on a record
+// of its own that has no others in its groups.
+func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op) {
+	h := s.NewHarness(t, st)
+	if !h.Exported(o) {
+		return
+	}
+	n := 0
+	for _, from := range from(s, o) {
+		var batch []oracle.Case
+		for c := range s.M.CasesUpTo(o, from, traceLimit) {
+			if from != nil && !s.M.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *oracle.GuardInfo) bool { return g.Fewer > 0 && c.Call.Peers[g.Name] != 0 }) {
+				continue
+			}
+			n++
+			c = c.Clone()
+			c.Row.ID = fmt.Sprintf("record-%d", n)
+			c.Row.Rev = 1
+			c.Call.ID = c.Row.ID
+			c.Call.Peers = maps.Clone(c.Call.Peers)
+			for name := range c.Call.Peers {
+				if s.M.FieldByName[name] != nil {
+					c.Call.Peers[name] = 1
+				}
+			}
+			if o.By == "system" {
+				c.Call.Reason = ""
+			} else if s.M.RequestID != "none" {
+				c.Call.RequestID = h.RequestID()
+			}
+			if apart(s.M, o, &c, n) || n == 1 {
+				batch = append(batch, c)
+			}
+		}
+		if from != nil {
+			var rows []driver.Row
+			for _, c := range batch {
+				rows = append(rows, c.Row)
+			}
+			seed(h, rows...)
+		}
+		for _, c := range batch {
+			l := oracle.TraceLine{Kind: "case", Operation: o.Name, Call: oracle.NewTraceCall(c.Call)}
+			var at fsm.Target
+			if from != nil {
+				l.Row, at = oracle.NewTraceRow(c.Row), fsm.Ref{ID: c.Row.ID, Rev: 1}
+			}
+			got, err := h.D.Operations[o.Name].Do(h.Ctx, at, c.Call)
+			l.Outcome = s.TraceOutcome(got, err)
+			s.Note(l)
+		}
+	}
+}
+
+// The lines of a trace, as another reading of the specification gets them.
+type (
+	// TraceLine is one line of a trace: what was asked of the generated package, and what
+	// came of it.
+	TraceLine = oracle.TraceLine
+	// TraceRow is a record.
+	TraceRow = oracle.TraceRow
+	// TraceCall is a call.
+	TraceCall = oracle.TraceCall
+	// TraceOutcome is what came of a call.
+	TraceOutcome = oracle.TraceOutcome
+)

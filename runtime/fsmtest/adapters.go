@@ -1,0 +1,72 @@
+package fsmtest
+
+import (
+	"encoding"
+	"fmt"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+)
+
+// Opt returns an optional input: absent when the call does not send it.
+// get is one of the methods above: Opt(c, "lease", Call.Time).
+func Opt[T any](c Call, name string, get func(Call, string) T) fsm.Optional[T] {
+	if c.Inputs[name] == nil {
+		return fsm.Optional[T]{}
+	}
+	return fsm.Some(get(c, name))
+}
+
+// Word returns an enum input: the zero value, which is no word, when the call
+// does not send it.
+func Word[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](c Call, name string) T {
+	var v T
+	if s, ok := c.Inputs[name].(string); ok {
+		if err := P(&v).UnmarshalText([]byte(s)); err != nil {
+			panic(fmt.Sprintf("fsmtest: input %s: %v", name, err))
+		}
+	}
+	return v
+}
+
+// Named returns the value with that name. It panics when there is none: then
+// the test file and the package are not of one specification.
+func Named[T fmt.Stringer](values []T, name string) T {
+	for _, v := range values {
+		if v.String() == name {
+			return v
+		}
+	}
+	panic(fmt.Sprintf("fsmtest: none of %v is named %q", values, name))
+}
+
+// AllNamed returns the values with these names.
+func AllNamed[T fmt.Stringer](values []T, names []string) []T {
+	var list []T
+	for _, name := range names {
+		list = append(list, Named(values, name))
+	}
+	return list
+}
+
+// ByName returns counts by the names of what was counted.
+func ByName[T interface {
+	comparable
+	fmt.Stringer
+}](counts map[T]int64, err error) (map[string]int64, error) {
+	named := map[string]int64{}
+	for v, n := range counts {
+		named[v.String()] = n
+	}
+	return named, err
+}
+
+// OrNil returns the value of an optional, nil when it is absent.
+func OrNil[T any](o fsm.Optional[T]) any {
+	if v, ok := o.Get(); ok {
+		return v
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package fsmtest
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
+)
+
+// Words describes a generated enum: all its values in order, their names, and
+// the words under which they are stored. Both are separated by commas; empty
+// stored words are the names.
+func Words[T interface {
+	~uint8 | ~uint16
+	Valid() bool
+	fmt.Stringer
+	encoding.TextMarshaler
+	driver.Valuer
+}, P interface {
+	*T
+	encoding.TextUnmarshaler
+	sql.Scanner
+}](name string, values []T, names, stored string) Vocabulary {
+	return oracle.Vocabulary{Name: name, Test: func(t *testing.T) {
+		want, words := oracle.List(names), oracle.List(oracle.Or(stored, names))
+		if len(values) != len(want) {
+			t.Fatalf("%d values, want %d: %s", len(values), len(want), names)
+		}
+		for i, v := range values {
+			if !v.Valid() {
+				t.Errorf("%s is not valid", want[i])
+			}
+			if v.String() != want[i] {
+				t.Errorf("value %d is %q, want %q", i, v, want[i])
+			}
+			text, err := v.MarshalText()
+			if err != nil || string(text) != words[i] {
+				t.Errorf("%s is written %q (%v), want %q", v, text, err, words[i])
+			}
+			var back T
+			if err := P(&back).UnmarshalText([]byte(words[i])); err != nil || back != v {
+				t.Errorf("%q is read as %v (%v), want %s", words[i], back, err, v)
+			}
+			b, err := json.Marshal(map[string]T{"v": v})
+			if want := fmt.Sprintf(`{"v":%q}`, words[i]); err != nil || string(b) != want {
+				t.Errorf("%s in JSON is %s (%v), want %s", v, b, err, want)
+			}
+			m := map[string]T{}
+			if err := json.Unmarshal(b, &m); err != nil || m["v"] != v {
+				t.Errorf("%s read back from JSON is %v (%v)", v, m["v"], err)
+			}
+			column, err := v.Value()
+			if err != nil || column != words[i] {
+				t.Errorf("%s as a column is %v (%v), want %q", v, column, err, words[i])
+			}
+			for _, src := range []any{words[i], []byte(words[i])} {
+				var scanned T
+				if err := P(&scanned).Scan(src); err != nil || scanned != v {
+					t.Errorf("column %T %s is read as %v (%v), want %s", src, src, scanned, err, v)
+				}
+			}
+		}
+		for _, no := range []T{0, T(len(values) + 1), ^T(0)} {
+			if no.Valid() {
+				t.Errorf("%d is valid, but no word", uint16(no))
+			}
+			if text := fmt.Sprintf("%s(%d)", name, uint16(no)); no.String() != text {
+				t.Errorf("%d, which is no word, is %q, want %q", uint16(no), no, text)
+			}
+		}
+		var zero T
+		if text, err := zero.MarshalText(); err == nil {
+			t.Errorf("the zero value, which is no word, is written %q", text)
+		}
+		if column, err := zero.Value(); err == nil {
+			t.Errorf("the zero value, which is no word, is the column %v", column)
+		}
+		for _, text := range []string{"", "no such word", strings.ToUpper(words[0]), words[0] + " "} {
+			v := values[0]
+			if err := P(&v).UnmarshalText([]byte(text)); err == nil {
+				t.Errorf("%q is read as %v, want an error", text, v)
+			}
+			if err := P(&v).Scan(text); err == nil {
+				t.Errorf("column %q is read as %v, want an error", text, v)
+			}
+		}
+		for _, src := range []any{nil, int64(1), 1.5} {
+			v := values[0]
+			if err := P(&v).Scan(src); err == nil {
+				t.Errorf("column %T is read as %v, want an error", src, v)
+			}
+		}
+	}}
+}

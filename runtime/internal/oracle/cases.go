@@ -1,0 +1,278 @@
+package oracle
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// How many cases one cell may have: a transition, and a cell in which the
+// record does not matter.
+const (
+	CellLimit  = 3000
+	quietLimit = 300
+)
+
+// Case is one abstract record and one abstract call.
+type Case struct {
+	Row  driver.Row // zero for a creation
+	Call Call
+}
+
+// Cases yields the abstract records in a state, each with the abstract calls
+// of an operation. For a creation s is nil.
+func (m *Model) Cases(o *Op, s *StateInfo) iter.Seq[Case] {
+	limit := CellLimit
+	if s != nil {
+		if k := o.Cells[s.Name].Kind; k != CellMove && k != CellChoose {
+			limit = quietLimit
+		}
+	}
+	return m.CasesUpTo(o, s, limit)
+}
+
+// CasesUpTo is cases with a bound of its own. First come the records that the
+// state allows, then those that the proof has found, then those that break its
+// rules. Where the bound leaves some out, each way to decide a call is looked for
+// besides.
+func (m *Model) CasesUpTo(o *Op, s *StateInfo, limit int) iter.Seq[Case] {
+	full := m.Dims(o)
+	return func(yield func(Case) bool) {
+		dims := full
+		if s == nil {
+			for choice := range Combine(dims, limit) {
+				if !yield(m.Build(o, s, dims, choice)) {
+					return
+				}
+			}
+			if product(dims, nil) > limit {
+				for _, c := range m.directed(o, s, dims) {
+					if !yield(c.Clone()) {
+						return
+					}
+				}
+			}
+			for _, c := range m.witnessCases(o, s) {
+				if !yield(c) {
+					return
+				}
+			}
+			return
+		}
+		for _, sound := range []bool{true, false} {
+			if dims = full; sound {
+				dims = m.AllowedIn(s, full)
+			}
+			for choice := range Combine(dims, limit) {
+				if c := m.Build(o, s, dims, choice); m.Sound(c.Row) == sound && !yield(c) {
+					return
+				}
+			}
+			if product(dims, nil) > limit {
+				for _, c := range m.directed(o, s, full) {
+					if m.Sound(c.Row) == sound && !yield(c.Clone()) {
+						return
+					}
+				}
+			}
+			for _, c := range m.witnessCases(o, s) {
+				if sound && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// AllowedIn leaves out the values that a state forbids by presence alone.
+func (m *Model) AllowedIn(s *StateInfo, dims []Dim) []Dim {
+	out := slices.Clone(dims)
+	narrow := func(names string, present bool) {
+		for _, name := range List(names) {
+			for i, d := range out {
+				if d.Name != DimField+name {
+					continue
+				}
+				out[i].Values = slices.DeleteFunc(slices.Clone(d.Values), func(v any) bool {
+					return m.present(Term{Field: name}, nil, v) != present
+				})
+				if len(out[i].Values) == 0 { // an absent field that is always there
+					out[i].Values = d.Values
+				}
+			}
+		}
+	}
+	narrow(s.Present, true)
+	narrow(s.ShouldPresent, true)
+	narrow(s.Absent, false)
+	narrow(s.ShouldAbsent, false)
+	return out
+}
+
+// Build makes the case that a choice of values stands for.
+func (m *Model) Build(o *Op, s *StateInfo, dims []Dim, choice []int) Case {
+	c := m.emptyCase(o, s)
+	for i, d := range dims {
+		c.put(d, choice[i])
+	}
+	return c
+}
+
+func (m *Model) emptyCase(o *Op, s *StateInfo) Case {
+	c := Case{Call: m.BaseCall(o)}
+	if s != nil {
+		c.Row = m.BaseRow(s)
+	}
+	return c
+}
+
+// put gives a dimension its value number n.
+func (c *Case) put(d Dim, n int) {
+	v := d.Values[n]
+	switch {
+	case d.field != nil:
+		c.Row.Values[d.field.Index] = v
+	case d.Name == DimField+"created_at":
+		c.Row.CreatedAt = v.(time.Time)
+	case d.Name == DimField+"updated_at":
+		c.Row.UpdatedAt = v.(time.Time)
+	case strings.HasPrefix(d.Name, dimInput):
+		if name := strings.TrimPrefix(d.Name, dimInput); v != nil {
+			c.Call.Inputs[name] = v
+		} else {
+			delete(c.Call.Inputs, name)
+		}
+	case strings.HasPrefix(d.Name, DimPeers):
+		c.Call.Peers[strings.TrimPrefix(d.Name, DimPeers)] = v.(int64)
+	}
+}
+
+func (m *Model) BaseRow(s *StateInfo) driver.Row {
+	r := m.Blank(theID)
+	r.State, r.Rev, r.CreatedAt, r.UpdatedAt = s.StoredName, 7, theCreated, theCreated
+	return r
+}
+
+func (m *Model) BaseCall(o *Op) Call {
+	c := Call{
+		ID: theID, Actor: theActor, Reason: theReason, At: TheNow,
+		Inputs: map[string]any{}, Peers: map[string]int64{},
+	}
+	if o.By == "system" {
+		c.Actor = driver.SystemActor
+	}
+	return c
+}
+
+// Good is the first case of an operation from a state that leads to a wanted
+// verdict, among the records that the invariants allow.
+func (m *Model) Good(o *Op, s *StateInfo, want func(Verdict) bool) (Case, bool) {
+	for c := range m.Cases(o, s) {
+		if s != nil && !m.Sound(c.Row) {
+			continue
+		}
+		if want(m.Decide(o, c.Row, c.Call)) {
+			return c.Clone(), true
+		}
+	}
+	return Case{}, false
+}
+
+// Sound reports whether a record breaks no MUST and no SHOULD.
+func (m *Model) Sound(r driver.Row) bool { return len(m.Broken(r)) == 0 }
+
+func (c Case) Clone() Case {
+	c.Row.Values = slices.Clone(c.Row.Values)
+	c.Call.Inputs = maps.Clone(c.Call.Inputs)
+	return c
+}
+
+func Moves(v Verdict) bool { return v.Code == "" && !v.recordOnly }
+
+// GoodAlone is a case of the operation that moves, on a record without others: one
+// that breaks no SHOULD, if there is one.
+func (m *Model) GoodAlone(o *Op) (Case, bool) {
+	if o.Creates {
+		for _, c := range m.ByWay(o, nil) {
+			if Moves(m.Decide(o, c.Row, c.Call)) {
+				return c.Clone(), true
+			}
+		}
+		return Case{}, false
+	}
+	for _, name := range m.Allowed(o) {
+		if c, ok := m.Good(o, m.StateByName[name], Moves); ok {
+			return c.Clone(), true
+		}
+	}
+	for _, name := range m.Allowed(o) { // a guard may ask for what the state should not have
+		for c := range m.Cases(o, m.StateByName[name]) {
+			if m.MustHold(c.Row) && Moves(m.Decide(o, c.Row, c.Call)) {
+				return c.Clone(), true
+			}
+		}
+	}
+	return Case{}, false
+}
+
+// MustHold reports whether a record breaks no MUST.
+func (m *Model) MustHold(r driver.Row) bool {
+	return !slices.ContainsFunc(m.Broken(r), func(v fsm.Violation) bool { return v.Must })
+}
+
+// Way is one way of one operation from a state to a state; from is nil for a
+// creation.
+type Way struct {
+	O        *Op
+	From, To *StateInfo
+}
+
+// AllWays lists what the operations can do, branches included, each once.
+func (m *Model) AllWays() []Way {
+	var all []Way
+	add := func(o *Op, from *StateInfo, to string) {
+		if w := (Way{o, from, m.StateByName[to]}); w.To != nil && !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	for _, o := range m.Ops {
+		for _, from := range append([]*StateInfo{nil}, m.StateOrder...) {
+			column := NewColumn
+			if from != nil {
+				column = from.Name
+			}
+			switch c := o.Cells[column]; c.Kind {
+			case CellMove:
+				add(o, from, c.To)
+			case CellChoose:
+				for _, b := range o.Branches {
+					if b.From != "" && (from == nil || !slices.Contains(List(b.From), from.Name)) {
+						continue
+					}
+					if b.To == "same" && from != nil {
+						add(o, from, from.Name)
+					} else {
+						add(o, from, b.To)
+					}
+					if len(b.Facts) == 0 { // it takes every record that comes to it
+						break
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (w Way) String() string {
+	if w.From == nil {
+		return fmt.Sprintf("%s to %s", w.O.Name, w.To.Name)
+	}
+	return fmt.Sprintf("%s from %s to %s", w.O.Name, w.From.Name, w.To.Name)
+}

@@ -1,0 +1,401 @@
+package oracle
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// Verdict is what has to happen to one record by one call.
+type Verdict struct {
+	// Of a refusal.
+	Code    fsm.Code // empty: the call is taken
+	guard   string   // with CodeGuard: the guard, or the branch's error
+	names   []string // with CodeInvariant, CodeOverflow and CodeInvalidInput: what may be named
+	error   string   // the name of the machine's own sentinel
+	allowed []string // with CodeWrongState and CodeTerminal
+
+	// Of a call that is taken.
+	Row        driver.Row
+	recordOnly bool
+	kept       string // the guard that failed, where the refusal is recorded only
+
+	Failing []string // all guards that fail, also behind the first
+	Way     string   // how it was decided, for counting
+}
+
+func refused(code fsm.Code, names ...string) Verdict {
+	return Verdict{Code: code, names: names, Way: string(code)}
+}
+
+// Decide says what an operation does to a record. For a creation r is zero.
+func (m *Model) Decide(o *Op, r driver.Row, c Call) Verdict {
+	c.At = driver.Time(c.At)
+	if o.By == "system" {
+		c.Actor = driver.SystemActor
+	}
+	if v := m.accept(o, c); v.Code != "" {
+		return v
+	}
+	from := m.StateOf(r.State)
+	at := Cell{}
+	if o.Creates {
+		at = o.Cells[NewColumn]
+		r = m.Blank(c.ID)
+	} else {
+		at = o.Cells[from.Name]
+	}
+	switch at.Kind {
+	case CellRecordOnly:
+		return Verdict{Row: r, recordOnly: true, Way: "record only"}
+	case CellMove, CellChoose:
+	default:
+		v := refused(fsm.ErrWrongState)
+		if from.Terminal {
+			v = refused(fsm.ErrTerminal)
+		}
+		v.allowed = m.Allowed(o)
+		return v
+	}
+	var failing []string
+	for _, g := range o.Guards {
+		if !m.passes(g, o, r, c) {
+			failing = append(failing, g.Name)
+		}
+	}
+	if len(failing) > 0 {
+		g := m.guards[failing[0]]
+		if o.OnRefusal == "record only" {
+			return Verdict{Row: r, recordOnly: true, kept: g.Name, Failing: failing, Way: "record only, guard " + g.Name}
+		}
+		return Verdict{Code: fsm.ErrGuard, guard: g.Name, error: g.Error, Failing: failing, Way: "guard " + g.Name}
+	}
+	v := m.move(o, at, from, r, c)
+	return v
+}
+
+// move applies the effects, chooses and looks at the invariants.
+func (m *Model) move(o *Op, at Cell, from *StateInfo, r driver.Row, c Call) Verdict {
+	after := r
+	after.Values = slices.Clone(r.Values)
+	if o.Creates { // a branch may look at the number
+		after.CreatedAt = c.At
+		for _, name := range m.Order {
+			if f := m.FieldByName[name]; f.Kind == driver.KindSequence {
+				if c.Peers[name] < 1 {
+					return refused(fsm.ErrOverflow, name)
+				}
+				after.Values[f.Index] = c.Peers[name]
+			}
+		}
+	}
+	if over := m.Apply(o, o.Always, r, &after, c); over != "" {
+		return refused(fsm.ErrOverflow, over)
+	}
+	to, way := at.To, "move"
+	if at.Kind == CellChoose {
+		i := slices.IndexFunc(o.Branches, func(b *BranchInfo) bool {
+			if b.From != "" && (from == nil || !slices.Contains(List(b.From), from.Name)) {
+				return false
+			}
+			return m.AllHold(b.Facts, o, after, c)
+		})
+		if i < 0 {
+			return refused(fsm.ErrInvariant, "choose")
+		}
+		b := o.Branches[i]
+		way = "branch " + strconv.Itoa(i+1)
+		switch {
+		case b.Reject != "":
+			return Verdict{Code: fsm.ErrGuard, guard: b.Reject, error: b.Reject, Way: way}
+		case b.RecordOnly:
+			return Verdict{Row: r, recordOnly: true, Way: way}
+		}
+		if over := m.Apply(o, b.Does, r, &after, c); over != "" {
+			return refused(fsm.ErrOverflow, over)
+		}
+		if to = b.To; to == "same" {
+			to = from.Name
+		}
+	}
+	after.State = m.StateByName[to].StoredName
+	after.Rev = r.Rev + 1
+	if c.At.After(after.UpdatedAt) {
+		after.UpdatedAt = c.At
+	}
+	if broken := m.Broken(after); len(broken) > 0 {
+		v := refused(fsm.ErrInvariant)
+		for _, b := range broken {
+			f := m.FieldByName[b.Rule]
+			if f != nil && !o.Creates && (f.Kind == driver.KindCounter || f.Kind == driver.KindSequence) {
+				continue // no step can break it: a corrupt one is found when it is loaded
+			}
+			if b.Must {
+				v.names = append(v.names, b.Rule)
+			}
+		}
+		if len(v.names) > 0 {
+			return v
+		}
+	}
+	return Verdict{Row: after, Way: way}
+}
+
+func (m *Model) passes(g *GuardInfo, o *Op, r driver.Row, c Call) bool {
+	if g.Fewer > 0 {
+		return c.Peers[g.Name] < g.Fewer
+	}
+	return m.AllHold(g.Facts, o, r, c)
+}
+
+func (m *Model) AllHold(facts []fact, o *Op, r driver.Row, c Call) bool {
+	for _, f := range facts {
+		if !m.holds(f, o, r, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Apply writes the effects on target; right sides read the stored record. It names the
+// first field that cannot hold its new value.
+func (m *Model) Apply(o *Op, e EffectSet, stored driver.Row, target *driver.Row, c Call) (over string) {
+	for _, a := range e.Set {
+		f := m.FieldByName[a.Field]
+		v := m.value(o, f, a, stored, c)
+		if v == nil {
+			v = f.Empty()
+		}
+		if at, ok := v.(time.Time); ok && strings.HasPrefix(a.Value, "now + ") && at.Year() > 9999 && over == "" {
+			over = a.Field
+		}
+		target.Values[f.Index] = v
+	}
+	for _, name := range e.Clear {
+		f := m.FieldByName[name]
+		target.Values[f.Index] = f.Empty()
+	}
+	for _, name := range e.Increment {
+		f := m.FieldByName[name]
+		n, _ := target.Values[f.Index].(int64)
+		if n == math.MaxInt64 && over == "" {
+			over = name
+		}
+		target.Values[f.Index] = n + 1
+	}
+	for _, a := range e.Add {
+		f := m.FieldByName[a.Field]
+		added := m.value(o, f, a, stored, c)
+		items := Members(target.Values[f.Index])
+		if in := o.InputNamed(strings.TrimPrefix(Or(map[bool]string{true: a.Field}[a.Value == "input"], a.Value), "input.")); in != nil && in.Kind == driver.KindSet {
+			items = append(items, Members(added)...)
+		} else if g := m.FieldByName[a.Value]; g != nil && g.Kind == driver.KindSet {
+			items = append(items, Members(added)...)
+		} else if s, ok := added.(string); ok {
+			items = append(items, s)
+		}
+		target.Values[f.Index] = SetOf(items...)
+	}
+	return over
+}
+
+// value reads the right side of an assignment.
+func (m *Model) value(o *Op, f *FieldInfo, a Assign, stored driver.Row, c Call) any {
+	sent := func(name string) any {
+		v := c.Inputs[name]
+		if in := o.InputNamed(name); v == nil && in != nil {
+			v = in.Empty()
+		}
+		return v
+	}
+	switch v := a.Value; {
+	case v == "input", v == "input or absent":
+		return sent(a.Field)
+	case v == "input or same":
+		if s := sent(a.Field); s != nil {
+			return s
+		}
+		return stored.Values[f.Index]
+	case strings.HasPrefix(v, "input."):
+		return sent(strings.TrimPrefix(v, "input."))
+	case strings.HasPrefix(v, "'"):
+		return f.constant(strings.TrimSuffix(v[1:], "'"))
+	case v == "actor":
+		return c.Actor
+	case v == "now":
+		return c.At
+	case strings.HasPrefix(v, "now + "):
+		return c.At.Add(duration(strings.TrimPrefix(v, "now + ")))
+	case v == "true", v == "false":
+		return v == "true"
+	case v == "created_at":
+		return stored.CreatedAt
+	case v == "updated_at":
+		return stored.UpdatedAt
+	case m.FieldByName[v] != nil:
+		return stored.Values[m.FieldByName[v].Index]
+	default:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n
+		}
+		return f.storedWord(v)
+	}
+}
+
+// accept looks at the call by itself.
+func (m *Model) accept(o *Op, c Call) Verdict {
+	if v := m.acceptCaller(o, c); v.Code != "" {
+		return v
+	}
+	return m.acceptInputs(o, c)
+}
+
+// acceptCaller is accept for who calls and why, acceptInputs for the rest.
+func (m *Model) acceptCaller(o *Op, c Call) Verdict {
+	switch {
+	case o.By == "system":
+	case c.Actor == "" && (o.By == "operator" || o.ReadsActor):
+		return refused(fsm.ErrActorMissing)
+	case c.Reason == "" && o.By == "operator":
+		return refused(fsm.ErrReasonMissing)
+	case (o.By == "operator" || o.ReadsActor) && !isID(c.Actor):
+		return refused(fsm.ErrInvalidInput, "actor")
+	case o.By == "operator" && !isText(c.Reason):
+		return refused(fsm.ErrInvalidInput, "reason")
+	}
+	return Verdict{}
+}
+
+func (m *Model) acceptInputs(o *Op, c Call) Verdict {
+	for _, in := range o.InputList {
+		if !m.Acceptable(o, in, c.Inputs[in.Name]) {
+			return refused(fsm.ErrInvalidInput, in.Name)
+		}
+	}
+	if o.Creates && !isID(c.ID) {
+		return refused(fsm.ErrInvalidInput, "id")
+	}
+	return Verdict{}
+}
+
+func (m *Model) Acceptable(o *Op, in *input, v any) bool {
+	if v == nil {
+		v = in.Empty()
+	}
+	switch v := v.(type) {
+	case nil:
+		return in.Optional
+	case string:
+		if in.Kind == driver.KindString {
+			return (v != "" || in.Optional) && isText(v)
+		}
+		if in.Kind == driver.KindSet {
+			return !slices.ContainsFunc(Members(v), func(x string) bool { return x == "" || !isText(x) })
+		}
+		return utf8.ValidString(v) && (in.Kind != driver.KindJSON || v != "")
+	case time.Time:
+		return (!v.IsZero() || in.Optional) && v.Year() >= 1 && v.Year() <= 9999
+	case int64:
+		return within(in.Typ, v) && m.fitsFields(o, in, v)
+	}
+	return true
+}
+
+// isText says whether every store can hold a text, and isID whether it can name
+// a record, a request or an actor.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
+
+// fitsFields says whether an int input keeps the bounds of the fields it is set into.
+func (m *Model) fitsFields(o *Op, in *input, n int64) bool {
+	for _, a := range sets(o) {
+		from := strings.TrimPrefix(a.Value, "input.")
+		if a.Value == "input" || a.Value == "input or absent" || a.Value == "input or same" {
+			from = a.Field
+		}
+		if from == in.Name && strings.HasPrefix(a.Value, "input") && !within(m.FieldByName[a.Field].Typ, n) {
+			return false
+		}
+	}
+	return true
+}
+
+func within(y Typ, n int64) bool {
+	return (y.min == nil || n >= *y.min) && (y.Max == nil || n <= *y.Max) && (y.Kind != driver.KindCounter || n >= 0)
+}
+
+// Lawful reports whether a record breaks no MUST: one that does is nowhere, so what a
+// call on it comes to shows nothing about the machine. A SHOULD may be broken.
+func (m *Model) Lawful(r driver.Row) bool {
+	return !slices.ContainsFunc(m.Broken(r), func(v fsm.Violation) bool { return v.Must })
+}
+
+// Broken lists the rules that a record breaks. A broken type is named by the
+// field alone.
+func (m *Model) Broken(r driver.Row) []fsm.Violation {
+	s := m.StateOf(r.State)
+	var list []fsm.Violation
+	for i, v := range r.Values {
+		if n, isInt := v.(int64); isInt {
+			f := m.FieldByName[m.Order[i]]
+			if !within(f.Typ, n) || f.Kind == driver.KindSequence && n < 1 {
+				list = append(list, fsm.Violation{Rule: f.Name, Must: true})
+			}
+		}
+	}
+	presence := func(must bool) {
+		for _, p := range s.presence {
+			if p.must == must && m.present(Term{Field: p.field.Name}, nil, r.Values[p.field.Index]) != p.want {
+				rule := p.field.Name + " is absent"
+				if p.want {
+					rule = p.field.Name + " is present"
+				}
+				list = append(list, fsm.Violation{Rule: rule, Must: must})
+			}
+		}
+	}
+	presence(true)
+	for _, facts := range [][]fact{m.invariant, s.invariant} {
+		for _, f := range facts {
+			if !m.holds(f, nil, r, Call{}) {
+				list = append(list, fsm.Violation{Rule: f.text, Must: true})
+			}
+		}
+	}
+	presence(false)
+	return list
+}
+
+// Allowed lists the states in which the operation is a transition.
+func (m *Model) Allowed(o *Op) []string {
+	if o.froms == nil {
+		o.froms = []string{}
+		for _, s := range m.StateOrder {
+			if k := o.Cells[s.Name].Kind; k == CellMove || k == CellChoose {
+				o.froms = append(o.froms, s.Name)
+			}
+		}
+	}
+	return slices.Clone(o.froms)
+}
+
+// Blank is a record before its creation.
+func (m *Model) Blank(id string) driver.Row {
+	r := driver.Row{ID: id, Values: make([]any, len(m.Order))}
+	for i, name := range m.Order {
+		switch m.FieldByName[name].Kind {
+		case driver.KindCounter:
+			r.Values[i] = int64(0)
+		case driver.KindSet:
+			r.Values[i] = "[]"
+		}
+	}
+	return r
+}

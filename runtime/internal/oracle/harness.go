@@ -1,0 +1,432 @@
+package oracle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// Harness runs calls on an opened machine and on the model beside it, and
+// compares what both answer and what both hold.
+type Harness[R any] struct {
+	T     *testing.T
+	S     *Suite[R]
+	M     *Model
+	Ctx   context.Context
+	Store fsm.Store
+	D     *Durable[R]
+	W     *World
+	Fx    *Effects
+	Clock time.Time
+	N     int // for request ids
+	Note  func(TraceLine)
+	Known map[string][]fsm.Event // logs that were compared, as they were found then
+}
+
+// NewHarness opens the machine on an empty store.
+func (s *Suite[R]) NewHarness(t *testing.T, st Store, opts ...fsm.Option) *Harness[R] {
+	t.Helper()
+	h := &Harness[R]{T: t, S: s, M: s.M, Ctx: t.Context(), Store: st.Open(t), W: newWorld(s.M), Clock: TheNow.Add(17 * time.Second)}
+	h.W.now = func() time.Time { return h.Clock }
+	h.Fx = &Effects{sources: map[string]Call{}}
+	for _, o := range s.M.Ops {
+		h.Fx.sources[o.Name] = Call{Inputs: s.M.sourceInputs(o)}
+	}
+	if err := s.D.Migrate(h.Ctx, h.Store); err != nil {
+		t.Fatalf("Migrate: %v", err)
+	}
+	h.open(opts...)
+	if h.D.Startup != nil { // finds nothing; Deliver asks for it
+		if _, err := h.D.Startup(h.Ctx); err != nil {
+			t.Fatalf("Startup of an empty store: %v", err)
+		}
+	}
+	return h
+}
+
+// TracedHarness is newHarness; what is done in it is part of a trace, if there is one.
+func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
+	t.Helper()
+	h := s.NewHarness(t, st)
+	h.Note = s.Note
+	h.traced(TraceLine{Kind: "walk"}, Call{}, fsm.Outcome[R]{}, nil)
+	return h
+}
+
+// open opens the machine.
+func (h *Harness[R]) open(opts ...fsm.Option) {
+	h.T.Helper()
+	opts = append([]fsm.Option{
+		fsm.WithClock(func() time.Time { return AsSent(h.Clock) }), fsm.WithCallerTime(), fsm.WithBackoff(firstWait, longestWait),
+		fsm.WithDelivery(time.Minute, 1), // one after the other: what is performed is compared in its order
+	}, opts...)
+	d, err := h.S.D.Open(h.Ctx, h.Store, h.Fx, opts...)
+	if err != nil {
+		h.T.Fatalf("Open: %v", err)
+	}
+	h.D = d
+}
+
+// RequestID returns a request id that was not used; none when the machine has none.
+func (h *Harness[R]) RequestID() string {
+	if h.M.RequestID == "none" {
+		return ""
+	}
+	h.N++
+	return fmt.Sprintf("request-%d", h.N)
+}
+
+// Timed is the call with the clock's time when it names none.
+func (h *Harness[R]) Timed(c Call) Call {
+	if c.At.IsZero() {
+		c.At = h.Clock
+	}
+	return c
+}
+
+// Create makes a record in both and compares.
+func (h *Harness[R]) Create(what string, o *Op, c Call) (fsm.Outcome[R], Expected) {
+	h.T.Helper()
+	want := h.W.Create(o, h.Timed(c))
+	got, err := h.D.Operations[o.Name].Do(h.Ctx, nil, c)
+	h.Compare(what, o, c, want, got, err)
+	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}}, h.Timed(c), got, err)
+	return got, want
+}
+
+// Call runs an operation on a named record in both and compares.
+func (h *Harness[R]) Call(what string, o *Op, at fsm.Target, c Call) (fsm.Outcome[R], Expected) {
+	h.T.Helper()
+	ref := at.Ref()
+	ran := len(h.Fx.Done())
+	want := h.W.Call(o, ref.ID, ref.Rev, h.Timed(c))
+	got, err := h.D.Operations[o.Name].Do(h.Ctx, at, c)
+	if err != nil {
+		h.Fx.Settle(ran, 0) // a step of `then` that was refused took the effects before it along
+	}
+	h.Compare(what, o, c, want, got, err)
+	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: ref}, h.Timed(c), got, err)
+	return got, want
+}
+
+// Compare looks at one answer.
+func (h *Harness[R]) Compare(what string, o *Op, c Call, want Expected, got fsm.Outcome[R], err error) {
+	h.T.Helper()
+	if problem := h.diff(o, want, got, err); problem != "" {
+		h.T.Errorf("%s: %s: %s\n\tcall: %s, request %q", what, o.Name, problem, c, c.RequestID)
+	}
+}
+
+func (h *Harness[R]) diff(o *Op, want Expected, got fsm.Outcome[R], err error) string {
+	if want.Code == fsm.ErrEffect {
+		if !errors.Is(err, fsm.ErrEffect) || !errors.Is(err, ErrEffect) {
+			return fmt.Sprintf("%v, want the effect's own error within a *fsm.EffectError", err)
+		}
+		return ""
+	}
+	if want.Code != "" {
+		if err == nil {
+			return fmt.Sprintf("was taken, want %s", h.M.showVerdict(want.Verdict))
+		}
+		var r *fsm.Refusal
+		if !errors.As(err, &r) {
+			return fmt.Sprintf("%T (%v), want a refusal with code %s", err, err, string(want.Code))
+		}
+		if want.Code == fsm.ErrStale && (r.Code == want.Code) && (r.Rev != want.stale[0] || r.Expected != want.stale[1]) {
+			return fmt.Sprintf("stale at revision %d, expected %d; want %v", r.Rev, r.Expected, want.stale)
+		}
+		if want.step != nil {
+			o = want.step
+		}
+		return h.M.diffRefusal(o, "", driver.Row{}, want.Verdict, err, h.S.D.Errors)
+	}
+	if err != nil {
+		return fmt.Sprintf("refused: %v", err)
+	}
+	var list []string
+	if d := h.M.DiffRows(want.row, h.S.D.Descriptor.Encode(&got.Record)); d != "" {
+		list = append(list, "outcome: "+d)
+	}
+	flag := func(name string, want, got bool) {
+		if want != got {
+			list = append(list, fmt.Sprintf("%s is %t", name, got))
+		}
+	}
+	flag("Replayed", want.replayed, got.Replayed)
+	flag("RecordOnly", want.recordOnly, got.RecordOnly)
+	flag("Existing", want.Existing, got.Existing)
+	if w := want.current.Ref(); got.Current != w {
+		list = append(list, fmt.Sprintf("Current is %v, want %v", got.Current, w))
+	}
+	if w := h.M.StateOf(want.current.State).Name; got.CurrentState != w {
+		list = append(list, fmt.Sprintf("CurrentState is %q, want %q", got.CurrentState, w))
+	}
+	if got.Ref() != want.row.Ref() {
+		list = append(list, fmt.Sprintf("as a target the outcome is %v, want %v", got.Ref(), want.row.Ref()))
+	}
+	if want.Existing {
+		return strings.Join(list, "; ")
+	}
+	if len(got.Events) != len(want.events) {
+		list = append(list, fmt.Sprintf("%d events, want %d", len(got.Events), len(want.events)))
+	} else {
+		for i := range want.events {
+			if d := h.M.diffLogged(want.events[i], got.Events[i]); d != "" {
+				list = append(list, fmt.Sprintf("event %d: %s", i, d))
+			}
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// diffLogged compares one event of a log.
+func (m *Model) diffLogged(want logged, got fsm.Event) string {
+	var list []string
+	add := func(name string, want, got any) {
+		if want != got {
+			list = append(list, fmt.Sprintf("%s %v, want %v", name, Show(got), Show(want)))
+		}
+	}
+	add("id", want.ID, got.ID)
+	add("rev", want.Rev, got.Rev)
+	add("n", want.N, got.N)
+	add("operation", want.Operation, got.Operation)
+	add("name", want.Name, got.Name)
+	add("from", want.From, got.From)
+	add("to", want.To, got.To)
+	add("at", want.At, got.At)
+	add("actor", want.Actor, got.Actor)
+	add("reason", want.Reason, got.Reason)
+	if want.RequestID != "" || want.Cause != "" {
+		add("request id", want.RequestID, got.RequestID)
+	}
+	if want.RequestID != "" && !want.machine {
+		add("request n", int64(-1), got.RequestN)
+	} else if want.machine && got.RequestN < 0 && want.Operation != "seed" {
+		list = append(list, fmt.Sprintf("request n %d, want the index within the machine's request", got.RequestN))
+	}
+	add("cause", want.Cause, got.Cause)
+	version := m.Version
+	if want.Operation == "seed" {
+		version = 0 // made up: see Seed
+	}
+	add("version", version, got.Version)
+	add("guard", want.Guard, got.Guard)
+	for k, v := range want.Labels {
+		add("label "+k, v, got.Labels[k])
+	}
+	add("number of labels", len(want.Labels), len(got.Labels))
+	if got.Sum != driver.Checksum(&got) {
+		list = append(list, "the checksum is wrong")
+	}
+	if want.Operation == "seed" {
+		return strings.Join(list, "; ")
+	}
+	if d := m.diffInputs(want, got); d != "" {
+		list = append(list, d)
+	}
+	if want.N == 0 {
+		var changes map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(got.Changes.String()), &changes); err != nil {
+			list = append(list, fmt.Sprintf("changes %s: %v", got.Changes, err))
+		}
+		w := slices.Clone(want.changed)
+		slices.Sort(w)
+		add("changed fields", strings.Join(w, ", "), strings.Join(SortedKeys(changes), ", "))
+	}
+	return strings.Join(list, "; ")
+}
+
+// diffInputs compares the inputs that an event holds.
+func (m *Model) diffInputs(want logged, got fsm.Event) string {
+	o := m.byStored(want.Operation)
+	var sent map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(got.Inputs.String()), &sent); err != nil && (len(o.InputList) > 0 || got.Inputs.String() != "") {
+		return fmt.Sprintf("inputs %q: %v", got.Inputs, err)
+	}
+	for name := range sent {
+		if o.InputNamed(name) == nil {
+			return fmt.Sprintf("the event has an input %q", name)
+		}
+	}
+	for _, in := range o.InputList {
+		v, err := inputValue(in, sent[in.Name])
+		if err != nil || v != want.inputs[in.Name] {
+			return fmt.Sprintf("input %s is logged as %s (%v), want %s", in.Name, sent[in.Name], err, Show(want.inputs[in.Name]))
+		}
+	}
+	return ""
+}
+
+// inputValue reads a value of an event.
+func inputValue(in *input, raw json.RawMessage) (any, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	switch in.Kind {
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
+		var n int64
+		err := json.Unmarshal(raw, &n)
+		return n, err
+	case driver.KindBool:
+		var b bool
+		err := json.Unmarshal(raw, &b)
+		return b, err
+	case driver.KindTime:
+		var t time.Time
+		err := json.Unmarshal(raw, &t)
+		return driver.Time(t), err
+	case driver.KindJSON:
+		if string(raw) == `{"$json":null}` {
+			return "null", nil
+		}
+		return string(raw), nil
+	case driver.KindSet:
+		return string(raw), nil
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err
+}
+
+func (m *Model) byStored(word string) *Op {
+	for _, o := range m.Ops {
+		if o.StoredName == word {
+			return o
+		}
+	}
+	return nil
+}
+
+// Same compares all that the store holds with all that the model holds: every
+// record, every log, that every log folds to its record, and the effects.
+func (h *Harness[R]) Same(what string) {
+	h.T.Helper()
+	table, err := h.Store.Table(h.S.D.Descriptor.Schema)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	err = table.View(h.Ctx, func(r driver.Reader) error {
+		n := 0
+		for row, err := range r.Rows(driver.Query{}) {
+			if err != nil {
+				return err
+			}
+			n++
+			want, ok := h.W.Rows[row.ID]
+			if !ok {
+				h.T.Errorf("%s: there is a record %q: %s", what, row.ID, h.M.ShowRow(row))
+				continue
+			}
+			if d := h.M.DiffRows(want, normal(row)); d != "" {
+				h.T.Errorf("%s: stored record %q: %s", what, row.ID, d)
+			}
+		}
+		if n != len(h.W.Rows) {
+			h.T.Errorf("%s: %d records are stored, want %d", what, n, len(h.W.Rows))
+		}
+		logs := h.W.Logs()
+		for _, id := range SortedKeys(h.W.Rows) {
+			var events []fsm.Event
+			for e, err := range r.Events(id, 0) {
+				if err != nil {
+					return err
+				}
+				events = append(events, e)
+			}
+			h.SameLog(what, id, logs[id], events)
+		}
+		return nil
+	})
+	if err != nil {
+		h.T.Errorf("%s: read the store: %v", what, err)
+	}
+	got := h.Fx.Done()
+	if len(got) != len(h.W.performed) {
+		h.T.Errorf("%s: %d effects were performed, want %d: %v", what, len(got), len(h.W.performed), got)
+		return
+	}
+	for i, p := range h.W.performed {
+		if got[i] != p {
+			h.T.Errorf("%s: effect %d is %+v, want %+v", what, i, got[i], p)
+		}
+	}
+}
+
+// SameLog compares one log. What is as it was when it was compared before is right still:
+// a log only grows, in the model too.
+func (h *Harness[R]) SameLog(what, id string, want []*logged, events []fsm.Event) {
+	h.T.Helper()
+	if len(events) != len(want) {
+		h.T.Errorf("%s: the log of %q has %d events, want %d", what, id, len(events), len(want))
+		return
+	}
+	if reflect.DeepEqual(events, h.Known[id]) {
+		return
+	}
+	if h.Known == nil {
+		h.Known = map[string][]fsm.Event{}
+	}
+	h.Known[id] = events
+	for i := range want {
+		if d := h.M.diffLogged(*want[i], events[i]); d != "" {
+			h.T.Errorf("%s: event %d of %q: %s", what, i, id, d)
+		}
+	}
+	r, err := h.S.D.Fold(events)
+	if err != nil {
+		h.T.Errorf("%s: fold of the log of %q: %v", what, id, err)
+		return
+	}
+	if d := h.M.DiffRows(h.W.Rows[id], h.S.D.Descriptor.Encode(&r)); d != "" {
+		h.T.Errorf("%s: the log of %q folds to another record: %s", what, id, d)
+	}
+}
+
+// normal brings the times of a row into the form that compares with ==.
+func normal(r driver.Row) driver.Row {
+	r.CreatedAt, r.UpdatedAt = driver.Time(r.CreatedAt), driver.Time(r.UpdatedAt)
+	r.Values = slices.Clone(r.Values)
+	for i, v := range r.Values {
+		if t, ok := v.(time.Time); ok {
+			r.Values[i] = driver.Time(t)
+		}
+	}
+	return r
+}
+
+// ByWay returns, for an operation and a state, one case for each way in which
+// the operation can be decided on a sound record without others.
+func (m *Model) ByWay(o *Op, s *StateInfo) []Case {
+	var list []Case
+	seen := map[string]bool{}
+	for c := range m.Cases(o, s) {
+		if s != nil && !m.Sound(c.Row) || slices.ContainsFunc(o.Guards, func(g *GuardInfo) bool { return g.Fewer > 0 && c.Call.Peers[g.Name] != 0 }) {
+			continue
+		}
+		v := m.Decide(o, c.Row, c.Call)
+		key := v.Way + strings.Join(v.Failing, ",")
+		if v.Code == "" {
+			for i := range c.Row.Values { // another set of changed fields is another way
+				key += fmt.Sprint(" ", c.Row.Values[i] != v.Row.Values[i])
+			}
+		}
+		if !seen[key] {
+			seen[key] = true
+			list = append(list, c.Clone())
+		}
+	}
+	return list
+}
+
+// Exported reports whether the durable layer offers the operation by name.
+func (h *Harness[R]) Exported(o *Op) bool { return h.D.Operations[o.Name].Do != nil }

@@ -1,0 +1,413 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// Model is a table taken apart, with every name bound.
+type Model struct {
+	Table
+	Order       []string // field names as in the table
+	FieldByName map[string]*FieldInfo
+	StateByName map[string]*StateInfo
+	StateOrder  []*StateInfo
+	stored      map[string]*StateInfo // by the word in rows
+	Ops         []*Op
+	guards      map[string]*GuardInfo
+	invariant   []fact
+	sought      sought
+	Made        MadeUp
+	Nothing     Op // a record is made up for none
+}
+
+// Typ is the type of a field or an input.
+type Typ struct {
+	Kind        driver.Kind
+	Optional    bool
+	min, Max    *int64
+	Names       []string // of an enum, as the specification writes them now
+	StoredWords []string // the same as rows and events hold them
+}
+
+type FieldInfo struct {
+	Field
+	Typ
+	Index int
+}
+
+type StateInfo struct {
+	State
+	StoredName string
+	invariant  []fact
+	presence   []presence
+}
+
+// presence is a rule about one field.
+type presence struct {
+	field      *FieldInfo
+	want, must bool
+}
+
+type GuardInfo struct {
+	Guard
+	Facts []fact
+}
+
+type Op struct {
+	Operation
+	StoredName, EventName string
+	Cells                 map[string]Cell // by state name, and newColumn
+	InputList             []*input
+	Guards                []*GuardInfo
+	Always                EffectSet
+	Branches              []*BranchInfo
+	WhereFacts            []fact
+	Creates               bool
+	ReadsActor            bool
+	froms                 []string // the states that it leaves
+	known                 []Dim    // what varies around it, once worked out
+}
+
+type input struct {
+	Input
+	Typ
+}
+
+type BranchInfo struct {
+	Branch
+	Facts []fact
+	Does  EffectSet
+}
+
+type EffectSet struct {
+	Set       []Assign
+	Clear     []string
+	Increment []string
+	Add       []Assign
+}
+
+type Assign struct{ Field, Value string }
+
+// Compile binds the names of a table; a table that does not fit is an error.
+func Compile(t Table) (*Model, error) {
+	m := &Model{
+		Table: t, FieldByName: map[string]*FieldInfo{}, StateByName: map[string]*StateInfo{}, stored: map[string]*StateInfo{}, guards: map[string]*GuardInfo{},
+	}
+	for i, f := range t.Fields {
+		y, err := parseType(f.Type, f.Words)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		f.Stored = Or(f.Stored, f.Name)
+		m.FieldByName[f.Name] = &FieldInfo{Field: f, Typ: y, Index: i}
+		m.Order = append(m.Order, f.Name)
+	}
+	var err error
+	facts := func(texts []string) []fact {
+		var list []fact
+		for _, text := range texts {
+			f, e := parseFact(text, m.isField)
+			if e != nil && err == nil {
+				err = e
+			}
+			list = append(list, f)
+		}
+		return list
+	}
+	m.invariant = facts(t.Invariant)
+	for _, s := range t.States {
+		x := &StateInfo{State: s, StoredName: Or(s.Stored, s.Name), invariant: facts(s.Invariant)}
+		for _, p := range []struct {
+			names      string
+			want, must bool
+		}{{s.Present, true, true}, {s.Absent, false, true}, {s.ShouldPresent, true, false}, {s.ShouldAbsent, false, false}} {
+			for _, name := range List(p.names) {
+				if m.FieldByName[name] == nil {
+					return nil, fmt.Errorf("state %s: %q is no field", s.Name, name)
+				}
+				x.presence = append(x.presence, presence{m.FieldByName[name], p.want, p.must})
+			}
+		}
+		m.StateByName[s.Name] = x
+		m.StateOrder = append(m.StateOrder, x)
+		m.stored[x.StoredName] = x
+	}
+	for _, g := range t.Guards {
+		m.guards[g.Name] = &GuardInfo{Guard: g, Facts: facts(g.When)}
+	}
+	cells, names, columns, e := parseMatrix(t.Matrix)
+	if e != nil {
+		return nil, e
+	}
+	if len(columns) != len(t.States)+1 || columns[0] != NewColumn {
+		return nil, fmt.Errorf("matrix: the columns are %v, expected %s and the %d states", columns, NewColumn, len(t.States))
+	}
+	for i, c := range columns[1:] {
+		if c != t.States[i].Name {
+			return nil, fmt.Errorf("matrix: column %d is %q, expected the state %q", i+1, c, t.States[i].Name)
+		}
+	}
+	for i, o := range t.Operations {
+		if i >= len(names) || names[i] != o.Name {
+			return nil, fmt.Errorf("matrix: line %d is not operation %q", i+1, o.Name)
+		}
+		x := &Op{
+			Operation: o, StoredName: Or(o.Stored, o.Name), EventName: Or(o.StoredEvent, o.Event, o.Name), Cells: cells[o.Name],
+			WhereFacts: facts(o.Where), Creates: cells[o.Name][NewColumn].Kind != cellNone,
+			Always: parseEffects(o.Set, o.Clear, o.Increment, o.Add),
+		}
+		x.Event = Or(o.Event, o.Name)
+		for _, in := range o.Inputs {
+			y, err := parseType(in.Type, in.Words)
+			if err != nil {
+				return nil, fmt.Errorf("input %s of %s: %w", in.Name, o.Name, err)
+			}
+			x.InputList = append(x.InputList, &input{Input: in, Typ: y})
+		}
+		for _, g := range List(o.Require) {
+			if m.guards[g] == nil {
+				return nil, fmt.Errorf("operation %s requires %q, which is no guard", o.Name, g)
+			}
+			x.Guards = append(x.Guards, m.guards[g])
+		}
+		for _, g := range List(o.Implied) {
+			if !slices.Contains(List(o.Require), g) {
+				return nil, fmt.Errorf("operation %s: %q is implied, but not required", o.Name, g)
+			}
+		}
+		for _, b := range o.Choose {
+			x.Branches = append(x.Branches, &BranchInfo{Branch: b, Facts: facts(b.When), Does: parseEffects(b.Set, b.Clear, b.Increment, b.Add)})
+		}
+		x.ReadsActor = x.usesActor()
+		for _, c := range x.Cells {
+			if c.Kind == CellMove && m.StateByName[c.To] == nil {
+				return nil, fmt.Errorf("matrix: %s leads to %q, which is no state", o.Name, c.To)
+			}
+		}
+		m.Ops = append(m.Ops, x)
+	}
+	if err == nil {
+		err = m.checkWitnesses()
+	}
+	return m, err
+}
+
+func (m *Model) isField(name string) bool {
+	return m.FieldByName[name] != nil || name == "created_at" || name == "updated_at"
+}
+
+func (m *Model) OpNamed(name string) *Op {
+	for _, o := range m.Ops {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// StateOf returns the state with that stored word, nil for an unknown one.
+func (m *Model) StateOf(stored string) *StateInfo { return m.stored[stored] }
+
+// implied reports whether the proof found that a guard refuses no sound record.
+func (o *Op) implied(guard string) bool { return slices.Contains(List(o.Implied), guard) }
+
+func (o *Op) InputNamed(name string) *input {
+	for _, in := range o.InputList {
+		if in.Name == name {
+			return in
+		}
+	}
+	return nil
+}
+
+// usesActor says whether the operation reads who calls: without an actor it
+// could not be decided.
+func (o *Op) usesActor() bool {
+	facts := slices.Clone(o.WhereFacts)
+	sets := slices.Concat(o.Always.Set, o.Always.Add)
+	for _, g := range o.Guards {
+		facts = append(facts, g.Facts...)
+	}
+	for _, b := range o.Branches {
+		facts = append(facts, b.Facts...)
+		sets = append(sets, slices.Concat(b.Does.Set, b.Does.Add)...)
+	}
+	return slices.ContainsFunc(facts, func(f fact) bool { return f.Left.isActor() || f.Right.isActor() }) ||
+		slices.ContainsFunc(sets, func(a Assign) bool { return a.Value == "actor" })
+}
+
+func parseEffects(set []string, cleared, increment string, add []string) EffectSet {
+	e := EffectSet{Clear: List(cleared), Increment: List(increment)}
+	for _, s := range set {
+		f, v, _ := strings.Cut(s, ": ")
+		e.Set = append(e.Set, Assign{f, v})
+	}
+	for _, s := range add {
+		f, v, _ := strings.Cut(s, ": ")
+		e.Add = append(e.Add, Assign{f, v})
+	}
+	return e
+}
+
+var kinds = map[string]driver.Kind{
+	"string": driver.KindString, "int": driver.KindInt, "bool": driver.KindBool, "time": driver.KindTime, "json": driver.KindJSON,
+	"counter": driver.KindCounter, "set": driver.KindSet, "sequence": driver.KindSequence,
+}
+
+func parseType(text, stored string) (Typ, error) {
+	var y Typ
+	rest, optional := strings.CutPrefix(text, "optional ")
+	y.Optional = optional
+	if k, ok := kinds[rest]; ok {
+		y.Kind = k
+		return y, nil
+	}
+	if strings.Contains(rest, "|") {
+		y.Kind = driver.KindEnum
+		y.Names = split(rest, "|")
+		y.StoredWords = y.Names
+		if stored != "" {
+			y.StoredWords = split(stored, "|")
+		}
+		if len(y.StoredWords) != len(y.Names) {
+			return y, fmt.Errorf("%d stored words for %d words", len(y.StoredWords), len(y.Names))
+		}
+		return y, nil
+	}
+	if bounds, ok := strings.CutPrefix(rest, "int "); ok {
+		lo, hi, _ := strings.Cut(bounds, "..")
+		y.Kind = driver.KindInt
+		for _, b := range []struct {
+			text string
+			to   **int64
+		}{{lo, &y.min}, {hi, &y.Max}} {
+			if b.text = strings.TrimSpace(b.text); b.text == "" {
+				continue
+			}
+			n, err := strconv.ParseInt(b.text, 10, 64)
+			if err != nil {
+				return y, err
+			}
+			*b.to = &n
+		}
+		return y, nil
+	}
+	return y, fmt.Errorf("%q is no type", text)
+}
+
+// Empty is what a required datum holds when nothing has set it, nil when it
+// cannot do without.
+func (y *Typ) Empty() any {
+	if y.Optional {
+		return nil
+	}
+	switch y.Kind {
+	case driver.KindInt, driver.KindCounter, driver.KindSequence:
+		return int64(0)
+	case driver.KindBool:
+		return false
+	case driver.KindSet:
+		return "[]"
+	}
+	return nil
+}
+
+// constant is a text of the specification, as rows hold it.
+func (y *Typ) constant(text string) any {
+	if y.Kind != driver.KindTime {
+		return text
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic("fsmtest: " + text + " is no time")
+	}
+	return at
+}
+
+func (y *Typ) storedWord(word string) string {
+	if i := slices.Index(y.Names, word); i >= 0 {
+		return y.StoredWords[i]
+	}
+	return word
+}
+
+// List reads names separated by commas.
+func List(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return split(s, ",")
+}
+
+func split(s, sep string) []string {
+	parts := strings.Split(s, sep)
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
+
+func Or(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// duration reads "600s", "5m", "2h" or "3d".
+func duration(s string) time.Duration {
+	unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[s[len(s)-1]]
+	n, err := strconv.Atoi(s[:len(s)-1])
+	if err != nil || unit == 0 {
+		panic("fsmtest: " + s + " is no duration")
+	}
+	return time.Duration(n) * unit
+}
+
+// Show prints a value of a row.
+func Show(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "absent"
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	case string:
+		return strconv.Quote(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// ShowRow prints a record, without its id.
+func (m *Model) ShowRow(r driver.Row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s rev %d created %s updated %s", Or(r.State, "(new)"), r.Rev, Show(r.CreatedAt), Show(r.UpdatedAt))
+	for i, f := range m.Order {
+		if i < len(r.Values) && r.Values[i] != nil {
+			fmt.Fprintf(&b, ", %s %s", f, Show(r.Values[i]))
+		}
+	}
+	return b.String()
+}
+
+// StoredNames returns the columns of some fields.
+func (m *Model) StoredNames(names ...string) []string {
+	var columns []string
+	for _, name := range names {
+		if f := m.FieldByName[name]; f != nil {
+			name = f.Stored
+		}
+		columns = append(columns, name)
+	}
+	return columns
+}

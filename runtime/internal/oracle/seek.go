@@ -1,0 +1,368 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fsmgen/fsmgen/runtime/driver"
+)
+
+// How many choices one search looks at before it gives up.
+const seekLimit = 50_000
+
+// goal is something that a choice has to meet: the dimensions that it depends on,
+// by their index, and whether it is met. It is asked when all of them are chosen.
+type goal struct {
+	reads []int
+	met   func() bool
+}
+
+// seek looks for a choice of one value for each dimension that meets every goal.
+// Dimensions that no goal connects are looked for apart from each other, so what it
+// does not find is not there, unless very many hang together. put takes the value
+// number v of dimension i. The first values are tried first; the same question has
+// the same answer.
+func seek(dims []Dim, goals []goal, put func(i, v int)) ([]int, bool) {
+	choice := make([]int, len(dims))
+	for i, d := range dims {
+		if len(d.Values) == 0 {
+			return nil, false
+		}
+		put(i, 0)
+	}
+	for _, g := range goals {
+		if len(g.reads) == 0 && !g.met() {
+			return nil, false
+		}
+	}
+	left := seekLimit
+	ready := make([][]goal, len(dims)) // the goals that the choice for a dimension completes
+	parts := connected(len(dims), goals, ready)
+	for _, part := range parts {
+		var from func(n int) bool
+		from = func(n int) bool {
+			if n == len(part) {
+				return true
+			}
+			i := part[n]
+			unmet := func(g goal) bool { return !g.met() }
+			for v := range dims[i].Values {
+				if left--; left < 0 {
+					return false
+				}
+				choice[i] = v
+				if put(i, v); !slices.ContainsFunc(ready[i], unmet) && from(n+1) {
+					return true
+				}
+			}
+			return false
+		}
+		if !from(0) {
+			return nil, false
+		}
+	}
+	return choice, true
+}
+
+// connected lists the dimensions that goals depend on, in parts that have no goal in
+// common, and within a part those of one goal near each other. It adds each goal to
+// the last of its dimensions.
+func connected(dims int, goals []goal, ready [][]goal) [][]int {
+	of := make([][]int, dims) // the goals of a dimension
+	for n, g := range goals {
+		for _, i := range g.reads {
+			of[i] = append(of[i], n)
+		}
+	}
+	var parts [][]int
+	place := make([]int, dims) // in its part, from 1
+	done := make([]bool, len(goals))
+	for i := range dims {
+		if place[i] > 0 || len(of[i]) == 0 {
+			continue
+		}
+		place[i] = 1
+		part := []int{i}
+		for at := 0; at < len(part); at++ {
+			for _, n := range of[part[at]] {
+				if done[n] {
+					continue
+				}
+				done[n] = true
+				for _, j := range goals[n].reads {
+					if place[j] == 0 {
+						part = append(part, j)
+						place[j] = len(part)
+					}
+				}
+			}
+		}
+		parts = append(parts, part)
+	}
+	for _, g := range goals {
+		if len(g.reads) > 0 {
+			last := slices.MaxFunc(g.reads, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+			ready[last] = append(ready[last], g)
+		}
+	}
+	return parts
+}
+
+// sought are the cases that were looked for, by operation and state.
+type sought struct {
+	mu    sync.Mutex
+	cases map[string][]Case
+}
+
+// MadeUp are the records that were made up, by what was asked for: the same question
+// has the same answer, and some are asked for each pair of states.
+type MadeUp struct {
+	Mu    sync.Mutex
+	Known map[string][]driver.Row
+}
+
+// quest is the search for a case of an operation in a state.
+type quest struct {
+	m    *Model
+	o    *Op
+	s    *StateInfo
+	dims []Dim
+	at   map[string]int // the index of a dimension, by its name
+	c    Case           // as far as it is chosen
+}
+
+func (m *Model) newQuest(o *Op, s *StateInfo, dims []Dim) *quest {
+	q := &quest{m: m, o: o, s: s, dims: dims, at: make(map[string]int, len(dims))}
+	for i, d := range dims {
+		q.at[d.Name] = i
+	}
+	return q
+}
+
+// find looks for a case that meets goals.
+func (q *quest) find(goals []goal) (Case, bool) {
+	q.c = q.m.emptyCase(q.o, q.s)
+	if _, ok := seek(q.dims, goals, func(i, v int) { q.c.put(q.dims[i], v) }); !ok {
+		return Case{}, false
+	}
+	c := q.c.Clone()
+	c.Call.Peers = maps.Clone(c.Call.Peers)
+	return c, true
+}
+
+// reads lists the dimensions that facts depend on: as the record is stored, or as
+// the effects of the operation leave it.
+func (q *quest) reads(facts []fact, after bool) []int {
+	var list []int
+	add := func(name string) {
+		if i, ok := q.at[name]; ok && !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	for _, f := range facts {
+		for _, t := range []Term{f.Left, f.Right} {
+			if t.Input != "" {
+				add(dimInput + t.Input)
+			}
+			if t.Field == "" {
+				continue
+			}
+			add(DimField + t.Field)
+			add(DimPeers + t.Field)
+			for _, a := range slices.Concat(q.o.Always.Set, q.o.Always.Add) {
+				if !after || a.Field != t.Field {
+					continue
+				}
+				if from, named := strings.CutPrefix(a.Value, "input."); named {
+					add(dimInput + from)
+				} else if strings.HasPrefix(a.Value, "input") {
+					add(dimInput + a.Field)
+				}
+				add(DimField + a.Value)
+			}
+		}
+	}
+	return list
+}
+
+// soundGoals demand a record that keeps the rules of its state, or those only that it must keep.
+func (q *quest) soundGoals(should bool) []goal {
+	var goals []goal
+	if q.s == nil {
+		return nil
+	}
+	value := func(f *FieldInfo) any { return q.c.Row.Values[f.Index] }
+	for _, d := range q.dims {
+		if f := d.field; f != nil && slices.ContainsFunc(d.Values, func(v any) bool { return !holdable(f, v) }) {
+			goals = append(goals, goal{[]int{q.at[d.Name]}, func() bool { return holdable(f, value(f)) }})
+		}
+	}
+	for _, p := range q.s.presence {
+		if i, ok := q.at[DimField+p.field.Name]; ok && (p.must || should) {
+			present := func() bool { return q.m.present(Term{Field: p.field.Name}, nil, value(p.field)) == p.want }
+			goals = append(goals, goal{[]int{i}, present})
+		}
+	}
+	for _, facts := range [][]fact{q.m.invariant, q.s.invariant} {
+		for _, f := range facts {
+			goals = append(goals, goal{q.reads([]fact{f}, false), func() bool { return q.m.holds(f, nil, q.c.Row, Call{}) }})
+		}
+	}
+	return goals
+}
+
+// taken demands a call that is taken as one: its inputs are in their bounds.
+func (q *quest) taken() []goal {
+	var goals []goal
+	for _, in := range q.o.InputList {
+		if i, ok := q.at[dimInput+in.Name]; ok {
+			goals = append(goals, goal{[]int{i}, func() bool { return q.m.Acceptable(q.o, in, q.c.Call.Inputs[in.Name]) }})
+		}
+	}
+	return goals
+}
+
+// passes demands that a guard lets the case pass, fails that it refuses it.
+func (q *quest) passes(g *GuardInfo) goal {
+	reads := q.reads(g.Facts, false)
+	if i, ok := q.at[DimPeers+g.Name]; ok {
+		reads = append(reads, i)
+	}
+	return goal{reads, func() bool { return q.m.passes(g, q.o, q.c.Row, q.c.Call) }}
+}
+
+func (g goal) not() goal { return goal{g.reads, func() bool { return !g.met() }} }
+
+// moves demands that nothing overflows, and that the branches above one are not
+// taken and it is; without branches b is nil.
+func (q *quest) moves(b *BranchInfo) []goal {
+	m, o := q.m, q.o
+	after := func() driver.Row {
+		r := q.c.Row
+		if o.Creates {
+			r = m.Blank(q.c.Call.ID)
+			r.CreatedAt = q.c.Call.At
+			for _, name := range m.Order {
+				if f := m.FieldByName[name]; f.Kind == driver.KindSequence {
+					r.Values[f.Index] = q.c.Call.Peers[name]
+				}
+			}
+		}
+		done := r
+		done.Values = slices.Clone(r.Values)
+		m.Apply(o, o.Always, r, &done, q.c.Call)
+		return done
+	}
+	var goals []goal
+	counts := func(names []string, most int64) {
+		for _, name := range names {
+			goals = append(goals, goal{q.reads([]fact{{Left: Term{Field: name}}}, true), func() bool {
+				n, _ := after().Values[m.FieldByName[name].Index].(int64)
+				return n >= 0 && n <= most
+			}})
+		}
+	}
+	counts(o.Always.Increment, math.MaxInt64) // beyond, it is below 0
+	if b != nil {
+		counts(b.Does.Increment, math.MaxInt64-1)
+	}
+	for _, x := range o.Branches {
+		if x.From != "" && (q.s == nil || !slices.Contains(List(x.From), q.s.Name)) {
+			continue
+		}
+		g := goal{q.reads(x.Facts, true), func() bool { return m.AllHold(x.Facts, o, after(), q.c.Call) }}
+		if x != b {
+			goals = append(goals, g.not())
+			continue
+		}
+		for _, f := range x.Facts {
+			goals = append(goals, goal{q.reads([]fact{f}, true), func() bool { return m.holds(f, o, after(), q.c.Call) }})
+		}
+		break
+	}
+	return goals
+}
+
+// holdable reports whether a field may hold a value.
+func holdable(f *FieldInfo, v any) bool {
+	n, isInt := v.(int64)
+	return !isInt || within(f.Typ, n) && (f.Kind != driver.KindSequence || n >= 1)
+}
+
+// directed looks for a case of each way in which a call can be decided: what a cell
+// has too many combinations for may not be among those that are tried. The record
+// breaks no rule, or no MUST where only such a one is decided so.
+func (m *Model) directed(o *Op, s *StateInfo, dims []Dim) []Case {
+	name := o.Name
+	if s != nil {
+		if k := o.Cells[s.Name].Kind; k != CellMove && k != CellChoose {
+			return nil
+		}
+		name += " in " + s.Name
+	}
+	m.sought.mu.Lock()
+	defer m.sought.mu.Unlock()
+	if known, ok := m.sought.cases[name]; ok {
+		return known
+	}
+	q := m.newQuest(o, s, dims)
+	given := [][]goal{slices.Concat(q.soundGoals(true), q.taken())}
+	if s != nil && s.ShouldPresent+s.ShouldAbsent != "" {
+		given = append(given, slices.Concat(q.soundGoals(false), q.taken()))
+	}
+	var found []Case
+	look := func(way string, asked ...[]goal) {
+		if w := WitnessOf(o.Witnesses, way); w != nil && w.Never != "" {
+			return
+		}
+		for _, given := range given {
+			for _, goals := range asked {
+				c, ok := q.find(slices.Concat(given, goals))
+				if ok && m.Decide(o, c.Row, c.Call).Way == way {
+					found = append(found, c)
+					return
+				}
+			}
+		}
+	}
+	var pass []goal
+	for _, g := range o.Guards {
+		pass = append(pass, q.passes(g))
+	}
+	if len(o.Branches) == 0 {
+		look("move", append(slices.Clone(pass), q.moves(nil)...))
+	}
+	for i, b := range o.Branches {
+		if b.From == "" || s != nil && slices.Contains(List(b.From), s.Name) {
+			look(fmt.Sprintf("branch %d", i+1), append(slices.Clone(pass), q.moves(b)...))
+		}
+	}
+	for i, g := range o.Guards {
+		if o.implied(g.Name) {
+			continue
+		}
+		way := "guard " + g.Name
+		if o.OnRefusal != "" {
+			way = "record only, guard " + g.Name
+		}
+		first := append(slices.Clone(pass[:i]), pass[i].not()) // alone, or before others
+		look(way, append(slices.Clone(first), pass[i+1:]...), first)
+	}
+	if m.sought.cases == nil {
+		m.sought.cases = map[string][]Case{}
+	}
+	m.sought.cases[name] = found
+	return found
+}
+
+// RowIn looks for a record in a state that breaks no rule, or no MUST.
+func (m *Model) RowIn(st *StateInfo, should bool) (driver.Row, bool) {
+	q := m.newQuest(&m.Nothing, st, m.RecordDims(&m.Nothing))
+	c, ok := q.find(q.soundGoals(should))
+	return c.Row, ok
+}
