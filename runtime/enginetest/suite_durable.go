@@ -69,7 +69,6 @@ func durable[R any](s *oracle.Suite[R], st oracle.Store) func(*testing.T) {
 		t.Run("reading", func(t *testing.T) { reading(s, t, st) })
 		t.Run("handles", func(t *testing.T) { handles(s, t, st) })
 		t.Run("joined", func(t *testing.T) { joined(s, t, st) })
-		t.Run("walks", func(t *testing.T) { s.Walks(t, st) })
 	}
 }
 

@@ -29,6 +29,7 @@ var zone = time.FixedZone("elsewhere", -5*3600)
 
 const dust = 321 * time.Nanosecond
 
+// AsSent is an instant as a caller has it: in some zone, and finer than what records keep.
 func AsSent(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -153,12 +153,14 @@ func (c *Case) put(d Dim, n int) {
 	}
 }
 
+// BaseRow is a record in a state, with nothing in it.
 func (m *Model) BaseRow(s *StateInfo) driver.Row {
 	r := m.Blank(theID)
 	r.State, r.Rev, r.CreatedAt, r.UpdatedAt = s.StoredName, 7, theCreated, theCreated
 	return r
 }
 
+// BaseCall is a call of an operation without inputs.
 func (m *Model) BaseCall(o *Op) Call {
 	c := Call{
 		ID: theID, Actor: theActor, Reason: theReason, At: TheNow,
@@ -187,12 +189,14 @@ func (m *Model) Good(o *Op, s *StateInfo, want func(Verdict) bool) (Case, bool) 
 // Sound reports whether a record breaks no MUST and no SHOULD.
 func (m *Model) Sound(r driver.Row) bool { return len(m.Broken(r)) == 0 }
 
+// Clone is a case that can be changed by itself.
 func (c Case) Clone() Case {
 	c.Row.Values = slices.Clone(c.Row.Values)
 	c.Call.Inputs = maps.Clone(c.Call.Inputs)
 	return c
 }
 
+// Moves reports whether the call is taken and not only recorded.
 func Moves(v Verdict) bool { return v.Code == "" && !v.recordOnly }
 
 // GoodAlone is a case of the operation that moves, on a record without others: one
@@ -270,6 +274,7 @@ func (m *Model) AllWays() []Way {
 	return all
 }
 
+// String names the way.
 func (w Way) String() string {
 	if w.From == nil {
 		return fmt.Sprintf("%s to %s", w.O.Name, w.To.Name)

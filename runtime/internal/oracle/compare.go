@@ -114,6 +114,7 @@ type reporter struct {
 	failed int
 }
 
+// Shown is how many failures of a test are printed.
 const Shown = 5
 
 func (r *reporter) errorf(format string, args ...any) {

@@ -154,6 +154,7 @@ func (m *Model) passes(g *GuardInfo, o *Op, r driver.Row, c Call) bool {
 	return m.AllHold(g.Facts, o, r, c)
 }
 
+// AllHold reports whether each of the facts holds.
 func (m *Model) AllHold(facts []fact, o *Op, r driver.Row, c Call) bool {
 	for _, f := range facts {
 		if !m.holds(f, o, r, c) {
@@ -284,6 +285,7 @@ func (m *Model) acceptInputs(o *Op, c Call) Verdict {
 	return Verdict{}
 }
 
+// Acceptable reports whether an input may have the value.
 func (m *Model) Acceptable(o *Op, in *input, v any) bool {
 	if v == nil {
 		v = in.Empty()

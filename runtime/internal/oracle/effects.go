@@ -58,6 +58,7 @@ func (x *Effects) Settle(before, n int) {
 	x.performed = append(x.performed[:before:before], since[max(0, len(since)-n):]...)
 }
 
+// Done lists what was performed, in its order.
 func (x *Effects) Done() []performed {
 	x.Mu.Lock()
 	defer x.Mu.Unlock()

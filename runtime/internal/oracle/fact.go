@@ -28,7 +28,9 @@ type Term struct {
 }
 
 func (t Term) isActor() bool { return t.word == "actor" }
-func (t Term) IsNow() bool   { return t.word == "now" }
+
+// IsNow reports whether the term is the time of the call.
+func (t Term) IsNow() bool { return t.word == "now" }
 
 // parseFact reads one fact. A bare word that is no field is a word of an enum.
 func parseFact(text string, isField func(string) bool) (fact, error) {

@@ -24,6 +24,7 @@ func (h *Harness[R]) Pick(what string, o *Op, n int, c Call) []Expected {
 	return want
 }
 
+// CompareAll looks at the answers of a batch.
 func (h *Harness[R]) CompareAll(what string, o *Op, c Call, want []Expected, got []fsm.Outcome[R], err error) {
 	h.T.Helper()
 	if want[0].Code != "" {

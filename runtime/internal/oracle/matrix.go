@@ -16,6 +16,7 @@ const (
 	CellChoose
 )
 
+// Cell is what an operation does in a state.
 type Cell struct {
 	Kind cellKind
 	To   string // cellMove: the state

@@ -36,12 +36,14 @@ type Typ struct {
 	StoredWords []string // the same as rows and events hold them
 }
 
+// FieldInfo is a field of the table with its type and its place in a row.
 type FieldInfo struct {
 	Field
 	Typ
 	Index int
 }
 
+// StateInfo is a state of the table, taken apart.
 type StateInfo struct {
 	State
 	StoredName string
@@ -55,11 +57,13 @@ type presence struct {
 	want, must bool
 }
 
+// GuardInfo is a guard of the table, taken apart.
 type GuardInfo struct {
 	Guard
 	Facts []fact
 }
 
+// Op is an operation of the table, taken apart.
 type Op struct {
 	Operation
 	StoredName, EventName string
@@ -80,12 +84,14 @@ type input struct {
 	Typ
 }
 
+// BranchInfo is a line of `choose`, taken apart.
 type BranchInfo struct {
 	Branch
 	Facts []fact
 	Does  EffectSet
 }
 
+// EffectSet is what an operation or a branch does to the fields.
 type EffectSet struct {
 	Set       []Assign
 	Clear     []string
@@ -93,6 +99,7 @@ type EffectSet struct {
 	Add       []Assign
 }
 
+// Assign gives a field a value, in the words of the table.
 type Assign struct{ Field, Value string }
 
 // Compile binds the names of a table; a table that does not fit is an error.
@@ -203,6 +210,7 @@ func (m *Model) isField(name string) bool {
 	return m.FieldByName[name] != nil || name == "created_at" || name == "updated_at"
 }
 
+// OpNamed returns the operation with that name, nil for an unknown one.
 func (m *Model) OpNamed(name string) *Op {
 	for _, o := range m.Ops {
 		if o.Name == name {
@@ -218,6 +226,7 @@ func (m *Model) StateOf(stored string) *StateInfo { return m.stored[stored] }
 // implied reports whether the proof found that a guard refuses no sound record.
 func (o *Op) implied(guard string) bool { return slices.Contains(List(o.Implied), guard) }
 
+// InputNamed returns the input with that name, nil for an unknown one.
 func (o *Op) InputNamed(name string) *input {
 	for _, in := range o.InputList {
 		if in.Name == name {
@@ -354,6 +363,7 @@ func split(s, sep string) []string {
 	return parts
 }
 
+// Or returns the first text that is not empty.
 func Or(list ...string) string {
 	for _, s := range list {
 		if s != "" {
@@ -363,6 +373,7 @@ func Or(list ...string) string {
 	return ""
 }
 
+// SortedKeys returns the keys of a map in their order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // duration reads "600s", "5m", "2h" or "3d".

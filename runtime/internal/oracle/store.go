@@ -98,6 +98,7 @@ func seedEvent(r driver.Row) fsm.Event {
 	}
 }
 
+// TimeText writes an instant as events hold it.
 func TimeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 // valuesOf returns the values of a record as they stand in an event.

@@ -24,6 +24,7 @@ func (s *Suite[R]) Walks(t *testing.T, st Store) {
 	}
 }
 
+// Walk runs one sequence of calls.
 func (s *Suite[R]) Walk(t *testing.T, st Store, r *rand.Rand) {
 	h := s.TracedHarness(t, st)
 	calls := map[string][]Call{}

@@ -75,6 +75,7 @@ func TraceValue(v any) string {
 	return ""
 }
 
+// NewTraceRow writes a record for a trace.
 func NewTraceRow(r driver.Row) *TraceRow {
 	t := &TraceRow{ID: r.ID, State: r.State, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	for _, v := range r.Values {
@@ -83,6 +84,7 @@ func NewTraceRow(r driver.Row) *TraceRow {
 	return t
 }
 
+// NewTraceCall writes a call for a trace.
 func NewTraceCall(c Call) TraceCall {
 	t := TraceCall{
 		ID: c.ID, RequestID: c.RequestID, Actor: c.Actor, Reason: c.Reason, At: c.At,
@@ -94,6 +96,7 @@ func NewTraceCall(c Call) TraceCall {
 	return t
 }
 
+// TraceRefusal writes a refusal for a trace.
 func (s *Suite[R]) TraceRefusal(err error) TraceOutcome {
 	o := TraceOutcome{Code: "unknown: " + err.Error()}
 	var r *fsm.Refusal
@@ -112,6 +115,7 @@ func (s *Suite[R]) TraceRefusal(err error) TraceOutcome {
 	return o
 }
 
+// TraceOutcome writes the answer to a call for a trace.
 func (s *Suite[R]) TraceOutcome(got fsm.Outcome[R], err error) TraceOutcome {
 	if err != nil {
 		return s.TraceRefusal(err)

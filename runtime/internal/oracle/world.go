@@ -73,6 +73,7 @@ func newWorld(m *Model) *World {
 	return &World{M: m, Rows: map[string]driver.Row{}, Fail: map[string]bool{}, last: map[string]int64{}, now: func() time.Time { return TheNow }}
 }
 
+// Clone is a world that can be changed by itself.
 func (w *World) Clone() *World {
 	c := *w
 	c.Rows = maps.Clone(w.Rows)
@@ -325,6 +326,7 @@ func (m *Model) effectOf(o *Op, r driver.Row) performed {
 	return p
 }
 
+// UniqueBroken returns the unique rule that the record would break, nil for none.
 func (w *World) UniqueBroken(v Verdict) *Unique {
 	if v.recordOnly {
 		return nil
