@@ -4,12 +4,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/fsmgen/fsmgen/internal/lab/pgtest"
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/driver"
 	"github.com/fsmgen/fsmgen/runtime/fsmimpl"
 	"github.com/fsmgen/fsmgen/runtime/postgres"
 	"github.com/fsmgen/fsmgen/runtime/sqlstore"
@@ -112,6 +114,7 @@ func TestTablesAreRenamed(t *testing.T) {
 		}
 	}
 	run("CREATE SCHEMA app; CREATE SCHEMA decoy; CREATE SCHEMA held")
+	var tables []driver.Table
 	machine := func(place string) *fsm.Machine[storetest.Parcel] {
 		t.Helper()
 		store, err := postgres.Open(t.Context(), dsn, postgres.WithSchema(place), quiet)
@@ -123,9 +126,20 @@ func TestTablesAreRenamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, err := fsm.NewMachine(t.Context(), store, storetest.Descriptor(schema), effects)
+		if err == nil {
+			_, err = m.Startup(t.Context())
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		table, err := store.Table(schema)
+		if err == nil {
+			err = table.Check(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, table)
 		return m
 	}
 	m, decoy := machine("app"), machine("decoy")
@@ -140,6 +154,18 @@ func TestTablesAreRenamed(t *testing.T) {
 			if _, err := x.Create(t.Context(), storetest.Register(meta(), same)); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+	for _, x := range []*fsm.Machine[storetest.Parcel]{m, decoy} { // an effect is due in both
+		out, err := x.Apply(t.Context(), fsm.Ref{ID: "p19", Rev: 1}, hold())
+		if err == nil {
+			out, err = x.Apply(t.Context(), out, storetest.Shelve(meta(), "s", "t"))
+		}
+		if err == nil {
+			_, err = x.Apply(t.Context(), out, storetest.Send(meta()))
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	next := 0
@@ -159,9 +185,31 @@ func TestTablesAreRenamed(t *testing.T) {
 			return err
 		},
 	}
+	forms["delivery"] = func() error { _, err := m.Deliver(t.Context()); return err }
+	row := storetest.Encode(&storetest.Parcel{ID: "p18", Rev: 1, State: "waiting", Lane: "l"})
+	mark := driver.Event{ID: "p18", Rev: 1, N: 1, Operation: "__purge", Name: "__purge", From: "waiting", To: "waiting",
+		RequestN: -1, Inputs: fsm.MustJSON("{}"), Changes: fsm.MustJSON("{}")}
+	write := &driver.Write{Prev: fsm.Ref{ID: "p18", Rev: 1}, PrevState: "waiting", Row: &row, Event: mark}
+	now := time.Now()
+	alone := map[string]func() error{}
+	for name, f := range map[string]func(tx fsm.Tx) error{ // each alone would change what is stored
+		"claim":    func(tx fsm.Tx) error { _, err := tx.Claim(now, now.Add(time.Hour), 1); return err },
+		"settle":   func(tx fsm.Tx) error { _, err := tx.Settle("p19", 4, 0); return err },
+		"postpone": func(tx fsm.Tx) error { _, err := tx.Postpone("p19", 4, 0, now, "late"); return err },
+		"purge":    func(tx fsm.Tx) error { _, err := tx.Purge(write); return err },
+		"forget":   func(tx fsm.Tx) error { _, err := tx.Forget("p18", now); return err },
+		"restore":  func(tx fsm.Tx) error { e := mark; return tx.Restore(&row, &e) },
+		"redact":   func(tx fsm.Tx) error { _, err := tx.Redact(write, []driver.Event{mark}); return err },
+	} {
+		alone[name] = func() error { return tables[0].Update(t.Context(), f) }
+	}
 	all := func(want bool, when string) {
 		t.Helper()
-		for name, form := range forms {
+		tried := maps.Clone(forms)
+		if !want {
+			maps.Copy(tried, alone)
+		}
+		for name, form := range tried {
 			var refused *fsm.Refusal
 			switch err := form(); {
 			case want && err != nil:
@@ -178,19 +226,23 @@ func TestTablesAreRenamed(t *testing.T) {
 	}
 	for _, change := range []string{swap, moved("parcel"), moved("parcel_events")} {
 		was := next
-		total := func() (n int) {
+		total := func() (all string) { // of both
 			t.Helper()
-			const both = `SELECT (SELECT count(*) FROM app."parcel_events") + (SELECT count(*) FROM decoy."parcel_events")`
-			if err := db.QueryRow(both).Scan(&n); err != nil {
-				t.Fatal(err)
+			for _, place := range []string{"app", "decoy"} {
+				var events, stored, asked string
+				if err := db.QueryRow(fmt.Sprintf(`SELECT (SELECT count(*) FROM %[1]s."parcel_events"), (SELECT count(*) FROM %[1]s."parcel"),
+					(SELECT coalesce(string_agg(o::text, ' '), '') FROM %[1]s."parcel_outbox" AS o)`, place)).Scan(&events, &stored, &asked); err != nil {
+					t.Fatal(err)
+				}
+				all += fmt.Sprintf("%s events, %s rows, outbox %q; ", events, stored, asked)
 			}
-			return n
+			return all
 		}
-		before := total()
 		run(change)
+		before := total()
 		all(false, change)
 		if got := total(); got != before {
-			t.Errorf("%s: %d events came to tables that are not the store's", change, got-before)
+			t.Errorf("%s: tables that are not the store's were %s and are %s", change, before, got)
 		}
 		next = was
 		run(change) // back

@@ -114,7 +114,10 @@ func (t *table) Check(ctx context.Context) (err error) {
 	case m == nil:
 		return t.mismatch("the database has no tables of this machine")
 	case m.hash != t.schema.Hash:
-		return t.checkBeside(ctx, s, m)
+		if err := t.checkBeside(ctx, s, m); err != nil {
+			return err
+		}
+		return t.settle(ctx, s)
 	case m.dialect != t.dialect.Name():
 		return t.mismatch("the tables were made for %s", m.dialect)
 	case m.enforce != t.enforce():
@@ -134,9 +137,15 @@ func (t *table) Check(ctx context.Context) (err error) {
 			return t.mismatch("%q is missing in the database", name)
 		}
 	}
-	if err := t.dialect.reached(ctx, s, []string{"fsm_meta", t.schema.Table, t.schema.Table + "_events", t.schema.Table + "_outbox", t.schema.Table + "_groups"}); err != nil {
+	return t.settle(ctx, s)
+}
+
+// settle notes which tables these are, and writes the texts that compare them.
+func (t *table) settle(ctx context.Context, q querier) error {
+	if err := t.dialect.reached(ctx, q, []string{"fsm_meta", t.schema.Table, t.schema.Table + "_events", t.schema.Table + "_outbox", t.schema.Table + "_groups"}); err != nil {
 		return t.fault("note which tables these are", err)
 	}
+	t.build()
 	return nil
 }
 

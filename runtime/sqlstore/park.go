@@ -155,8 +155,8 @@ func (x *txn) parkRows(p *driver.Parking, rows []parkedRow) (map[string]bool, er
 	}
 	x.kept, x.changed = nil, true
 	ids, err := x.ids(x.t.statement(`WITH v AS MATERIALIZED (SELECT r."id", v.until FROM json_to_recordset(?::text::json) AS v(id text, rev bigint, until bigint)
-		JOIN %[1]s AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.%[2]s IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED)
-		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"`, x.t.name, col), string(list))
+		JOIN %[1]s AS r ON r."id" = v.id AND r."rev" = v.rev WHERE r.%[2]s IS NULL%[3]s FOR NO KEY UPDATE OF r SKIP LOCKED)
+		UPDATE %[1]s AS r SET %[2]s = v.until FROM v WHERE r."id" = v."id" RETURNING r."id"`, x.t.name, col, x.t.same), string(list))
 	for _, id := range ids {
 		parked[id] = true
 	}
@@ -177,7 +177,7 @@ func (x *txn) leaveNotes(notes []note) error {
 	if err != nil || notes == nil {
 		return err
 	}
-	_, err = x.change(x.t.statement("%s", into+`SELECT v.name, v.key, 0 FROM json_to_recordset(?::text::json) AS v(name text, key text) ON CONFLICT DO NOTHING`),
+	_, err = x.change(x.t.statement("%s", into+`SELECT v.name, v.key, 0 FROM json_to_recordset(?::text::json) AS v(name text, key text) `+x.t.dialect.verified(x.t)+` ON CONFLICT DO NOTHING`),
 		string(list))
 	return x.parkFault(err)
 }
@@ -236,7 +236,7 @@ func (x *txn) wakeDue(p *driver.Parking, now time.Time) (int, string, error) {
 	if x.t.dialect.writers() == 1 {
 		b.WriteString("UPDATE " + x.t.name + " SET " + col + " = NULL WHERE " + due(b, p, now))
 	} else {
-		b.WriteString(`WITH v AS MATERIALIZED (SELECT "id" FROM ` + x.t.name + " WHERE " + due(b, p, now) + x.t.dialect.lock() + ")" +
+		b.WriteString(`WITH v AS MATERIALIZED (SELECT "id" FROM ` + x.t.name + " WHERE " + due(b, p, now) + x.t.same + x.t.dialect.lock() + ")" +
 			" UPDATE " + x.t.name + " AS r SET " + col + ` = NULL FROM v WHERE r."id" = v."id"`)
 	}
 	n, err := x.change(b.String(), b.args...)
@@ -293,7 +293,7 @@ func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err
 	ids, err := waiting(len(notes), x.t.dialect.lock())
 	for _, id := range ids {
 		if err == nil {
-			_, err = x.change(x.t.statement(`UPDATE %s SET %s = NULL WHERE "id" = ?`, x.t.name, quote(p.Column)), id)
+			_, err = x.change(x.t.statement(`UPDATE %s SET %s = NULL WHERE "id" = ?%s`, x.t.name, quote(p.Column), x.t.same), id)
 		}
 	}
 	if err == nil && len(ids) < len(notes) { // nobody waits, or another writer has who does
@@ -304,7 +304,7 @@ func (x *txn) wakeGroup(of *driver.Query, notes []note) (n int, held string, err
 	}
 	for _, d := range notes {
 		if err == nil {
-			_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "name" = ? AND "key" = ?`, x.t.part("_groups")), d.Name, d.Key)
+			_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "name" = ? AND "key" = ?%s`, x.t.part("_groups"), x.t.same), d.Name, d.Key)
 		}
 	}
 	return len(notes), held, x.parkFault(err)

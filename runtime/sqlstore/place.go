@@ -123,6 +123,11 @@ func (p *postgres) verified(t *table) string {
 	return " WHERE CASE WHEN " + strings.Join(same, " AND ") + " THEN true ELSE " + literal(otherTables) + "::text::boolean END"
 }
 
+// checked is verified as one more condition of a statement.
+func (t *table) checked() string {
+	return strings.Replace(t.dialect.verified(t), " WHERE ", " AND ", 1)
+}
+
 func (p *postgres) qualified(table string) string {
 	if schema := p.place.chosen(); schema != "" {
 		return quote(schema) + "." + quote(table)

@@ -48,7 +48,7 @@ func (x *txn) replace(row *driver.Row) (int64, error) {
 		set += ", " + quote(x.t.schema.Columns[i].Stored) + " = ?"
 		args = append(args, x.t.bind(v))
 	}
-	return x.change(x.t.statement(`UPDATE %s SET %s WHERE "id" = ?`, x.t.name, set), append(args, row.ID)...)
+	return x.change(x.t.statement(`UPDATE %s SET %s WHERE "id" = ?%s`, x.t.name, set, x.t.same), append(args, row.ID)...)
 }
 
 // repairFault gives an error of the database the words of the engine.
@@ -75,16 +75,16 @@ func (x *txn) Purge(w *driver.Write) (bool, error) {
 		return false, err
 	}
 	events := x.t.part("_events")
-	n, err := x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?`, x.t.name), id, w.Prev.Rev, w.PrevState)
+	n, err := x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "state" = ?%s`, x.t.name, x.t.same), id, w.Prev.Rev, w.PrevState)
 	if err == nil && n != 1 {
 		return false, driver.ErrMoved
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)`, events), id)
+		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__purge' AND "request_n" < 0 AND NOT ("rev" = 1 AND "n" = 0)%s`, events, x.t.same), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`UPDATE %s SET %s, "chain" = 0 WHERE "id" = ? AND "operation" <> '__purge'`,
-			events, setting(func(c *eventColumn) string { return c.purged })), id)
+		_, err = x.change(x.t.statement(`UPDATE %s SET %s, "chain" = 0 WHERE "id" = ? AND "operation" <> '__purge'%s`,
+			events, setting(func(c *eventColumn) string { return c.purged }), x.t.same), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("purge %q: %w", id, err))
@@ -117,15 +117,15 @@ func (r *reader) Tombstones(after string, before time.Time, limit int) ([]driver
 func (x *txn) Forget(id string, before time.Time) (bool, error) {
 	x.last = &driver.Write{Prev: driver.Ref{ID: id}, Event: driver.Event{ID: id}}
 	events := x.t.part("_events")
-	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s`, events, x.t.tombstones()), id, x.t.bind(before))
+	n, err := x.change(x.t.statement(`UPDATE %s SET "operation" = '__forget' WHERE "id" = ? AND %s%s`, events, x.t.tombstones(), x.t.same), id, x.t.bind(before))
 	if err == nil && n == 0 {
 		return false, nil
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__forget'`, events), id)
+		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ? AND "operation" <> '__forget'%s`, events, x.t.same), id)
 	}
 	if err == nil {
-		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?`, events), id)
+		_, err = x.change(x.t.statement(`DELETE FROM %s WHERE "id" = ?%s`, events, x.t.same), id)
 	}
 	if err != nil {
 		return false, x.repairFault(fmt.Errorf("forget %q: %w", id, err))
@@ -172,7 +172,7 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 		return err
 	}
 	text, args = x.t.compose(rowOnly, w)
-	if n, err := x.change(text, args...); err != nil || n != 1 {
+	if n, err := x.change(text+x.t.same, args...); err != nil || n != 1 {
 		return errors.Join(err, driver.ErrMoved)
 	}
 	return nil
@@ -181,13 +181,13 @@ func (x *txn) erase(w *driver.Write, edited []driver.Event) error {
 // edit puts an event with other contents in its place.
 func (x *txn) edit(e *driver.Event) error {
 	var args []any
-	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?`, x.t.part("_events"), setting(func(c *eventColumn) string {
+	text := x.t.statement(`UPDATE %s SET %s, "chain" = ? WHERE "id" = ? AND "rev" = ? AND "n" = ?%s`, x.t.part("_events"), setting(func(c *eventColumn) string {
 		if !c.redacted {
 			return ""
 		}
 		args = append(args, x.t.bind(c.value(e)))
 		return "?"
-	}))
+	}), x.t.same)
 	n, err := x.change(text, append(args, int64(e.Chain), e.ID, e.Rev, e.N)...)
 	if err == nil && n != 1 {
 		err = driver.ErrMoved

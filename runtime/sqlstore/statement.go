@@ -93,18 +93,19 @@ func (t *table) build() {
 		row = append(row, s.Columns[i].Stored)
 	}
 	rows, events, outbox, groups := t.part(""), t.part("_events"), t.part("_outbox"), t.part("_groups")
+	t.same = t.checked()
 	t.name, t.columns, t.order = rows, quoted(row), t.dialect.ordered(s.Table+"_events")
 	limit := t.dialect.limit("?")
 	places := func(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 	chainedPlaces := places(len(eventColumns)) + ", " + chained(events, "?", "?", "?", "?")
 	selectEvents := "SELECT " + insertedEvent + " FROM " + events
 	t.sql = statements{
-		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows),
-		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?`, t.columns, rows) + t.dialect.hold(),
-		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?) ORDER BY "rev", "n"%s`, selectEvents, limit),
+		row:     t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.columns, rows, t.same),
+		holdRow: t.statement(`SELECT %s FROM %s WHERE "id" = ?%s`, t.columns, rows, t.same) + t.dialect.hold(),
+		events:  t.statement(`%s WHERE "id" = ? AND ("rev", "n") > (?, ?)%s ORDER BY "rev", "n"%s`, selectEvents, t.same, limit),
 		request: t.statement(`%s WHERE "id" = ? AND "request_id" = ? ORDER BY "rev", "n"`, selectEvents),
 		batch:   t.statement(`%s WHERE "request_id" = ? AND "request_n" >= 0 ORDER BY "request_n"`, selectEvents),
-		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ? ORDER BY "due", "id", "rev"%s`, outboxList, outbox, limit),
+		outbox:  t.statement(`SELECT %s FROM %s WHERE "due" <= ?%s ORDER BY "due", "id", "rev"%s`, outboxList, outbox, t.same, limit),
 		orphans: t.statement(`SELECT DISTINCT "id" FROM %[1]s WHERE "id" > ? AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[2]s."id" = %[1]s."id")
 			AND NOT EXISTS (SELECT 1 FROM %[1]s AS p WHERE p."id" = %[1]s."id" AND p."operation" = '__purge' AND p."n" > 0) ORDER BY "id"%[3]s`, events, rows, limit),
 		insertRow:    t.statement(`INSERT INTO %s (%s) VALUES (%s)`, rows, t.columns, places(len(row))),
@@ -119,9 +120,9 @@ func (t *table) build() {
 		batchInLog:   t.statement(`SELECT 1 FROM %s WHERE "request_id" = ? AND "request_n" = ? AND "request_n" >= 0`, events),
 		insertOutbox: t.statement(`INSERT INTO %s (%s) VALUES (%s)`, outbox, outboxList, places(len(outboxColumns))),
 		leave:        t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ?`, outbox),
-		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?`, outbox),
-		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
-		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?`, outbox),
+		claim:        t.statement(`UPDATE %s SET "attempts" = ?, "due" = ? WHERE "id" = ? AND "rev" = ?%s`, outbox, t.same),
+		settle:       t.statement(`DELETE FROM %s WHERE "id" = ? AND "rev" = ? AND "attempts" = ?%s`, outbox, t.same),
+		postpone:     t.statement(`UPDATE %s SET "due" = ?, "last_error" = ? WHERE "id" = ? AND "rev" = ? AND "attempts" = ?%s`, outbox, t.same),
 		number:       t.statement(`SELECT "number" FROM %s WHERE "name" = ? AND "key" = ?`, groups),
 		putNumber: t.statement(`INSERT INTO %s ("name", "key", "number") VALUES (?, ?, ?) ON CONFLICT ("name", "key") DO UPDATE SET "number" = excluded."number"`,
 			groups),

@@ -23,6 +23,7 @@ type table struct {
 	columns string // quoted, of a whole row
 	order   logOrder
 	sql     statements
+	same    string       // ends a condition: see checked; empty: not needed, or not known yet
 	texts   sync.Map     // shape -> the text of a write
 	kept    atomic.Int64 // texts of them that are one operation's
 }
