@@ -39,10 +39,11 @@ func TestCookbook(t *testing.T) {
 	}
 	source := undented(handlers.String())
 	var imports, calls strings.Builder
-	p := &page{t: t}
+	p := &page{t: t, dir: t.TempDir()}
 	p.blocks("cookbook.md", func(kind, arg, body string) *string {
 		switch kind {
 		case "yaml":
+			p.write(arg+".yaml", body)
 			entity := p.recipe(module, arg, body)
 			fmt.Fprintf(&imports, "\t\"example.com/cookbook/%s\"\n", arg)
 			fmt.Fprintf(&calls, "\tt.Run(%q, %s.Test%s)\n", arg, arg, entity)
