@@ -309,11 +309,11 @@ func Ring(n int) string {
 	}
 	p.add("operations:\n  make: {creates: s0}\n  o0: {from: s0, to: s1, set: {owner: actor}, increment: [steps]}")
 	for i := 1; i < n; i++ {
-		clear := ""
+		cleared := ""
 		if i == n-1 {
-			clear = ", clear: [owner]"
+			cleared = ", clear: [owner]"
 		}
-		p.add("  o%d: {from: s%d, to: s%d, require: [owner_only]%s}", i, i, (i+1)%n, clear)
+		p.add("  o%d: {from: s%d, to: s%d, require: [owner_only]%s}", i, i, (i+1)%n, cleared)
 	}
 	p.add("  drop: {by: operator, from: [%s], to: s0, clear: [owner]}", each(n-1, func(i int) string { return fmt.Sprint("s", i+1) }))
 	return p.String()
