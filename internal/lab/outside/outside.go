@@ -90,16 +90,34 @@ func folder(t testing.TB) string {
 	return dir
 }
 
-// live is the module of the command for live databases.
-const live = "cmd/fsmctl"
+// modules returns the folders of the modules that users may get: this one, commands and stores.
+func (m Module) modules() []string {
+	m.t.Helper()
+	list := []string{""}
+	for _, pattern := range []string{"cmd/*/go.mod", "runtime/*/go.mod"} {
+		files, err := filepath.Glob(filepath.Join(Root(m.t), pattern))
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		for _, file := range files {
+			parent := filepath.Base(filepath.Dir(filepath.Dir(file)))
+			list = append(list, "/"+parent+"/"+filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return list
+}
 
-// Know makes Go find this module and that of fsmctl where they are, and tells it
-// the checksums that are known here.
+// Know makes Go find our modules where they are, and tells it the checksums that are
+// known here.
 func (m Module) Know() {
 	m.t.Helper()
-	m.Run("go", "mod", "edit", "-replace", path+"="+Root(m.t),
-		"-replace", path+"/"+live+"="+filepath.Join(Root(m.t), filepath.FromSlash(live)))
-	m.Write("go.sum", []byte(m.read("go.sum")+m.read(live+"/go.sum")))
+	edit, sums := []string{"mod", "edit"}, ""
+	for _, module := range m.modules() {
+		edit = append(edit, "-replace", path+module+"="+filepath.Join(Root(m.t), filepath.FromSlash(module)))
+		sums += m.read(filepath.FromSlash(module + "/go.sum"))
+	}
+	m.Run("go", edit...)
+	m.Write("go.sum", []byte(sums))
 }
 
 func (m Module) read(name string) string {
@@ -177,8 +195,8 @@ func (m Module) Tidy() {
 func (m Module) Get(args ...string) {
 	m.t.Helper()
 	registry := m.t.TempDir()
-	for _, module := range []string{path, path + "/" + live} {
-		versions := filepath.Join(registry, filepath.FromSlash(module), "@v", "list")
+	for _, module := range m.modules() {
+		versions := filepath.Join(registry, filepath.FromSlash(path+module), "@v", "list")
 		if err := os.MkdirAll(filepath.Dir(versions), 0o750); err != nil {
 			m.t.Fatal(err)
 		}
