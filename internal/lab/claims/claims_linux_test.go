@@ -51,6 +51,9 @@ func TestMain(m *testing.M) {
 	if kind, slots := strings.CutPrefix(args[0], "slots-"); slots {
 		run = func() error { return drainer(kind, args[1], args[2], os.Stdin) }
 	}
+	if kind, late := strings.CutPrefix(args[0], "late-"); late {
+		run = func() error { return claimer(kind, args[1], args[2]) }
+	}
 	if err := run(); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
