@@ -224,15 +224,23 @@ var effectTests = []test{
 			d.must(d.Apply(d.ctx, d.shelve(id, id), Send(Meta{})))
 		}
 		machines := []*fsm.Machine[Parcel]{d.Machine, d.another(), d.another()}
+		ctx, stop := context.WithCancel(d.ctx)
+		defer stop()
 		var group sync.WaitGroup
-		var performed atomic.Int64
+		var began, performed atomic.Int64
+		d.fail = func(string, string) error {
+			if began.Add(1) > all { // it is wrong by now, and may go on for ever
+				stop()
+			}
+			return nil
+		}
 		for i, m := range machines {
 			group.Go(func() {
 				if _, err := m.Startup(d.ctx); err != nil {
 					d.Errorf("deliverer %d: Startup: %v", i, err)
 				}
-				for tries := 0; performed.Load() < all && tries < 1000; tries++ {
-					n, err := m.Deliver(d.ctx)
+				for tries := 0; performed.Load() < all && ctx.Err() == nil && tries < 1000; tries++ {
+					n, err := m.Deliver(ctx)
 					performed.Add(int64(n))
 					if err != nil && !errors.Is(err, fsm.ErrBusy) {
 						d.Errorf("deliverer %d: %v", i, err)
