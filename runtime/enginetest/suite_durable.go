@@ -23,7 +23,7 @@ func seed[R any](h *oracle.Harness[R], rows ...driver.Row) {
 		r.Rev = 1
 		h.W.Seed(r)
 		if h.Note != nil {
-			h.Note(oracle.TraceLine{Kind: "seed", Row: oracle.NewTraceRow(r)})
+			h.Note(oracle.Step[R]{Kind: "seed", Row: r})
 		}
 	}
 }

@@ -92,7 +92,7 @@ func step[R any](h *oracle.Harness[R], o *oracle.Op, row driver.Row, actor strin
 }
 
 // walk makes the calls of a way by the newest handle of the record.
-func walk[R any](h *oracle.Harness[R], ctx context.Context, held *fsm.Held[R], path []*oracle.Op) error {
+func walk[R any](ctx context.Context, h *oracle.Harness[R], held *fsm.Held[R], path []*oracle.Op) error {
 	for _, o := range path {
 		rec := held.Newest().Held()
 		row := h.S.D.Descriptor.Encode(&rec)
@@ -140,7 +140,7 @@ func workOn[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, end string
 	id, broke := c.Row.ID, errors.New("broke")
 	rev := func(r R) int64 { return s.D.Descriptor.Encode(&r).Rev }
 	work := func(ctx context.Context, held *fsm.Held[R]) error {
-		if err := walk(h, ctx, held, path); err != nil {
+		if err := walk(ctx, h, held, path); err != nil {
 			return err
 		}
 		r := held.Newest().Held()

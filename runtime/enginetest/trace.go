@@ -29,31 +29,32 @@ func trace[R any](s *oracle.Suite[R], t *testing.T) {
 	defer f.Close()
 	enc := json.NewEncoder(f)
 	engine := ""
-	s.Note = func(l oracle.TraceLine) {
+	note := func(l TraceLine) {
 		l.Engine = engine
 		if err := enc.Encode(l); err != nil {
 			t.Error(err)
 		}
 	}
+	s.Note = func(x oracle.Step[R]) { note(traceStep(s, x)) }
 	engine = "pure"
 	for _, o := range s.M.Ops {
 		for _, from := range from(s, o) {
 			var late *oracle.Case
 			for c := range s.M.CasesUpTo(o, from, traceLimit) {
-				tracePure(s, o, c)
+				note(tracePure(s, o, c))
 				if late == nil {
 					late = s.M.Late(o, c)
 				}
 			}
 			if late != nil {
-				tracePure(s, o, *late)
+				note(tracePure(s, o, *late))
 			}
 		}
 	}
 	for _, st := range append([]oracle.Store{oracle.Memory}, s.D.Stores...) {
 		engine = st.Name
 		for _, o := range s.M.Ops {
-			traceDurable(s, t, st, o)
+			traceDurable(s, t, st, o, note)
 		}
 		for walk := range oracle.WalkCount {
 			s.Walk(t, st, oracle.WalkSource(walk))
@@ -71,31 +72,30 @@ func from[R any](s *oracle.Suite[R], o *oracle.Op) []*oracle.StateInfo {
 	return s.M.StateOrder
 }
 
-func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) {
-	l := oracle.TraceLine{Kind: "case", Operation: o.Name, Call: oracle.NewTraceCall(c.Call)}
+func tracePure[R any](s *oracle.Suite[R], o *oracle.Op, c oracle.Case) TraceLine {
+	l := TraceLine{Kind: "case", Operation: o.Name, Call: traceCall(c.Call)}
 	var r R
 	if !o.Creates {
-		l.Row = oracle.NewTraceRow(c.Row)
+		l.Row = traceRow(c.Row)
 		var err error
 		if r, err = s.D.Descriptor.Decode(c.Row); err != nil {
 			l.Outcome.Code = "decode: " + err.Error()
-			s.Note(l)
-			return
+			return l
 		}
 	}
 	ev, err := s.D.Pure[o.Name].Do(&r, c.Call)
 	if err != nil {
-		l.Outcome = s.TraceRefusal(err)
+		l.Outcome = traceRefusal(s, err)
 	} else {
-		l.Outcome = oracle.TraceOutcome{Row: oracle.NewTraceRow(s.D.Descriptor.Encode(&r)), RecordOnly: ev.RecordOnly, Guard: ev.Guard}
-		l.Outcome.Events = []oracle.TraceEvent{{Operation: ev.Operation, Name: ev.Name, From: ev.From, To: ev.To, Rev: ev.Rev, Guard: ev.Guard}}
+		l.Outcome = TraceOutcome{Row: traceRow(s.D.Descriptor.Encode(&r)), RecordOnly: ev.RecordOnly, Guard: ev.Guard}
+		l.Outcome.Events = []TraceEvent{{Operation: ev.Operation, Name: ev.Name, From: ev.From, To: ev.To, Rev: ev.Rev, Guard: ev.Guard}}
 	}
-	s.Note(l)
+	return l
 }
 
 // traceDurable runs the cases of one operation over one store, each on a record
 // of its own that has no others in its groups.
-func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op) {
+func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *oracle.Op, note func(TraceLine)) {
 	h := s.NewHarness(t, st)
 	if !h.Exported(o) {
 		return
@@ -135,27 +135,14 @@ func traceDurable[R any](s *oracle.Suite[R], t *testing.T, st oracle.Store, o *o
 			seed(h, rows...)
 		}
 		for _, c := range batch {
-			l := oracle.TraceLine{Kind: "case", Operation: o.Name, Call: oracle.NewTraceCall(c.Call)}
+			l := TraceLine{Kind: "case", Operation: o.Name, Call: traceCall(c.Call)}
 			var at fsm.Target
 			if from != nil {
-				l.Row, at = oracle.NewTraceRow(c.Row), fsm.Ref{ID: c.Row.ID, Rev: 1}
+				l.Row, at = traceRow(c.Row), fsm.Ref{ID: c.Row.ID, Rev: 1}
 			}
 			got, err := h.D.Operations[o.Name].Do(h.Ctx, at, c.Call)
-			l.Outcome = s.TraceOutcome(got, err)
-			s.Note(l)
+			l.Outcome = traceOutcome(s, got, err)
+			note(l)
 		}
 	}
 }
-
-// The lines of a trace, as another reading of the specification gets them.
-type (
-	// TraceLine is one line of a trace: what was asked of the generated package, and what
-	// came of it.
-	TraceLine = oracle.TraceLine
-	// TraceRow is a record.
-	TraceRow = oracle.TraceRow
-	// TraceCall is a call.
-	TraceCall = oracle.TraceCall
-	// TraceOutcome is what came of a call.
-	TraceOutcome = oracle.TraceOutcome
-)

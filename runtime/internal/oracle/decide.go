@@ -286,7 +286,7 @@ func (m *Model) acceptInputs(o *Op, c Call) Verdict {
 }
 
 // Acceptable reports whether an input may have the value.
-func (m *Model) Acceptable(o *Op, in *input, v any) bool {
+func (m *Model) Acceptable(o *Op, in *InputInfo, v any) bool {
 	if v == nil {
 		v = in.Empty()
 	}
@@ -316,7 +316,7 @@ func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, 
 func isID(s string) bool { return s != "" && len(s) <= 255 && isText(s) }
 
 // fitsFields says whether an int input keeps the bounds of the fields it is set into.
-func (m *Model) fitsFields(o *Op, in *input, n int64) bool {
+func (m *Model) fitsFields(o *Op, in *InputInfo, n int64) bool {
 	for _, a := range sets(o) {
 		from := strings.TrimPrefix(a.Value, "input.")
 		if a.Value == "input" || a.Value == "input or absent" || a.Value == "input or same" {

@@ -18,7 +18,7 @@ var ErrEffect = errors.New("the effect was told to fail")
 // performed, and fails those it is told to.
 type Effects struct {
 	Mu        sync.Mutex
-	performed []performed
+	performed []Performed
 	Attempts  int
 	Fail      map[string]bool
 	sources   map[string]Call
@@ -37,7 +37,7 @@ func (x *Effects) Perform(effect string, at fsm.Ref, key string, e fsm.Event, tx
 		return fmt.Errorf("effect %s for %v is given the event of %s@%d", effect, at, e.ID, e.Rev)
 	}
 	given := tx != nil && !(reflect.ValueOf(tx).Kind() == reflect.Pointer && reflect.ValueOf(tx).IsNil())
-	x.performed = append(x.performed, performed{effect, at.ID, at.Rev, key, given})
+	x.performed = append(x.performed, Performed{effect, at.ID, at.Rev, key, given})
 	return nil
 }
 
@@ -59,7 +59,7 @@ func (x *Effects) Settle(before, n int) {
 }
 
 // Done lists what was performed, in its order.
-func (x *Effects) Done() []performed {
+func (x *Effects) Done() []Performed {
 	x.Mu.Lock()
 	defer x.Mu.Unlock()
 	return slices.Clone(x.performed)

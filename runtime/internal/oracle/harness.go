@@ -28,7 +28,7 @@ type Harness[R any] struct {
 	Fx    *Effects
 	Clock time.Time
 	N     int // for request ids
-	Note  func(TraceLine)
+	Note  func(Step[R])
 	Known map[string][]fsm.Event // logs that were compared, as they were found then
 }
 
@@ -58,7 +58,7 @@ func (s *Suite[R]) TracedHarness(t *testing.T, st Store) *Harness[R] {
 	t.Helper()
 	h := s.NewHarness(t, st)
 	h.Note = s.Note
-	h.traced(TraceLine{Kind: "walk"}, Call{}, fsm.Outcome[R]{}, nil)
+	h.traced(Step[R]{Kind: "walk"})
 	return h
 }
 
@@ -99,7 +99,7 @@ func (h *Harness[R]) Create(what string, o *Op, c Call) (fsm.Outcome[R], Expecte
 	want := h.W.Create(o, h.Timed(c))
 	got, err := h.D.Operations[o.Name].Do(h.Ctx, nil, c)
 	h.Compare(what, o, c, want, got, err)
-	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}}, h.Timed(c), got, err)
+	h.traced(Step[R]{Kind: "step", Operation: o.Name, At: fsm.Ref{ID: c.ID}, Call: h.Timed(c), Outcome: got, Err: err})
 	return got, want
 }
 
@@ -114,7 +114,7 @@ func (h *Harness[R]) Call(what string, o *Op, at fsm.Target, c Call) (fsm.Outcom
 		h.Fx.Settle(ran, 0) // a step of `then` that was refused took the effects before it along
 	}
 	h.Compare(what, o, c, want, got, err)
-	h.traced(TraceLine{Kind: "step", Operation: o.Name, At: ref}, h.Timed(c), got, err)
+	h.traced(Step[R]{Kind: "step", Operation: o.Name, At: ref, Call: h.Timed(c), Outcome: got, Err: err})
 	return got, want
 }
 
@@ -268,7 +268,7 @@ func (m *Model) diffInputs(want logged, got fsm.Event) string {
 }
 
 // inputValue reads a value of an event.
-func inputValue(in *input, raw json.RawMessage) (any, error) {
+func inputValue(in *InputInfo, raw json.RawMessage) (any, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}

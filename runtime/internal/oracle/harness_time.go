@@ -19,7 +19,7 @@ func (h *Harness[R]) Pick(what string, o *Op, n int, c Call) []Expected {
 		got = make([]fsm.Outcome[R], 1)
 	}
 	if n == 0 {
-		h.traced(TraceLine{Kind: "step", Operation: o.Name}, c, got[0], err)
+		h.traced(Step[R]{Kind: "step", Operation: o.Name, Call: c, Outcome: got[0], Err: err})
 	}
 	return want
 }
@@ -52,7 +52,7 @@ func (h *Harness[R]) Deliver(what string) {
 	if told := countEffectErrors(err); told != waits || waits > 0 != errors.Is(err, fsm.ErrEffect) {
 		h.T.Errorf("%s: Deliver tells of %d effects (%v), want %d", what, told, err, waits)
 	}
-	h.traced(TraceLine{Kind: "deliver", Count: got}, Call{At: h.Clock}, fsm.Outcome[R]{}, nil)
+	h.traced(Step[R]{Kind: "deliver", Count: got, Call: Call{At: h.Clock}})
 	if got != want {
 		h.T.Errorf("%s: Deliver performed %d effects, want %d", what, got, want)
 	}
@@ -92,7 +92,7 @@ func (h *Harness[R]) Sweep(what string) {
 	if err != nil {
 		h.T.Errorf("%s: Sweep: %v", what, err)
 	}
-	h.traced(TraceLine{Kind: "sweep", Count: got}, Call{At: h.Clock}, fsm.Outcome[R]{}, nil)
+	h.traced(Step[R]{Kind: "sweep", Count: got, Call: Call{At: h.Clock}})
 	if got != want {
 		h.T.Errorf("%s: Sweep moved %d records, want %d", what, got, want)
 	}
@@ -110,6 +110,6 @@ func (h *Harness[R]) Recover(what string) {
 	if err != nil || got != want {
 		h.T.Errorf("%s: Startup moved %d records (%v), want %d", what, got, err, want)
 	}
-	h.traced(TraceLine{Kind: "startup", Count: got}, Call{At: h.Clock}, fsm.Outcome[R]{}, nil)
+	h.traced(Step[R]{Kind: "startup", Count: got, Call: Call{At: h.Clock}})
 	h.Same(what)
 }

@@ -68,7 +68,7 @@ type Op struct {
 	Operation
 	StoredName, EventName string
 	Cells                 map[string]Cell // by state name, and newColumn
-	InputList             []*input
+	InputList             []*InputInfo
 	Guards                []*GuardInfo
 	Always                EffectSet
 	Branches              []*BranchInfo
@@ -79,7 +79,8 @@ type Op struct {
 	known                 []Dim    // what varies around it, once worked out
 }
 
-type input struct {
+// InputInfo is an input of the table with its type.
+type InputInfo struct {
 	Input
 	Typ
 }
@@ -176,7 +177,7 @@ func Compile(t Table) (*Model, error) {
 			if err != nil {
 				return nil, fmt.Errorf("input %s of %s: %w", in.Name, o.Name, err)
 			}
-			x.InputList = append(x.InputList, &input{Input: in, Typ: y})
+			x.InputList = append(x.InputList, &InputInfo{Input: in, Typ: y})
 		}
 		for _, g := range List(o.Require) {
 			if m.guards[g] == nil {
@@ -227,7 +228,7 @@ func (m *Model) StateOf(stored string) *StateInfo { return m.stored[stored] }
 func (o *Op) implied(guard string) bool { return slices.Contains(List(o.Implied), guard) }
 
 // InputNamed returns the input with that name, nil for an unknown one.
-func (o *Op) InputNamed(name string) *input {
+func (o *Op) InputNamed(name string) *InputInfo {
 	for _, in := range o.InputList {
 		if in.Name == name {
 			return in

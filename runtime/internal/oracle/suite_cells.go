@@ -16,7 +16,7 @@ import (
 type Suite[R any] struct {
 	M    *Model
 	D    Driver[R]
-	Note func(TraceLine) // where a trace is written; nil without one
+	Note func(Step[R]) // where a trace is written; nil without one
 
 	cellCount, caseCount, soundCount, recordCount, DurableCount, groupCount, PromptCount int
 

@@ -1,143 +1,25 @@
 package oracle
 
 import (
-	"errors"
-	"fmt"
-	"time"
-
 	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// TraceLine is one line of a trace: what was asked of the generated package,
-// and what came of it. Nothing in it is what the tests expect, so that another
-// reading of the specification can be compared with it.
-type TraceLine struct {
-	Kind      string // "case": one record and one call; "walk": a new empty store; "seed", "step", "sweep", "startup" and "deliver": in that store
-	Engine    string // "pure", or the name of the store
+// Step is what a harness has done, and what came of it, for those who want to note it.
+type Step[R any] struct {
+	Kind      string // "walk": a new empty store; "seed", "step", "sweep", "startup" and "deliver": in that store
 	Operation string
-	Row       *TraceRow // of a seed: the record; of a case that is no creation: the one before
-	At        fsm.Ref   // of a step: the target; without an id the store picks
-	Call      TraceCall
-	Count     int // of sweep, startup and deliver: how many
-	Outcome   TraceOutcome
+	At        fsm.Ref // of a step: the target; without an id the store picks
+	Call      Call
+	Count     int        // of sweep, startup and deliver: how many
+	Row       driver.Row // of a seed
+	Outcome   fsm.Outcome[R]
+	Err       error
 }
 
-// TraceRow is a record. Values are written by TraceValue.
-type TraceRow struct {
-	ID, State            string // the stored word
-	Rev                  int64
-	CreatedAt, UpdatedAt time.Time
-	Values               []string
-}
-
-// TraceCall is a call.
-type TraceCall struct {
-	ID, RequestID, Actor, Reason string
-	At                           time.Time
-	Inputs                       map[string]string
-	Peers                        map[string]int64
-}
-
-// TraceOutcome is what came of a call.
-type TraceOutcome struct {
-	Code       string // of a refusal; empty: the call was taken
-	Guard      string // of a refusal, or of a call that was recorded only
-	Name       string
-	Sentinels  []string // the machine's own errors that the refusal is
-	Row        *TraceRow
-	RecordOnly bool
-	Replayed   bool
-	Existing   bool
-	Current    fsm.Ref
-	Events     []TraceEvent
-}
-
-// TraceEvent is an event; of a pure method only operation, states, revision and guard.
-type TraceEvent struct {
-	Operation, Name, From, To, Actor, RequestID, Cause, Guard string
-	Rev, N                                                    int64
-}
-
-// TraceValue writes a value of a row so that it can be read back: "" is
-// absent, else a letter for its type (s, n, b, t in microseconds), a colon and the value.
-func TraceValue(v any) string {
-	switch v := v.(type) {
-	case string:
-		return "s:" + v
-	case int64:
-		return fmt.Sprintf("n:%d", v)
-	case bool:
-		return fmt.Sprintf("b:%t", v)
-	case time.Time:
-		return fmt.Sprintf("t:%d", v.UnixMicro())
+// traced hands a step to whom it was asked for.
+func (h *Harness[R]) traced(x Step[R]) {
+	if h.Note != nil {
+		h.Note(x)
 	}
-	return ""
-}
-
-// NewTraceRow writes a record for a trace.
-func NewTraceRow(r driver.Row) *TraceRow {
-	t := &TraceRow{ID: r.ID, State: r.State, Rev: r.Rev, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
-	for _, v := range r.Values {
-		t.Values = append(t.Values, TraceValue(v))
-	}
-	return t
-}
-
-// NewTraceCall writes a call for a trace.
-func NewTraceCall(c Call) TraceCall {
-	t := TraceCall{
-		ID: c.ID, RequestID: c.RequestID, Actor: c.Actor, Reason: c.Reason, At: c.At,
-		Inputs: map[string]string{}, Peers: c.Peers,
-	}
-	for name, v := range c.Inputs {
-		t.Inputs[name] = TraceValue(v)
-	}
-	return t
-}
-
-// TraceRefusal writes a refusal for a trace.
-func (s *Suite[R]) TraceRefusal(err error) TraceOutcome {
-	o := TraceOutcome{Code: "unknown: " + err.Error()}
-	var r *fsm.Refusal
-	var e *fsm.EffectError
-	switch {
-	case errors.As(err, &e):
-		o.Code = string(fsm.ErrEffect)
-	case errors.As(err, &r):
-		o.Code, o.Guard, o.Name = string(r.Code), r.Guard, r.Name
-	}
-	for _, name := range SortedKeys(s.D.Errors) {
-		if errors.Is(err, s.D.Errors[name]) {
-			o.Sentinels = append(o.Sentinels, name)
-		}
-	}
-	return o
-}
-
-// TraceOutcome writes the answer to a call for a trace.
-func (s *Suite[R]) TraceOutcome(got fsm.Outcome[R], err error) TraceOutcome {
-	if err != nil {
-		return s.TraceRefusal(err)
-	}
-	o := TraceOutcome{
-		Row: NewTraceRow(s.D.Descriptor.Encode(&got.Record)), RecordOnly: got.RecordOnly, Replayed: got.Replayed,
-		Existing: got.Existing, Current: got.Current,
-	}
-	for _, e := range got.Events {
-		o.Events = append(o.Events, TraceEvent{e.Operation, e.Name, e.From, e.To, e.Actor, e.RequestID, e.Cause, e.Guard, e.Rev, e.N})
-	}
-	return o
-}
-
-// traced writes a line when a trace is asked for.
-func (h *Harness[R]) traced(l TraceLine, c Call, got fsm.Outcome[R], err error) {
-	if h.Note == nil {
-		return
-	}
-	l.Call = NewTraceCall(c)
-	if l.Kind == "step" {
-		l.Outcome = h.S.TraceOutcome(got, err)
-	}
-	h.Note(l)
 }

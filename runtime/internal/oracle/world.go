@@ -20,7 +20,7 @@ type World struct {
 	Rows      map[string]driver.Row
 	Log       []logged
 	outbox    []pending
-	performed []performed // effects that ran, in order
+	performed []Performed // effects that ran, in order
 	commits   int
 	Fail      map[string]bool // effects that fail
 	last      map[string]int64
@@ -47,8 +47,8 @@ type pending struct {
 	attempts int
 }
 
-// performed is one effect that ran.
-type performed struct {
+// Performed is one effect that ran.
+type Performed struct {
 	Effect, id string
 	rev        int64
 	Key        string
@@ -66,7 +66,7 @@ type Expected struct {
 	current    driver.Row
 	stale      [2]int64    // with CodeStale: the revision, and the expected one
 	step       *Op         // with a code: the step of `then` that is refused; nil: the operation itself
-	undone     []performed // with a code: effects of the steps before it, in the transaction that is taken back
+	undone     []Performed // with a code: effects of the steps before it, in the transaction that is taken back
 }
 
 func newWorld(m *Model) *World {
@@ -293,8 +293,8 @@ func (w *World) Commit(o *Op, r driver.Row, c Call, machine bool, cause string) 
 }
 
 // effectOf says how an effect is performed for a record.
-func (m *Model) effectOf(o *Op, r driver.Row) performed {
-	p := performed{Effect: o.Effect, id: r.ID, rev: r.Rev, inTx: o.Atomic}
+func (m *Model) effectOf(o *Op, r driver.Row) Performed {
+	p := Performed{Effect: o.Effect, id: r.ID, rev: r.Rev, inTx: o.Atomic}
 	keys := List(o.EffectKey)
 	if len(keys) == 0 {
 		p.Key = fmt.Sprintf("%s/%s/%d", m.Machine, r.ID, r.Rev)
