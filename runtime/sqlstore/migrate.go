@@ -140,7 +140,8 @@ func (t *table) Check(ctx context.Context) (err error) {
 	return t.settle(ctx, s)
 }
 
-// settle notes which tables these are, and writes the texts that compare them.
+// settle notes which tables these are, and writes the texts that compare them. The machine asks for it
+// before anybody else has the table.
 func (t *table) settle(ctx context.Context, q querier) error {
 	if err := t.dialect.reached(ctx, q, []string{"fsm_meta", t.schema.Table, t.schema.Table + "_events", t.schema.Table + "_outbox", t.schema.Table + "_groups"}); err != nil {
 		return t.fault("note which tables these are", err)
