@@ -128,7 +128,7 @@ func TestNoLeaseIsOverAtItsCommit(t *testing.T) {
 			var all []*worker
 			for p := range 3 {
 				w := start(t, "late-"+kind, address, fmt.Sprint("w", p), time.Now())
-				defer w.kill()
+				t.Cleanup(w.kill)
 				all = append(all, w)
 			}
 			for _, w := range all {

@@ -189,7 +189,7 @@ func (h *Harness[R]) diff(o *Op, want Expected, got fsm.Outcome[R], err error) s
 }
 
 // diffLogged compares one event of a log.
-func (m *Model) diffLogged(want logged, got fsm.Event) string {
+func (m *Model) diffLogged(want Logged, got fsm.Event) string {
 	var list []string
 	add := func(name string, want, got any) {
 		if want != got {
@@ -247,7 +247,7 @@ func (m *Model) diffLogged(want logged, got fsm.Event) string {
 }
 
 // diffInputs compares the inputs that an event holds.
-func (m *Model) diffInputs(want logged, got fsm.Event) string {
+func (m *Model) diffInputs(want Logged, got fsm.Event) string {
 	o := m.byStored(want.Operation)
 	var sent map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(got.Inputs.String()), &sent); err != nil && (len(o.InputList) > 0 || got.Inputs.String() != "") {
@@ -364,7 +364,7 @@ func (h *Harness[R]) Same(what string) {
 
 // SameLog compares one log. What is as it was when it was compared before is right still:
 // a log only grows, in the model too.
-func (h *Harness[R]) SameLog(what, id string, want []*logged, events []fsm.Event) {
+func (h *Harness[R]) SameLog(what, id string, want []*Logged, events []fsm.Event) {
 	h.T.Helper()
 	if len(events) != len(want) {
 		h.T.Errorf("%s: the log of %q has %d events, want %d", what, id, len(events), len(want))

@@ -18,7 +18,7 @@ import (
 type World struct {
 	M         *Model
 	Rows      map[string]driver.Row
-	Log       []logged
+	Log       []Logged
 	outbox    []pending
 	performed []Performed // effects that ran, in order
 	commits   int
@@ -28,8 +28,8 @@ type World struct {
 	now       func() time.Time // the engine's clock
 }
 
-// logged is one event that has to be in the log.
-type logged struct {
+// Logged is one event that has to be in the log.
+type Logged struct {
 	fsm.Event
 	inputs  map[string]any
 	changed []string // stored names of the fields that differ
@@ -59,7 +59,7 @@ type Performed struct {
 type Expected struct {
 	Verdict               // with a code: refused
 	row        driver.Row // the record as of the call
-	events     []logged
+	events     []Logged
 	replayed   bool
 	recordOnly bool
 	Existing   bool
@@ -86,7 +86,7 @@ func (w *World) Clone() *World {
 func (w *World) Seed(r driver.Row) {
 	w.Rows[r.ID] = r
 	w.commits++
-	w.Log = append(w.Log, logged{Event: seedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
+	w.Log = append(w.Log, Logged{Event: seedEvent(r), after: r, machine: true, commit: w.commits, print: "seed"})
 	for _, name := range w.M.Order {
 		if f := w.M.FieldByName[name]; f.Kind == driver.KindSequence {
 			k := w.sequenceKey(f, r)
@@ -96,8 +96,8 @@ func (w *World) Seed(r driver.Row) {
 }
 
 // Logs is the log of each record.
-func (w *World) Logs() map[string][]*logged {
-	logs := map[string][]*logged{}
+func (w *World) Logs() map[string][]*Logged {
+	logs := map[string][]*Logged{}
 	for i := range w.Log {
 		id := w.Log[i].ID
 		logs[id] = append(logs[id], &w.Log[i])
@@ -359,7 +359,7 @@ func (w *World) UniqueBroken(v Verdict) *Unique {
 
 // write appends the event and replaces the record.
 func (w *World) write(o *Op, before driver.Row, v Verdict, c Call, machine bool, cause string) {
-	e := logged{Event: fsm.Event{
+	e := Logged{Event: fsm.Event{
 		ID: c.ID, Rev: v.Row.Rev, Operation: o.StoredName, Name: o.EventName, From: before.State, To: v.Row.State,
 		At: driver.Time(c.At), Actor: c.Actor, Reason: c.Reason, RequestID: c.RequestID, Labels: c.Labels, Cause: cause, Guard: v.kept,
 	}, inputs: w.M.sent(o, c), after: v.Row, machine: machine, print: w.print(o, c), commit: w.commits}
@@ -456,7 +456,7 @@ func (w *World) replay(o *Op, id string, c Call) (Expected, bool) {
 	if c.RequestID == "" {
 		return Expected{}, false
 	}
-	i := slices.IndexFunc(w.Log, func(e logged) bool {
+	i := slices.IndexFunc(w.Log, func(e Logged) bool {
 		return e.RequestID == c.RequestID && (id == "" && e.machine || id != "" && e.ID == id)
 	})
 	if i < 0 {
@@ -469,7 +469,7 @@ func (w *World) replay(o *Op, id string, c Call) (Expected, bool) {
 	return w.replayOf(first), true
 }
 
-func (w *World) replayOf(first logged) Expected {
+func (w *World) replayOf(first Logged) Expected {
 	e := Expected{replayed: true, recordOnly: first.N > 0, current: w.Rows[first.ID]}
 	for _, x := range w.Log {
 		if x.ID == first.ID && x.commit == first.commit {
