@@ -47,7 +47,10 @@ func parse(t *testing.T, s cost.Shape, n int) (*spec.Machine, string) {
 // What check and gen allocate, and the bytes that gen writes, grow no faster than
 // the cells.
 func TestBytesGrowWithCells(t *testing.T) { // not parallel: allocations of other tests would be counted
-	const small, large = 30, 100
+	small, large := 30, 100
+	if campaign.On() {
+		small, large = 40, 160
+	}
 	for _, s := range cost.Shapes {
 		t.Run(s.Name, func(t *testing.T) {
 			work := func(n int) (allocated, written, size float64) {
