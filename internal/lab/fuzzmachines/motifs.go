@@ -15,6 +15,7 @@ import (
 func (m *machine) motifs() {
 	for _, draw := range []func(){
 		m.people, m.upload, m.purse, m.refund, m.quorum, m.keys, m.alarm, m.lane, m.crossroads,
+		m.bound,
 	} {
 		if m.chance(5) {
 			draw()
@@ -277,4 +278,18 @@ func (m *machine) before(w *writer) {
 	if len(facts) > 0 {
 		w.ask(one(m, facts))
 	}
+}
+
+// bound: an unbounded number between constants and inputs, so that what refuses one
+// guard lies where another one holds.
+func (m *machine) bound() {
+	ops := []string{"<", "<=", ">", ">=", "!="}
+	n := m.extra("optional int", "")
+	a, b := m.nextName(), m.nextName()
+	within := m.must(n+" is present", fmt.Sprintf("%s %s %d", n, one(m, ops), m.IntN(9)-3))
+	beside := m.must(fmt.Sprintf("%s %s input.%s", n, one(m, ops), a))
+	inputs := m.must(fmt.Sprintf("input.%s %s input.%s", a, one(m, ops), b))
+	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("input: {%s: int}", n), fmt.Sprintf("set: {%s: input}", n))
+	m.does("from: "+m.entrance(), "to: same", fmt.Sprintf("input: {%s: int, %s: int}", a, b),
+		fmt.Sprintf("require: [%s]", strings.Join([]string{within, beside, inputs}[:2+m.IntN(2)], ", ")))
 }

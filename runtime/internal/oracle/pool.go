@@ -61,6 +61,11 @@ func (m *Model) newDims(o *Op) []Dim {
 		p.join(m.node(f.Left, o), m.node(f.Right, o))
 		p.order(f.Op, m.node(f.Left, o), m.node(f.Right, o))
 	}
+	for _, f := range facts { // a guard or a branch is refused, too
+		if f.Left.value == nil && f.Right.value == nil {
+			p.order(opposite[f.Op], m.node(f.Left, o), m.node(f.Right, o))
+		}
+	}
 	for _, a := range m.allAdds(o) {
 		from := Or(map[bool]string{true: "input." + a.Field}[a.Value == "input"], a.Value)
 		p.join(DimField+a.Field, m.node(parseTerm(from, m.isField), o))

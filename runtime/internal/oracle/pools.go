@@ -139,6 +139,9 @@ func (p *pools) order(op, left, right string) {
 	}
 }
 
+// opposite is the comparison that holds where another does not.
+var opposite = map[string]string{"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
+
 // above returns how many different values can be asked for beyond that of n, one
 // after the other: with `a > now` and `b > a`, two above now. It is at least one,
 // so that both sides of each comparison are tried.
