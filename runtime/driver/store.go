@@ -112,7 +112,8 @@ type Reader interface {
 	// is open that may still do that. A cursor of another log is ErrCursor. In a
 	// Tx the cursors of its own events are worth nothing until it is committed.
 	Log(after Cursor, limit int) ([]Entry, error)
-	// Outbox returns at most limit deliveries that are due, oldest first.
+	// Outbox returns at most limit deliveries that are due, in the order of (Due, ID,
+	// Rev).
 	Outbox(due time.Time, limit int) ([]Delivery, error)
 	// Orphans returns at most limit ids above after, ascending, that have
 	// events but no row, and were not purged.
@@ -181,8 +182,8 @@ type Tx interface {
 	// group must have a number too. It returns 0 where math.MaxInt64 has been
 	// given or held: there is no next number.
 	NextNumber(q PeerQuery) (int64, error)
-	// Claim gives at most limit deliveries that are due at now, oldest first, to
-	// its caller: each counts one more attempt and is due again at until, so that
+	// Claim gives at most limit deliveries that are due at now, in the order of
+	// Outbox, to its caller: each counts one more attempt and is due again at until, so that
 	// nobody else has it before. It passes over what another transaction is about
 	// to claim, or comes after that. It returns them as they are then.
 	Claim(now, until time.Time, limit int) ([]Delivery, error)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	fsm "github.com/fsmgen/fsmgen/runtime"
+	"github.com/fsmgen/fsmgen/runtime/internal/oracle"
 )
 
 // Opt returns an optional input: absent when the call does not send it.
@@ -18,12 +19,16 @@ func Opt[T any](c Call, name string, get func(Call, string) T) fsm.Optional[T] {
 
 // Word returns an enum input: the zero value, which is no word, when the call
 // does not send it.
-func Word[T any, P interface {
+func Word[T ~uint8 | ~uint16, P interface {
 	*T
 	encoding.TextUnmarshaler
 }](c Call, name string) T {
 	var v T
-	if s, ok := c.Inputs[name].(string); ok {
+	s, ok := c.Inputs[name].(string)
+	switch {
+	case s == oracle.NoWord:
+		return ^v
+	case ok:
 		if err := P(&v).UnmarshalText([]byte(s)); err != nil {
 			panic(fmt.Sprintf("fsmtest: input %s: %v", name, err))
 		}

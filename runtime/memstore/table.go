@@ -32,7 +32,6 @@ type table struct {
 	requests      map[requestKey][]driver.Event // machine scope: by RequestN
 	unique        map[string]string             // rule and values -> id
 	outbox        map[deliveryKey]driver.Delivery
-	order         []deliveryKey    // of the outbox, oldest first
 	given         map[string]int64 // group of a sequence -> the last number that was given in it
 	highest       map[string]int64 // group of a sequence -> the highest number that its rows have
 }
@@ -262,11 +261,7 @@ func (t *table) taken(e *driver.Event) bool {
 func (t *table) ask(tx *Tx, d driver.Delivery) {
 	key := deliveryKey{d.ID, d.Rev}
 	t.outbox[key] = d
-	t.order = append(t.order, key)
-	tx.later(func() {
-		delete(t.outbox, key)
-		t.order = t.order[:len(t.order)-1]
-	})
+	tx.later(func() { delete(t.outbox, key) })
 }
 
 // settle removes a delivery.
@@ -275,13 +270,8 @@ func (t *table) settle(tx *Tx, key deliveryKey) {
 	if !ok {
 		return
 	}
-	i := slices.Index(t.order, key)
 	delete(t.outbox, key)
-	t.order = slices.Delete(slices.Clone(t.order), i, i+1)
-	tx.later(func() {
-		t.outbox[key] = d
-		t.order = slices.Insert(slices.Clone(t.order), i, key)
-	})
+	tx.later(func() { t.outbox[key] = d })
 }
 
 func cloneRow(r driver.Row) driver.Row {

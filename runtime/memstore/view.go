@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -141,12 +142,14 @@ func (v *view) Log(after driver.Cursor, limit int) ([]driver.Entry, error) {
 // Outbox returns deliveries that are due, oldest first.
 func (v *view) Outbox(due time.Time, limit int) ([]driver.Delivery, error) {
 	var list []driver.Delivery
-	for _, key := range v.table.order {
-		if d := v.table.outbox[key]; !d.Due.After(due) {
+	for _, d := range v.table.outbox {
+		if !d.Due.After(due) {
 			list = append(list, d)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b driver.Delivery) int { return a.Due.Compare(b.Due) })
+	slices.SortFunc(list, func(a, b driver.Delivery) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Rev, b.Rev))
+	})
 	if limit > 0 && len(list) > limit {
 		list = list[:limit]
 	}

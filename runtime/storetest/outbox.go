@@ -100,6 +100,14 @@ var outboxTests = []test{
 			return err
 		})
 	}},
+	{"due at the same time, by id, whichever was asked for first", func(b *bench) {
+		for _, id := range []string{"p2", "p3", "p1"} {
+			b.ask(id, time.Second)
+		}
+		if got, want := b.outbox(instant.Add(time.Second), 10), "p1@4 p2@4 p3@4"; got != want {
+			b.Errorf("got %q, want %q", got, want)
+		}
+	}},
 	{"due, oldest first, at most so many", func(b *bench) {
 		b.ask("p3", 2*time.Second)
 		b.ask("p1", 3*time.Second)

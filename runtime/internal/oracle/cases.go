@@ -12,12 +12,17 @@ import (
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
-// How many cases one cell may have: a transition, and a cell in which the
-// record does not matter.
+// How many cases one cell may have: a transition, and a cell in which the record does
+// not matter. There are many of the latter, one for nearly every pair of a state and an
+// operation, and beyond the limit each two values of two fields still meet.
 const (
 	CellLimit  = 3000
-	quietLimit = 300
+	quietLimit = 30
 )
+
+// How many records of a state are checked before only each two values of two fields
+// meet. A rule compares two fields at most.
+const recordLimit = 600
 
 // Case is one abstract record and one abstract call.
 type Case struct {
@@ -51,7 +56,7 @@ func (m *Model) CasesUpTo(o *Op, s *StateInfo, limit int) iter.Seq[Case] {
 					return
 				}
 			}
-			if product(dims, nil) > limit {
+			if product(dims, nil) > min(limit, wholeLimit) {
 				for _, c := range m.directed(o, s, dims) {
 					if !yield(c.Clone()) {
 						return
@@ -74,7 +79,7 @@ func (m *Model) CasesUpTo(o *Op, s *StateInfo, limit int) iter.Seq[Case] {
 					return
 				}
 			}
-			if product(dims, nil) > limit {
+			if product(dims, nil) > min(limit, wholeLimit) {
 				for _, c := range m.directed(o, s, full) {
 					if m.Sound(c.Row) == sound && !yield(c.Clone()) {
 						return

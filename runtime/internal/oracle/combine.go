@@ -7,13 +7,15 @@ import (
 	"sync"
 )
 
-// Combine yields choices of one value for each dimension, as indices. While
-// the product is within limit it yields all of it; beyond, it yields all
-// combinations of the relevant dimensions (as far as they fit), and lets the
-// others run through their pairs beside them: every two values of two
-// dimensions meet at least once.
+// wholeLimit is how many choices are all tried, whatever depends on them.
+const wholeLimit = 300
+
+// Combine yields choices of one value for each dimension, as indices. A small
+// product it yields whole; beyond, it yields all combinations of the relevant
+// dimensions (as far as they fit the limit), and lets the others run through
+// their pairs beside them: every two values of two dimensions meet at least once.
 func Combine(dims []Dim, limit int) iter.Seq[[]int] {
-	if product(dims, nil) <= limit {
+	if product(dims, nil) <= min(limit, wholeLimit) {
 		return all(dims)
 	}
 	var relevant, rest []int

@@ -294,8 +294,11 @@ func (m *Model) Acceptable(o *Op, in *InputInfo, v any) bool {
 	case nil:
 		return in.Optional
 	case string:
-		if in.Kind == driver.KindString {
+		switch in.Kind {
+		case driver.KindString:
 			return (v != "" || in.Optional) && isText(v)
+		case driver.KindEnum:
+			return v != NoWord
 		}
 		if in.Kind == driver.KindSet {
 			return !slices.ContainsFunc(Members(v), func(x string) bool { return x == "" || !isText(x) })

@@ -22,6 +22,7 @@ type Model struct {
 	Ops         []*Op
 	guards      map[string]*GuardInfo
 	invariant   []fact
+	rules       map[string]bool // the texts of all invariants
 	sought      sought
 	Made        MadeUp
 	Nothing     Op // a record is made up for none
@@ -106,7 +107,8 @@ type Assign struct{ Field, Value string }
 // Compile binds the names of a table; a table that does not fit is an error.
 func Compile(t Table) (*Model, error) {
 	m := &Model{
-		Table: t, FieldByName: map[string]*FieldInfo{}, StateByName: map[string]*StateInfo{}, stored: map[string]*StateInfo{}, guards: map[string]*GuardInfo{},
+		Table: t, FieldByName: map[string]*FieldInfo{}, StateByName: map[string]*StateInfo{}, stored: map[string]*StateInfo{},
+		guards: map[string]*GuardInfo{}, rules: map[string]bool{},
 	}
 	for i, f := range t.Fields {
 		y, err := parseType(f.Type, f.Words)
@@ -200,6 +202,9 @@ func Compile(t Table) (*Model, error) {
 			}
 		}
 		m.Ops = append(m.Ops, x)
+	}
+	for _, f := range m.allInvariants() {
+		m.rules[f.text] = true
 	}
 	if err == nil {
 		err = m.checkWitnesses()

@@ -37,6 +37,9 @@ func (s *Suite[R]) badCall(t *testing.T, what string, o *Op, bad Case) {
 	}
 }
 
+// NoWord stands for a value of an enum that none of its words has.
+const NoWord = "no word"
+
 // BadCalls hands out changes of a good call, most of which make it bad.
 func (s *Suite[R]) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 	try := func(what string, change func(*Call)) {
@@ -67,6 +70,8 @@ func (s *Suite[R]) BadCalls(o *Op, c Case, do func(what string, call Call)) {
 		case driver.KindString:
 			try(in.Name+" is not UTF-8", set("\xff"))
 			try(in.Name+" holds NUL", set("a\x00b"))
+		case driver.KindEnum:
+			try(in.Name+" is no word of its type", set(NoWord))
 		case driver.KindSet:
 			try(in.Name+" has a member that holds NUL", set(SetOf("a", "b\x00")))
 		case driver.KindJSON:

@@ -55,7 +55,7 @@ func (s *Suite[R]) Invariants(t *testing.T) {
 func (m *Model) RecordsOf(st *StateInfo) iter.Seq[driver.Row] {
 	return func(yield func(driver.Row) bool) {
 		dims := m.RecordDims(&m.Nothing)
-		for choice := range Combine(dims, 2*CellLimit) {
+		for choice := range Combine(dims, recordLimit) {
 			if !yield(m.Build(&m.Nothing, st, dims, choice).Row) {
 				return
 			}
@@ -159,7 +159,7 @@ func (m *Model) isRule(text string) bool {
 	if strings.HasSuffix(text, " is present") || strings.HasSuffix(text, " is absent") {
 		return true
 	}
-	return slices.ContainsFunc(m.allInvariants(), func(f fact) bool { return f.text == text })
+	return m.rules[text]
 }
 
 // Stateless looks at a record that is in no state, as a program may have made

@@ -1,10 +1,12 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	fsm "github.com/fsmgen/fsmgen/runtime"
 	"github.com/fsmgen/fsmgen/runtime/driver"
 )
 
@@ -70,7 +72,7 @@ func (w *World) deliver(now time.Time) (delivered, postponed int) {
 	for {
 		at := -1
 		for i, p := range w.outbox {
-			if !p.due.After(now) && (at < 0 || p.due.Before(w.outbox[at].due)) {
+			if !p.due.After(now) && (at < 0 || p.before(w.outbox[at])) {
 				at = i
 			}
 		}
@@ -89,6 +91,11 @@ func (w *World) deliver(now time.Time) (delivered, postponed int) {
 		wait := min(firstWait<<min(p.attempts, 10), longestWait)
 		w.outbox[at].due, w.outbox[at].attempts = now.Add(wait), p.attempts+1
 	}
+}
+
+// before reports whether an effect is delivered before another one.
+func (p pending) before(o pending) bool {
+	return cmp.Or(p.due.Compare(o.due), cmp.Compare(p.id, o.id), cmp.Compare(p.rev, o.rev)) < 0
 }
 
 // settle takes an effect that was performed off the list and takes the step that
@@ -133,12 +140,15 @@ func (m *Model) engineCall(o *Op, now time.Time) Call {
 }
 
 // sourceInputs are the inputs that the test's source gives to a triggered
-// operation: those of the first case that moves.
+// operation: those of the first case that moves, or else of the first whose inputs are taken.
 func (m *Model) sourceInputs(o *Op) map[string]any {
 	if len(o.Triggers) > 0 && len(o.InputList) > 0 {
-		for _, name := range m.Allowed(o) {
-			if c, ok := m.Good(o, m.StateByName[name], Moves); ok {
-				return c.Call.Inputs
+		taken := func(v Verdict) bool { return v.Code != fsm.ErrInvalidInput }
+		for _, want := range []func(Verdict) bool{Moves, taken} {
+			for _, name := range m.Allowed(o) {
+				if c, ok := m.Good(o, m.StateByName[name], want); ok {
+					return c.Call.Inputs
+				}
 			}
 		}
 	}
